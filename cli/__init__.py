@@ -1,0 +1,1 @@
+"""The kodec command: parse arguments, call one function, print."""

@@ -1,0 +1,1 @@
+"""What the generator made of the schemas; never edited by hand."""

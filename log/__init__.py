@@ -1,0 +1,1 @@
+"""Files in, batches and records out."""

@@ -1,0 +1,1 @@
+"""Log directories in Apache Spark; the only folder that imports pyspark."""

@@ -1,0 +1,1 @@
+"""What the pipeline runs on Spark, one job a file."""

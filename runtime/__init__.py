@@ -1,0 +1,1 @@
+"""The small hand-written base of the generated modules: varints, checksums, codecs, errors."""

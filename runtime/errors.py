@@ -1,0 +1,175 @@
+"""Every error that kodec raises: one root, few leaves, facts as attributes.
+
+A reader that goes wrong names the field (``records[3].value``), the byte, what was
+needed and what was found. Paths grow from the inside out: the function that fails
+names its own field, and each caller puts its part in front with `FormatError.within`.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+__all__ = [
+    "CrcMismatch",
+    "EncodeError",
+    "FormatError",
+    "KodecError",
+    "LimitExceeded",
+    "Malformed",
+    "MissingDependency",
+    "Truncated",
+    "Unsupported",
+]
+
+
+class KodecError(Exception):
+    """The root of every error that kodec raises on purpose."""
+
+
+class FormatError(KodecError):
+    """The bytes are not what their format says.
+
+    Attributes:
+        path: the field, from the outermost type to the failing one: ``records[3].value``.
+        at: the byte where the field starts, counted from the start of the source.
+        need: what the format asks for (a number of bytes, a value, or a phrase).
+        have: what the bytes hold.
+        reason: a phrase for people; may be empty where `need` and `have` say it all.
+        inside: ``None``, or the name of the codec whose *decompressed* bytes `at_inside`
+            counts in; `at` is then where the compressed bytes start.
+        at_inside: the byte in the decompressed bytes, or ``None``.
+        source: the name of the file, where one is known.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        reason: str = "",
+        *,
+        at: int,
+        need: object = None,
+        have: object = None,
+    ) -> None:
+        super().__init__(path)
+        self.path = path
+        self.reason = reason
+        self.at = at
+        self.need = need
+        self.have = have
+        self.inside: str | None = None
+        self.at_inside: int | None = None
+        self.source: str | None = None
+
+    def within(self, parent: str, index: int | None = None, *, shift: int = 0) -> Self:
+        """Put ``parent`` (or ``parent[index]``) in front of the path; move `at` by `shift` bytes."""
+        head = parent if index is None else f"{parent}[{index}]"
+        self.path = f"{head}.{self.path}" if self.path and head else head or self.path
+        self.at += shift
+        return self
+
+    def within_codec(self, codec: str, at: int) -> Self:
+        """Say that `at` so far counted in what `codec` decompressed; the blob starts at `at`."""
+        if self.inside is None:
+            self.inside, self.at_inside = codec, self.at
+        self.at = at
+        return self
+
+    def in_source(self, name: str | None) -> Self:
+        """Name the file that the bytes come from."""
+        self.source = name
+        return self
+
+    def _facts(self) -> str:
+        facts = []
+        if self.need is not None:
+            facts.append(f"need {self.need}")
+        if self.have is not None:
+            facts.append(f"have {self.have}")
+        return ", ".join(facts)
+
+    def __str__(self) -> str:
+        place = f"at byte {self.at}"
+        if self.inside is not None:
+            place = f"at byte {self.at_inside} of the {self.inside}-decompressed bytes that start {place}"
+        if self.source is not None:
+            place += f" of {self.source}"
+        body = ": ".join(part for part in (self.reason, self._facts()) if part)
+        return f"{self.path}: {body}, {place}" if self.path else f"{body}, {place}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Spark carries errors between processes; keyword-only arguments need help to travel.
+        return (_rebuild, (type(self), self.path, self.__dict__.copy()))
+
+
+def _rebuild(kind: type[FormatError], path: str, facts: dict[str, object]) -> FormatError:
+    error = kind.__new__(kind, path)
+    error.args = (path,)
+    error.__dict__.update(facts)
+    return error
+
+
+class Truncated(FormatError):
+    """The bytes end before the field does; `need` and `have` are numbers of bytes."""
+
+    def _facts(self) -> str:
+        return f"need {self.need} bytes, have {self.have}"
+
+
+class Malformed(FormatError):
+    """The bytes are there, and break a rule of the format; `reason` says which."""
+
+
+class CrcMismatch(FormatError):
+    """The stored checksum (`need`) is not that of the bytes (`have`); both unsigned 32-bit."""
+
+    def _facts(self) -> str:
+        return f"stored {self.need:#010x}, computed {self.have:#010x}"
+
+
+class Unsupported(FormatError):
+    """A magic, codec, version or frame feature that the format, or kodec, does not have."""
+
+
+class LimitExceeded(FormatError):
+    """A stated limit would be passed; nothing was allocated for it.
+
+    `need` is what the bytes ask for (for a decompression: one more than the limit, as the
+    true size is unknown), `have` is the limit, `limit` the name of the option that raises it.
+    """
+
+    def __init__(self, path: str, reason: str = "", *, at: int, need: object, have: object, limit: str) -> None:
+        super().__init__(path, reason, at=at, need=need, have=have)
+        self.limit = limit
+
+    def _facts(self) -> str:
+        return f"need {self.need}, limit {self.have} (option `{self.limit}`)"
+
+
+class EncodeError(KodecError, ValueError):
+    """A value cannot be written in the format asked for.
+
+    Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value).
+    """
+
+    def __init__(self, path: str, reason: str, *, need: object = None, have: object = None) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+        self.need = need
+        self.have = have
+
+    def within(self, parent: str, index: int | None = None) -> Self:
+        """Put ``parent`` (or ``parent[index]``) in front of the path."""
+        head = parent if index is None else f"{parent}[{index}]"
+        self.path = f"{head}.{self.path}" if self.path else head
+        return self
+
+    def __str__(self) -> str:
+        facts = [f"need {self.need}"] if self.need is not None else []
+        if self.have is not None:
+            facts.append(f"have {self.have!r:.80}")
+        return f"{self.path}: {self.reason}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+class MissingDependency(KodecError, ImportError):
+    """A library that this call needs is not installed; the message says which extra brings it."""

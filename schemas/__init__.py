@@ -1,0 +1,1 @@
+"""Kafka's formats as Kaitai Struct schemas: data only."""

@@ -1,0 +1,25 @@
+"""Every error that kodec raises: one root, few leaves, facts as attributes."""
+
+from kodec.runtime.errors import (
+    CrcMismatch,
+    EncodeError,
+    FormatError,
+    KodecError,
+    LimitExceeded,
+    Malformed,
+    MissingDependency,
+    Truncated,
+    Unsupported,
+)
+
+__all__ = [
+    "CrcMismatch",
+    "EncodeError",
+    "FormatError",
+    "KodecError",
+    "LimitExceeded",
+    "Malformed",
+    "MissingDependency",
+    "Truncated",
+    "Unsupported",
+]
