@@ -1,1 +1,23 @@
-"""Log directories in Apache Spark; the only folder that imports pyspark."""
+"""Spark on Kafka's log directories: the `kafka-log` data source and the jobs built on it."""
+
+from kodec.runtime.errors import MissingDependency
+
+try:
+    import pyarrow as _pyarrow  # noqa: F401
+    import pyspark as _pyspark  # noqa: F401
+except ImportError as missing:
+    raise MissingDependency("the pipeline needs Spark: pip install 'kodec[spark]'") from missing
+
+from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
+from kodec.pipeline.source import KafkaLogDataSource, schema
+from kodec.pipeline.spark import register, session
+
+__all__ = [
+    "ExportSummary",
+    "KafkaLogDataSource",
+    "PartitionSummary",
+    "export",
+    "register",
+    "schema",
+    "session",
+]

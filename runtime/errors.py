@@ -62,8 +62,7 @@ class FormatError(KodecError):
 
     def within(self, parent: str, index: int | None = None, *, shift: int = 0) -> Self:
         """Put ``parent`` (or ``parent[index]``) in front of the path; move `at` by `shift` bytes."""
-        head = parent if index is None else f"{parent}[{index}]"
-        self.path = f"{head}.{self.path}" if self.path and head else head or self.path
+        self.path = _join(parent, index, self.path)
         self.at += shift
         return self
 
@@ -90,7 +89,7 @@ class FormatError(KodecError):
     def __str__(self) -> str:
         place = f"at byte {self.at}"
         if self.inside is not None:
-            place = f"at byte {self.at_inside} of the {self.inside}-decompressed bytes that start {place}"
+            place = f"at byte {self.at_inside} of what the {self.inside} data {place} decompresses to"
         if self.source is not None:
             place += f" of {self.source}"
         body = ": ".join(part for part in (self.reason, self._facts()) if part)
@@ -99,6 +98,11 @@ class FormatError(KodecError):
     def __reduce__(self) -> tuple[object, ...]:
         # Spark carries errors between processes; keyword-only arguments need help to travel.
         return (_rebuild, (type(self), self.path, self.__dict__.copy()))
+
+
+def _join(parent: str, index: int | None, path: str) -> str:
+    head = parent if index is None else f"{parent}[{index}]"
+    return f"{head}.{path}" if head and path and path[0] != "[" else head + path
 
 
 def _rebuild(kind: type[FormatError], path: str, facts: dict[str, object]) -> FormatError:
@@ -137,7 +141,9 @@ class LimitExceeded(FormatError):
     true size is unknown), `have` is the limit, `limit` the name of the option that raises it.
     """
 
-    def __init__(self, path: str, reason: str = "", *, at: int, need: object, have: object, limit: str) -> None:
+    def __init__(
+        self, path: str, reason: str = "", *, at: int, need: object, have: object, limit: str
+    ) -> None:
         super().__init__(path, reason, at=at, need=need, have=have)
         self.limit = limit
 
@@ -160,15 +166,15 @@ class EncodeError(KodecError, ValueError):
 
     def within(self, parent: str, index: int | None = None) -> Self:
         """Put ``parent`` (or ``parent[index]``) in front of the path."""
-        head = parent if index is None else f"{parent}[{index}]"
-        self.path = f"{head}.{self.path}" if self.path else head
+        self.path = _join(parent, index, self.path)
         return self
 
     def __str__(self) -> str:
         facts = [f"need {self.need}"] if self.need is not None else []
         if self.have is not None:
             facts.append(f"have {self.have!r:.80}")
-        return f"{self.path}: {self.reason}" + (f" ({', '.join(facts)})" if facts else "")
+        start = f"{self.path}: " if self.path else ""
+        return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "")
 
 
 class MissingDependency(KodecError, ImportError):

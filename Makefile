@@ -1,0 +1,49 @@
+# The project's commands. Each makes what it needs inside the clone (.venv, .cache), so a fresh one can start anywhere.
+
+BIN := .venv/bin
+LOGS ?= $(lastword $(sort $(wildcard tests/data/kafka-*/logs)))
+OUT ?= out/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint generate bench interop lock clean setup java ksc
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: java ## regenerate the codecs, export a real broker's log with Spark, show the table
+	@echo "== 1. regenerate the codecs from schemas/"
+	@$(BIN)/kodec generate
+	@echo "== 2. export $(LOGS) to $(OUT) with Spark"
+	@rm -rf $(OUT)
+	@$(BIN)/kodec export $(LOGS) --to $(OUT)
+	@echo "== 3. what $(OUT) holds"
+	@$(BIN)/python tools/show.py $(OUT)
+
+test: java ksc ## every check: lint, format, contracts, types, generated code, tests
+	@$(BIN)/python tools/check.py
+
+lint: setup ## the checks that run no code of ours
+	@$(BIN)/python tools/check.py lint format contracts types
+
+generate: setup ## make generated/ from schemas/ again
+	@$(BIN)/kodec generate
+
+bench: ksc ## measure the codec against other readers
+	@$(BIN)/python -m benchmarks
+
+interop: java ## make log directories with a real Kafka broker and compare what it says with what we read
+	@$(BIN)/python tests/interop/run.py
+
+lock: ## lock the dependencies anew (needs uv)
+	@sh tools/lock.sh
+
+clean: ## delete everything that was made but .venv and .cache
+	@rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis spark-warehouse
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+setup:
+	@sh tools/bootstrap.sh
+java:
+	@sh tools/bootstrap.sh java
+ksc:
+	@sh tools/bootstrap.sh ksc

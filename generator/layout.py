@@ -1,0 +1,304 @@
+"""From a type to the order in which its bytes are read, for one distinct layout.
+
+A layout is a type with some names known (a version, a `bool` parameter): conditions that follow
+from them are gone, and neighbours of fixed width are fused into runs, to be read by one call.
+This is neutral to the target language; a back end turns steps into code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from kodec.generator.expr import Attr, Binary, Expr, Literal, Name, Ternary, fold, names, replace
+from kodec.generator.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
+from kodec.generator.problems import Place
+
+__all__ = ["BitGroup", "Layout", "Layouts", "One", "Run", "RunField", "Step", "Variant", "byte_order", "solve"]
+
+VARINT_MIN = {"zigzag32": 1, "zigzag64": 1, "uvarint32": 1, "uuid": 16}
+
+
+@dataclass(frozen=True, slots=True)
+class BitGroup:
+    """Neighbouring bit fields that fill whole bytes: (field, shift from the right, width)."""
+
+    members: tuple[tuple[Field, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunField:
+    """`size` bytes at `offset` in a run: a number, bytes, a UUID, bit fields, or a fixed struct."""
+
+    field: Field | None
+    offset: int
+    size: int
+    what: Prim | Bytes | Ref | BitGroup
+    inner: Run | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Fields of fixed width, one after another, in one byte order."""
+
+    fields: tuple[RunField, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """A field that is read by itself; its expressions are folded for this layout."""
+
+    field: Field
+
+
+Step = Run | One
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    struct: Struct
+    known: tuple[tuple[str, int | bool], ...]
+    steps: tuple[Step, ...]
+    min_size: int
+    absent: tuple[Field, ...]
+
+    @property
+    def fixed(self) -> Run | None:
+        """The single run that this layout is, if it is one."""
+        if len(self.steps) == 1 and isinstance(self.steps[0], Run):
+            return self.steps[0]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A layout and the versions that share it (empty for a type without versions)."""
+
+    layout: Layout
+    versions: tuple[int, ...]
+
+
+class Layouts:
+    """Makes and remembers the layouts of a model's types."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._made: dict[tuple[str, tuple[tuple[str, int | bool], ...]], Layout] = {}
+        self._making: set[str] = set()
+
+    # -- which layouts a type has -----------------------------------------------------------------
+
+    def bindings(self, struct: Struct) -> list[dict[str, int | bool]]:
+        """Each combination of the type's bool parameters."""
+        flags = [param.id for param in struct.params if param.type == "bool"]
+        return [dict(zip(flags, values, strict=True)) for values in product((False, True), repeat=len(flags))]
+
+    def variants(self, struct: Struct, known: dict[str, int | bool]) -> list[Variant]:
+        """The distinct layouts under `known`, each with its versions in order."""
+        if not struct.versions:
+            return [Variant(self.layout(struct, known), ())]
+        groups: dict[tuple[object, ...], list[int]] = {}
+        first: dict[tuple[object, ...], Layout] = {}
+        for version in struct.versions:
+            layout = self.layout(struct, {**known, struct.version_field: version})
+            key = (layout.steps, layout.absent)
+            groups.setdefault(key, []).append(version)
+            first.setdefault(key, layout)
+        return [Variant(first[key], tuple(versions)) for key, versions in groups.items()]
+
+    # -- one layout -------------------------------------------------------------------------------
+
+    def layout(self, struct: Struct, known: dict[str, int | bool]) -> Layout:
+        key = (struct.name, tuple(sorted(known.items())))
+        if key not in self._made:
+            self._making.add(struct.name)
+            self._made[key] = self._make(struct, known)
+            self._making.discard(struct.name)
+        return self._made[key]
+
+    def _make(self, struct: Struct, known: dict[str, int | bool]) -> Layout:
+        steps: list[Step] = []
+        pending: list[RunField] = []
+        bits: list[Field] = []
+        absent: list[Field] = []
+
+        def flush() -> None:
+            if pending:
+                offset = pending[-1].offset + pending[-1].size
+                steps.append(Run(tuple(pending), offset))
+                pending.clear()
+
+        def push(field: Field | None, size: int, what: Prim | Bytes | Ref | BitGroup, inner: Run | None) -> None:
+            if pending and byte_order(pending) and _endian_of(what, inner) not in ("", byte_order(pending)):
+                flush()
+            offset = pending[-1].offset + pending[-1].size if pending else 0
+            pending.append(RunField(field, offset, size, what, inner))
+
+        for raw in struct.fields:
+            field = self.folded(struct, raw, known)
+            if field.condition == Literal(False):
+                absent.append(field)
+                continue
+            if isinstance(field.type, Bits) and field.condition is None and field.repeat is None:
+                bits.append(field)
+                width = sum(each.type.width for each in bits if isinstance(each.type, Bits))
+                if width % 8 == 0:
+                    push(None, width // 8, _group(bits, width), None)
+                    bits = []
+                continue
+            fixed = self._fixed(field)
+            if fixed is not None:
+                push(field, *fixed)
+                continue
+            flush()
+            steps.append(One(field))
+        flush()
+        least = sum(step.size if isinstance(step, Run) else self.least(step.field) for step in steps)
+        return Layout(struct, tuple(sorted(known.items())), tuple(steps), least, tuple(absent))
+
+    def folded(self, struct: Struct, field: Field, known: dict[str, int | bool]) -> Field:
+        """The field with its expressions folded under `known`, its type's value instances put in."""
+
+        def f(expr: Expr | None) -> Expr | None:
+            return None if expr is None else fold(self.inline(struct, expr), known)
+
+        condition = f(field.condition)
+        valid = field.valid
+        if valid is not None:
+            choices = None if valid.any_of is None else tuple(fold(each, known) for each in valid.any_of)
+            valid = Valid(f(valid.eq), f(valid.min), f(valid.max), choices, f(valid.expr))
+        return dataclasses.replace(
+            field,
+            type=self._folded_type(struct, field.type, known),
+            size=f(field.size),
+            repeat_expr=f(field.repeat_expr),
+            repeat_until=f(field.repeat_until),
+            condition=None if condition == Literal(True) else condition,
+            valid=valid,
+        )
+
+    def _folded_type(self, struct: Struct, kind: TypeRef, known: dict[str, int | bool]) -> TypeRef:
+        if isinstance(kind, Ref):
+            return Ref(kind.target, tuple(fold(self.inline(struct, arg), known) for arg in kind.args))
+        if isinstance(kind, Switch):
+            cases = tuple((case, self._folded_type(struct, each, known)) for case, each in kind.cases)
+            default = None if kind.default is None else self._folded_type(struct, kind.default, known)
+            return Switch(fold(self.inline(struct, kind.on), known), cases, default)
+        return kind
+
+    def inline(self, struct: Struct, expr: Expr) -> Expr:
+        """Put value instances in place of their names, and `.value` of intrinsics away."""
+
+        def swap(part: Expr) -> Expr | None:
+            match part:
+                case Attr(Name(name), "value") if self.wire_of(struct, name):
+                    return Name(name)
+                case Name(name):
+                    instance = struct.instance(name)
+                    if instance is not None and instance.value is not None:
+                        return self.inline(struct, instance.value)
+            return None
+
+        return replace(expr, swap)
+
+    def wire_of(self, struct: Struct, name: str) -> str | None:
+        """The `-wire` name of the type of field `name`, if it has one."""
+        field = struct.field(name)
+        if field is not None and isinstance(field.type, Ref):
+            return self.model.struct(field.type.target).wire
+        return None
+
+    # -- sizes ------------------------------------------------------------------------------------
+
+    def _fixed(self, field: Field) -> tuple[int, Prim | Bytes | Ref, Run | None] | None:
+        """Size and kind of a field that always stands there with the same width."""
+        if field.condition is not None or field.repeat is not None or field.codec is not None or field.tags:
+            return None
+        match field.type:
+            case Prim(width=width) as prim:
+                return width, prim, None
+            case Bytes() if field.contents is not None:
+                return len(field.contents), field.type, None
+            case Bytes() if isinstance(field.size, Literal) and isinstance(field.size.value, int):
+                return (field.size.value, field.type, None) if field.size.value >= 0 else None
+            case Ref(target) as ref:
+                struct = self.model.struct(target)
+                if struct.wire == "uuid" and field.size in (None, Literal(16)):
+                    return 16, ref, None
+                if struct.wire or ref.args or struct.versions or struct.name in self._making:
+                    return None
+                inner = self.layout(struct, {}).fixed
+                if inner is not None and field.size in (None, Literal(inner.size)):
+                    return inner.size, ref, inner
+        return None
+
+    def least(self, field: Field) -> int:
+        """The fewest bytes that the field can take."""
+        if field.condition is not None or field.repeat is not None:
+            return 0
+        if isinstance(field.size, Literal) and isinstance(field.size.value, int):
+            return field.size.value
+        if field.size is not None and not isinstance(field.type, Ref):
+            return 0
+        match field.type:
+            case Prim(width=width):
+                return width
+            case Ref(target):
+                struct = self.model.struct(target)
+                if struct.wire in VARINT_MIN:
+                    return VARINT_MIN[struct.wire]
+                if struct.name in self._making:
+                    return 0
+                return min(
+                    variant.layout.min_size for known in self.bindings(struct) for variant in self.variants(struct, known)
+                )
+        return 0
+
+    def least_of(self, kind: TypeRef) -> int:
+        """The fewest bytes that one element of this type can take."""
+        if isinstance(kind, (Prim, Ref)):
+            return self.least(Field("", kind, _NOWHERE))
+        return 0
+
+
+def _group(bits: list[Field], width: int) -> BitGroup:
+    members = []
+    left = width
+    for field in bits:
+        assert isinstance(field.type, Bits)
+        left -= field.type.width
+        members.append((field, left, field.type.width))
+    return BitGroup(tuple(members))
+
+
+def _endian_of(what: Prim | Bytes | Ref | BitGroup, inner: Run | None) -> str:
+    if inner is not None:
+        return next((e for f in inner.fields if (e := _endian_of(f.what, f.inner))), "")
+    if isinstance(what, Prim):
+        return what.endian if what.width > 1 else ""
+    return "be" if isinstance(what, BitGroup) and sum(w for _, _, w in what.members) > 8 else ""
+
+
+def byte_order(fields: Iterable[RunField]) -> str:
+    """`be`, `le`, or empty where no field is wider than a byte."""
+    return next((e for f in fields if (e := _endian_of(f.what, f.inner))), "")
+
+
+def solve(expr: Expr, name: str) -> Expr | None:
+    """For `expr` = A + name (or name, or a ternary with such a branch): A, so that name = value - A."""
+    match expr:
+        case Name(n) if n == name:
+            return Literal(0)
+        case Binary("+", left, Name(n)) if n == name and name not in names(left):
+            return left
+        case Binary("+", Name(n), right) if n == name and name not in names(right):
+            return right
+        case Ternary(_, yes, no):
+            return solve(no, name) if name in names(no) else solve(yes, name)
+    return None
+
+
+_NOWHERE = Place("", 0, 0)

@@ -1,0 +1,81 @@
+"""What is wrong with a schema: gathered, placed, and printed all at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kodec.runtime.errors import KodecError
+
+__all__ = ["Place", "Problem", "Problems", "SchemaError", "nearest"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where something stands in a schema: 1-based line and column."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong: where, in which field, what, and what would be right."""
+
+    place: Place
+    path: str
+    text: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        path = f"{self.path}: " if self.path else ""
+        hint = f"\n    {self.hint}" if self.hint else ""
+        return f"{self.place}: {path}{self.text}{hint}"
+
+
+class SchemaError(KodecError):
+    """The schemas cannot be used; `problems` holds every reason found."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        files = len({problem.place.file for problem in self.problems})
+        count = len(self.problems)
+        lines = [str(problem) for problem in self.problems]
+        lines.append(
+            f"{count} problem{'s' * (count != 1)} in {files} file{'s' * (files != 1)}; nothing was written"
+        )
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Problems:
+    """The problems found so far."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, place: Place, path: str, text: str, hint: str = "") -> None:
+        self.found.append(Problem(place, path, text, hint))
+
+    def raise_if_any(self) -> None:
+        """Raise SchemaError with everything gathered so far, if there is anything."""
+        if self.found:
+            raise SchemaError(self.found)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint that names the known words closest to `word`; all of them where they are few."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
+    if names and len(names) <= 12:
+        return f"known: {', '.join(names)}"
+    return ""

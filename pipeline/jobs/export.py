@@ -1,0 +1,376 @@
+"""Exports a log directory to Parquet: each Spark task decodes its segments and writes the files itself.
+
+The rows never enter the JVM, which only sees a line of facts for each file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kodec.log.layout import TopicPartition
+from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
+from kodec.pipeline.rows import SegmentRows
+from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
+from kodec.pipeline.spark import session
+from kodec.runtime.errors import KodecError
+
+__all__ = ["COMPRESSIONS", "ExportSummary", "PartitionSummary", "export"]
+
+COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+
+# Written when this many bytes of rows are at hand: large enough to compress well, small enough for many tasks.
+_ROW_GROUP_BYTES = 64 * 2**20
+
+# A worker that stops at bad bytes leaves its error in the staging directory, under this name and an id.
+_ERROR = "error-"
+
+_FACTS = "topic string, partition int, facts string"
+
+
+@dataclass(slots=True)
+class PartitionSummary:
+    """What was exported of one topic-partition.
+
+    Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no record
+    has one. `bytes` counts the segments that were read, `written` the Parquet files. `skipped` has a line for
+    each corrupt range that was left out, `torn_tails` one for each segment that ends inside a batch.
+    """
+
+    topic: str
+    partition: int
+    records: int = 0
+    first_offset: int | None = None
+    last_offset: int | None = None
+    min_timestamp: int | None = None
+    max_timestamp: int | None = None
+    segments: int = 0
+    bytes: int = 0
+    files: list[str] = field(default_factory=list)
+    written: int = 0
+    skipped: list[str] = field(default_factory=list)
+    torn_tails: list[str] = field(default_factory=list)
+
+    def add(self, other: PartitionSummary) -> None:
+        """Take in what another task found of the same topic-partition."""
+        for name in ("first_offset", "min_timestamp"):
+            setattr(self, name, _best(min, getattr(self, name), getattr(other, name)))
+        for name in ("last_offset", "max_timestamp"):
+            setattr(self, name, _best(max, getattr(self, name), getattr(other, name)))
+        for name in ("records", "segments", "bytes", "files", "written", "skipped", "torn_tails"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def _best(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
+    return (
+        choose([value for value in values if value is not None])
+        if any(v is not None for v in values)
+        else None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSummary:
+    """What an export did: a row for each topic-partition, by topic and partition, and how long it took."""
+
+    out: Path
+    partitions: list[PartitionSummary]
+    tasks: int
+    seconds: float
+
+    @property
+    def records(self) -> int:
+        """The number of rows written."""
+        return sum(row.records for row in self.partitions)
+
+
+class _FileWriter:
+    """Writes the rows of one topic-partition that one task reads, to one file."""
+
+    def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, compression: str) -> None:
+        self.root = root
+        self.columns = columns
+        self.compression = compression
+        self.facts = PartitionSummary(owner.topic, owner.partition)
+        self.folder = Path(f"topic={owner.topic}", f"partition={owner.partition}")
+        self.writer: pq.ParquetWriter | None = None
+        self.pending: list[pa.RecordBatch] = []
+        self.weight = 0
+
+    def add(self, part: SourceSegment, permissive: bool) -> None:
+        """Decode one segment and write its rows."""
+        facts, path = self.facts, part.segment.path
+        rows = SegmentRows(part, self.columns, permissive=permissive)
+        for batch in rows.batches():
+            self._note(batch)
+            self.pending.append(batch)
+            self.weight += batch.nbytes
+            if self.weight >= _ROW_GROUP_BYTES:
+                self._flush()
+        facts.segments += 1
+        facts.bytes += part.segment.size
+        for lost in rows.records.skipped:
+            facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
+        if tail := rows.records.torn_tail:
+            facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
+
+    def _note(self, batch: pa.RecordBatch) -> None:
+        times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
+        times = times.filter(pc.not_equal(batch["timestampType"], -1))
+        offsets = pc.min_max(batch["offset"]).as_py()
+        bounds = pc.min_max(times).as_py()
+        part = PartitionSummary(self.facts.topic, self.facts.partition, records=batch.num_rows)
+        part.first_offset, part.last_offset = offsets["min"], offsets["max"]
+        part.min_timestamp, part.max_timestamp = bounds["min"], bounds["max"]
+        self.facts.add(part)
+
+    def _flush(self) -> None:
+        if not self.pending:
+            return
+        if self.writer is None:
+            # The offset first, so that file names sort as offsets do; then what no other attempt can have.
+            name = f"{self.pending[0]['offset'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
+            (self.root / self.folder).mkdir(parents=True, exist_ok=True)
+            self.facts.files.append(str(self.folder / name))
+            self.writer = pq.ParquetWriter(
+                self.root / self.folder / name,
+                self.columns,
+                compression=self.compression,
+                use_dictionary=["key", "topic", "partition", "timestampType"],
+                column_encoding={"offset": "DELTA_BINARY_PACKED", "timestamp": "DELTA_BINARY_PACKED"},
+            )
+        table = pa.Table.from_batches(self.pending)
+        self.writer.write_table(table, row_group_size=table.num_rows)
+        self.pending, self.weight = [], 0
+
+    def close(self) -> PartitionSummary:
+        """Finish the file and say what is in it."""
+        self._flush()
+        if self.writer is not None:
+            self.writer.close()
+            self.facts.written = sum((self.root / file).stat().st_size for file in self.facts.files)
+        return self.facts
+
+
+class _ExportReader(DataSourceReader):
+    """Reads nothing for Spark: its tasks write files and give back a line of facts for each topic-partition."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self.options = Options.parse(given)
+        self.staging = Path(given["staging"])
+        self.compression = given["compression"]
+
+    def partitions(self) -> list[InputPartition]:
+        return [TaskPartition(task) for task in pack(list_segments(self.options), self.options.task_bytes)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str]]:
+        if not isinstance(partition, TaskPartition):
+            return
+        freeze_imports_once()
+        columns = arrow_schema(schema(headers=self.options.include_headers))
+        for owner, parts in groupby(partition.task, key=lambda part: part.topic_partition):
+            writer = _FileWriter(self.staging, owner, columns, self.compression)
+            try:
+                for part in parts:
+                    writer.add(part, self.options.permissive)
+                facts = writer.close()
+            except KodecError as error:
+                # Spark brings home the text of an error; the error itself waits for the driver here.
+                (self.staging / f"{_ERROR}{uuid.uuid4().hex}").write_bytes(pickle.dumps(error))
+                raise
+            yield owner.topic, owner.partition, json.dumps(asdict(facts))
+
+
+class ExportDataSource(DataSource):
+    """The engine of `export`; private, as its reader writes files."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+
+    @classmethod
+    def name(cls) -> str:
+        return "kodec-export"
+
+    def schema(self) -> str:
+        return _FACTS
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _ExportReader(self.options)
+
+
+def export(
+    log_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    master: str = "local[*]",
+    compression: str = "zstd",
+    topics: Iterable[str] | None = None,
+    include_internal: bool = False,
+    include_headers: bool = True,
+    permissive: bool = False,
+    overwrite: bool = False,
+    task_bytes: str | None = None,
+    config: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ExportSummary:
+    """Write the records of a log directory to Parquet, in folders ``topic=T/partition=N``, by Spark.
+
+    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false;
+    within a folder file names sort as offsets do. All is written next to `out` and renamed to it at the end,
+    with an empty file ``_SUCCESS``: a run that fails leaves `out` as it was. On a cluster `out` and `log_dir`
+    must be on a file system that the driver and all workers share.
+
+    Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
+    topics None means all but internal ones; permissive leaves corrupt ranges out and lists them in the
+    summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m"; config
+    holds settings for a session that is started here, and stopped; progress takes a line of text now and then.
+    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, or holds something
+    and overwrite is false; ValueError for bad arguments; OSError where files cannot be listed or written;
+    MissingDependency where there is no Java; PySparkException where a task fails for another reason.
+    """
+    started = time.monotonic()
+    say = progress or (lambda text: None)
+    target = Path(out).absolute()
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    _check_target(target, overwrite)
+    given = {
+        "path": str(Path(log_dir).absolute()),
+        "includeInternal": str(include_internal).lower(),
+        "includeHeaders": str(include_headers).lower(),
+        "mode": "permissive" if permissive else "failfast",
+    }
+    if topics is not None:
+        given["subscribe"] = ",".join(topics)
+    if task_bytes is not None:
+        given["maxPartitionBytes"] = task_bytes
+    options = Options.parse(given)
+    listed = list_segments(options)
+    tasks = len(pack(listed, options.task_bytes))
+    say(_what_there_is(listed, tasks))
+
+    staging = target.parent / f".{target.name}.kodec-{uuid.uuid4().hex}"
+    staging.mkdir(parents=True)
+    try:
+        found = _run(given | {"staging": str(staging), "compression": compression}, master, config, say)
+        partitions = _merge(found)
+        _keep_only(staging, [file for row in partitions for file in row.files])
+        (staging / "_SUCCESS").touch()
+        _publish(staging, target)
+    except PySparkException:
+        for path in staging.glob(f"{_ERROR}*"):
+            raise pickle.loads(path.read_bytes()) from None
+        raise
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return ExportSummary(target, partitions, tasks, time.monotonic() - started)
+
+
+def _check_target(target: Path, overwrite: bool) -> None:
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"{target} is a file")
+    if target.is_dir() and not overwrite and any(target.iterdir()):
+        raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+
+
+def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
+    owners = len({part.topic_partition for part in listed})
+    size = sum(part.segment.size for part in listed) / 2**20
+    return f"{owners} topic-partitions, {len(listed)} segments, {size:.1f} MiB, {tasks} tasks"
+
+
+def _run(
+    given: Mapping[str, str], master: str, config: Mapping[str, str] | None, say: Callable[[str], None]
+) -> list[PartitionSummary]:
+    mine = SparkSession.getActiveSession() is None
+    if mine:
+        say(f"starting Spark on {master}")
+    spark = session(master, app_name="kodec export", config=config)
+    try:
+        spark.dataSource.register(ExportDataSource)
+        frame = spark.read.format(ExportDataSource.name()).options(**given).load()
+        with _Watch(spark, say):
+            rows = frame.collect()
+    finally:
+        if mine:
+            spark.stop()
+    return [PartitionSummary(**json.loads(row["facts"])) for row in rows]
+
+
+class _Watch:
+    """Says how many tasks are done, about once in two seconds, while a query runs."""
+
+    def __init__(self, spark: SparkSession, say: Callable[[str], None]) -> None:
+        self.tracker = spark.sparkContext.statusTracker()
+        self.say = say
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self) -> None:
+        before = ""
+        while not self.over.wait(2):
+            stages = [self.tracker.getStageInfo(stage) for stage in self.tracker.getActiveStageIds()]
+            text = ", ".join(
+                f"{s.numCompletedTasks} of {s.numTasks} tasks done" for s in stages if s is not None
+            )
+            if text and text != before:
+                self.say(text)
+            before = text
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+def _merge(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
+    merged: dict[tuple[str, int], PartitionSummary] = {}
+    for row in found:
+        key = row.topic, row.partition
+        merged.setdefault(key, PartitionSummary(*key)).add(row)
+    for row in merged.values():
+        row.files.sort()
+    return [merged[key] for key in sorted(merged)]
+
+
+def _keep_only(staging: Path, files: list[str]) -> None:
+    # An attempt that Spark ran twice, or gave up on, leaves files that no summary names.
+    wanted = {staging / file for file in files}
+    there = {path for path in staging.rglob("*") if path.is_file()}
+    if missing := wanted - there:
+        raise FileNotFoundError(f"{min(missing)}: written by a worker, not seen here: share the file system")
+    for path in there - wanted:
+        path.unlink()
+
+
+def _publish(staging: Path, target: Path) -> None:
+    """Rename the finished directory to its place; one that is there is put aside first and deleted last."""
+    aside = staging.with_name(f"{staging.name}-old")
+    if target.exists():
+        target.rename(aside)
+    try:
+        staging.rename(target)
+    except OSError:
+        if aside.exists():
+            aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

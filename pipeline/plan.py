@@ -1,0 +1,274 @@
+"""Decides which segments of a log directory one Spark task reads; lists folders and opens no file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from kodec.log.layout import (
+    PartitionFolder,
+    Segment,
+    TopicPartition,
+    find_partitions,
+    parse_partition_dir,
+    parse_segment_name,
+    segments,
+)
+
+__all__ = ["Bounds", "Options", "SourceSegment", "Task", "list_segments", "pack"]
+
+# A task costs some 30 ms whatever it does; this much log keeps a Python decoder busy for about a second.
+DEFAULT_TASK_BYTES = 32 * 2**20
+# What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task.
+_OPEN_COST = 64 * 2**10
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+# Options of Spark's own Kafka source that choose rows. Not knowing one must not mean ignoring it.
+_ROW_OPTIONS = (
+    "subscribepattern",
+    "startingtimestamp",
+    "endingtimestamp",
+    "startingoffsetsbytimestamp",
+    "endingoffsetsbytimestamp",
+)
+
+
+class SourceSegment(NamedTuple):
+    """A segment and the topic-partition that it belongs to."""
+
+    topic_partition: TopicPartition
+    segment: Segment
+
+
+Task = tuple[SourceSegment, ...]
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What a query's filters leave of the log: None means any; offsets are inclusive."""
+
+    topics: set[str] | None = None
+    partitions: set[int] | None = None
+    first_offset: int | None = None
+    last_offset: int | None = None
+
+    def limit_topics(self, topics: Iterable[str]) -> None:
+        """Keep only these topics of those that were left."""
+        self.topics = set(topics) if self.topics is None else self.topics & set(topics)
+
+    def limit_partitions(self, partitions: Iterable[int]) -> None:
+        """Keep only these partition numbers of those that were left."""
+        self.partitions = set(partitions) if self.partitions is None else self.partitions & set(partitions)
+
+    def limit_offsets(self, first: int | None = None, last: int | None = None) -> None:
+        """Keep only offsets from `first` to `last` of those that were left."""
+        if first is not None:
+            self.first_offset = first if self.first_offset is None else max(self.first_offset, first)
+        if last is not None:
+            self.last_offset = last if self.last_offset is None else min(self.last_offset, last)
+
+    def holds(self, topic_partition: TopicPartition) -> bool:
+        """Whether rows of this topic-partition may be wanted."""
+        return (self.topics is None or topic_partition.topic in self.topics) and (
+            self.partitions is None or topic_partition.partition in self.partitions
+        )
+
+    def overlap(self, base_offset: int, next_base_offset: int | None) -> bool:
+        """Whether a segment that starts at `base_offset`, before `next_base_offset`, may hold wanted rows."""
+        if self.last_offset is not None and base_offset > self.last_offset:
+            return False
+        return self.first_offset is None or next_base_offset is None or next_base_offset > self.first_offset
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the `kafka-log` source, read and checked; `parse` says what each means."""
+
+    paths: tuple[Path, ...]
+    subscribe: frozenset[str] | None = None
+    assign: frozenset[TopicPartition] | None = None
+    include_internal: bool = False
+    include_headers: bool = False
+    permissive: bool = False
+    task_bytes: int = field(default=DEFAULT_TASK_BYTES)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Options:
+        """Read the options of `spark.read.format("kafka-log")`; names are case-insensitive.
+
+        Raises: ValueError for a value that cannot be read, and for an option of Spark's Kafka source that
+        would choose other rows and that is not supported here.
+        """
+        given = {name.lower(): value for name, value in options.items()}
+        unsupported = [name for name in _ROW_OPTIONS if name in given]
+        unsupported += [
+            name
+            for name, harmless in (("startingoffsets", "earliest"), ("endingoffsets", "latest"))
+            if given.get(name, harmless).lower() != harmless
+        ]
+        if given.get("kafka.isolation.level", "read_uncommitted") != "read_uncommitted":
+            unsupported.append("kafka.isolation.level=read_committed")
+        if unsupported:
+            raise ValueError(f"kafka-log: not supported: {', '.join(unsupported)}")
+        if "subscribe" in given and "assign" in given:
+            raise ValueError("kafka-log: give `subscribe` or `assign`, not both")
+        mode = given.get("mode", "failfast").lower()
+        if mode not in ("failfast", "permissive"):
+            raise ValueError(f"kafka-log: mode is failfast or permissive, not {mode!r}")
+        return cls(
+            paths=_paths(given),
+            subscribe=_names(given["subscribe"]) if "subscribe" in given else None,
+            assign=_assignment(given["assign"]) if "assign" in given else None,
+            include_internal=_flag(given, "includeInternal"),
+            include_headers=_flag(given, "includeHeaders"),
+            permissive=mode == "permissive",
+            task_bytes=_size(given.get("maxpartitionbytes")),
+        )
+
+    def wants(self, topic_partition: TopicPartition) -> bool:
+        """Whether `subscribe`, `assign` and `includeInternal` let this topic-partition in."""
+        if self.subscribe is not None:
+            return topic_partition.topic in self.subscribe
+        if self.assign is not None:
+            return topic_partition in self.assign
+        return self.include_internal or not topic_partition.is_internal
+
+
+def _paths(given: Mapping[str, str]) -> tuple[Path, ...]:
+    if "path" in given:
+        texts = [given["path"]]
+    elif "paths" in given:
+        texts = json.loads(given["paths"])
+    else:
+        raise ValueError('kafka-log: say what to read: .load("/path/of/a/log/directory")')
+    return tuple(_path(text) for text in texts)
+
+
+def _path(text: str) -> Path:
+    url = urlsplit(text)
+    # One letter is a drive, not a scheme.
+    if len(url.scheme) < 2:
+        return Path(text).absolute()
+    if url.scheme != "file" or url.netloc not in ("", "localhost"):
+        raise ValueError(f"kafka-log: {text}: only local paths can be read")
+    return Path(unquote(url.path))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+def _assignment(text: str) -> frozenset[TopicPartition]:
+    try:
+        return frozenset(TopicPartition(topic, int(p)) for topic, ps in json.loads(text).items() for p in ps)
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError(f'kafka-log: assign is JSON like {{"orders":[0,1]}}, not {text}') from None
+
+
+def _flag(given: Mapping[str, str], name: str) -> bool:
+    value = given.get(name.lower(), "false").lower()
+    if value not in ("true", "false"):
+        raise ValueError(f"kafka-log: {name} is true or false, not {value!r}")
+    return value == "true"
+
+
+def _size(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_TASK_BYTES
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _UNITS or int(match[1]) == 0:
+        raise ValueError(f"kafka-log: maxPartitionBytes is a size in bytes like 64m, not {text!r}")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _folders(path: Path) -> tuple[list[PartitionFolder], bool]:
+    """The topic-partitions' folders that a path means, and whether the path names one itself."""
+    if any(parse_segment_name(entry.name) is not None for entry in path.iterdir()):
+        return [PartitionFolder(_owner(path, path), path)], True
+    return find_partitions(path), False
+
+
+def _owner(folder: Path, path: Path) -> TopicPartition:
+    owner = parse_partition_dir(folder.name)
+    if owner is None:
+        raise ValueError(f"kafka-log: {path}: the folder {folder.name!r} is not named like topic-0")
+    return owner
+
+
+def _listed(path: Path, options: Options, bounds: Bounds) -> Iterable[tuple[PartitionFolder, list[Segment]]]:
+    if path.is_file():
+        base_offset = parse_segment_name(path.name)
+        if base_offset is None:
+            raise ValueError(f"kafka-log: {path}: a segment is named like 00000000000000000000.log")
+        folder = PartitionFolder(_owner(path.parent, path), path.parent)
+        if bounds.holds(folder.topic_partition):
+            yield folder, [Segment(path, base_offset, path.stat().st_size)]
+        return
+    if not path.is_dir():
+        raise FileNotFoundError(f"kafka-log: {path}: no such file or directory")
+    folders, named = _folders(path)
+    for folder in folders:
+        if (named or options.wants(folder.topic_partition)) and bounds.holds(folder.topic_partition):
+            yield folder, segments(folder.path)
+
+
+def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
+    """List the segments to read, by topic, partition and base offset.
+
+    A path may be a log directory, the folder of a topic-partition, or one segment. In a log directory
+    internal topics are left out unless they are asked for; a path that names a folder or a segment is always
+    read. Raises: OSError where a path cannot be listed; ValueError where a folder's name does not say which
+    topic-partition it is, where two paths hold the same one, or where `subscribe` or `assign` names none.
+    """
+    bounds = bounds or Bounds()
+    found: dict[TopicPartition, tuple[Path, list[Segment]]] = {}
+    for path in options.paths:
+        for folder, listed in _listed(path, options, bounds):
+            owner = folder.topic_partition
+            if owner in found:
+                raise ValueError(f"kafka-log: {owner} is in both {found[owner][0]} and {folder.path}")
+            found[owner] = folder.path, listed
+    _check_all_found(options, bounds, found)
+    return [
+        SourceSegment(owner, segment)
+        for owner, (_, listed) in sorted(found.items())
+        for segment, after in zip(listed, [*listed[1:], None], strict=True)
+        if bounds.overlap(segment.base_offset, after.base_offset if after else None)
+    ]
+
+
+def _check_all_found(options: Options, bounds: Bounds, found: Iterable[TopicPartition]) -> None:
+    here = set(found)
+    missing: set[str] = set()
+    if options.subscribe is not None and bounds.topics is None and bounds.partitions is None:
+        missing = set(options.subscribe - {owner.topic for owner in here})
+    if options.assign is not None:
+        missing = {str(owner) for owner in options.assign - here if bounds.holds(owner)}
+    if missing:
+        raise ValueError(f"kafka-log: not in the log directory: {', '.join(sorted(missing))}")
+
+
+def pack(listed: Iterable[SourceSegment], task_bytes: int) -> list[Task]:
+    """Put consecutive segments together into tasks of about `task_bytes`, without splitting any.
+
+    Segments keep their order, so within a task, and from task to task, offsets of a topic-partition ascend.
+    """
+    tasks: list[Task] = []
+    current: list[SourceSegment] = []
+    weight = 0
+    for item in listed:
+        cost = item.segment.size + _OPEN_COST
+        if current and weight + cost > task_bytes:
+            tasks.append(tuple(current))
+            current, weight = [], 0
+        current.append(item)
+        weight += cost
+    if current:
+        tasks.append(tuple(current))
+    return tasks

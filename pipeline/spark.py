@@ -1,0 +1,66 @@
+"""Starts a Spark session that can read Kafka's log directories, or teaches a running one to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from kodec.pipeline.java import java_home
+from kodec.pipeline.source import KafkaLogDataSource
+
+__all__ = ["register", "session"]
+
+_ALWAYS = {
+    # Without it Spark tells a Python source nothing of a query's filters.
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # Cheaper than TCP for what the Python workers send to the JVM.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+# One machine that talks to itself: no open port, and no need for its own name to resolve.
+_LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
+
+    The session's workers need kodec installed: on one machine set ``PYSPARK_PYTHON`` to the Python that
+    has it before the session starts, as `session` does.
+    """
+    spark.dataSource.register(KafkaLogDataSource)
+    return spark
+
+
+def session(
+    master: str | None = "local[*]",
+    *,
+    app_name: str = "kodec",
+    config: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
+
+    Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
+    which win over those made here. Sets JAVA_HOME and PYSPARK_PYTHON for the processes that Spark starts
+    (see `kodec.pipeline.java`), unless PYSPARK_PYTHON is set.
+    Raises: MissingDependency where there is no Java that Spark supports.
+    """
+    if SparkSession.getActiveSession() is None:
+        os.environ["JAVA_HOME"] = str(java_home())
+        # Spark would take `python3` from PATH, which need not be the one that has kodec.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = dict(_ALWAYS)
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            settings |= _LOCAL
+    for key, value in (settings | dict(config or {})).items():
+        builder = builder.config(key, value)
+    return register(builder.getOrCreate())

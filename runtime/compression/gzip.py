@@ -1,0 +1,92 @@
+"""gzip as Java's GZIPInputStream reads it and GZIPOutputStream writes it (RFC 1952)."""
+
+from __future__ import annotations
+
+import zlib
+
+from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.crc import crc32
+from kodec.runtime.errors import Malformed, Truncated
+from kodec.runtime.zlibs import fastest_zlib
+
+__all__ = ["compress", "decompress"]
+
+_inflate = fastest_zlib()
+
+_GZIP = 31  # zlib's `wbits` for a 32 KiB window in a gzip wrapper
+_HEADER = b"\x1f\x8b\x08"
+_FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
+
+# zlib hands back a copy of the input it did not use, so input goes in by pieces: small at first
+# for members after the first, or a run of tiny members would copy the rest once per member.
+_FIRST_INPUT, _MOST_INPUT = 4 << 10, 64 << 10
+_MOST_OUTPUT = 1 << 20
+
+
+def _starts_member(data: bytes, pos: int) -> bool:
+    """Say whether a whole, valid member header is at `pos`; if not, Java takes the rest for junk."""
+    if len(data) - pos < 10 or not data.startswith(_HEADER, pos):
+        return False
+    flags, at = data[pos + 3], pos + 10
+    if flags & _FEXTRA:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for text in (_FNAME, _FCOMMENT):
+        if flags & text:
+            at = data.find(0, at) + 1
+            if not at:
+                return False
+    if flags & _FHCRC:
+        stored = int.from_bytes(data[at : at + 2], "little")
+        if stored != crc32(data[pos:at]) & 0xFFFF:
+            return False
+        at += 2
+    return at <= len(data)
+
+
+def decompress(data: bytes | memoryview, limit: int) -> bytes:
+    """Inflate every member in turn; stop without error at what is not a member header.
+
+    Source: ``java.util.zip.GZIPInputStream``, whose CRC-32 and size checks are made here too.
+    """
+    view = memoryview(data)
+    size = len(view)
+    pieces: list[bytes] = []
+    total = pos = 0
+    feed = _MOST_INPUT
+    while True:
+        start = pos
+        member = _inflate.decompressobj(_GZIP)
+        while not member.eof:
+            source = member.unconsumed_tail
+            if not source:
+                source = view[pos : pos + feed]
+                pos += len(source)
+                feed = min(2 * feed, _MOST_INPUT)
+            try:
+                piece = member.decompress(source, min(limit - total + 1, _MOST_OUTPUT))
+            except _inflate.error as error:
+                raise Malformed("", f"gzip: {error}", at=start) from error
+            if piece:
+                pieces.append(piece)
+                total += len(piece)
+                if total > limit:
+                    raise over_limit("gzip", limit=limit, at=start)
+            elif not source and not member.eof:
+                have = size - start
+                raise Truncated(
+                    "", "gzip: the stream ends inside a member", at=start, need=have + 1, have=have
+                )
+        pos -= len(member.unused_data)
+        if pos == size:
+            break
+        data = bytes(data)
+        if not _starts_member(data, pos):
+            break
+        feed = _FIRST_INPUT
+    return b"".join(pieces)
+
+
+def compress(data: bytes | memoryview, level: int) -> bytes:
+    """Deflate into one member without name or time; `level` is -1 (zlib's 6) or 1 to 9."""
+    # zlib and not isal: the levels are zlib's, as in Java.
+    return zlib.compress(data, level, _GZIP)

@@ -1,0 +1,23 @@
+"""The two checksums of Kafka's formats: CRC-32 (messages v0, v1) and CRC-32C (batches v2, snapshots).
+
+Both take any contiguous buffer, do not copy it, and return an unsigned 32-bit number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crc32c import crc32c as _crc32c
+
+from kodec.runtime.zlibs import fastest_zlib
+
+__all__ = ["crc32", "crc32c"]
+
+# `isal` computes it at 6 to 11 GB/s where zlib does 2 to 3 (16 KiB to 1 MiB, AVX2).
+crc32: Callable[[bytes | memoryview], int] = fastest_zlib().crc32
+"""Return the CRC-32 (reflected polynomial 0xEDB88320, as in gzip) of a buffer."""
+
+
+def crc32c(data: bytes | memoryview) -> int:
+    """Return the CRC-32C (Castagnoli, reflected polynomial 0x82F63B78) of a buffer."""
+    return _crc32c(data)

@@ -1,0 +1,182 @@
+"""What generated readers and writers share: options, and errors that name the field."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TypeVar
+from uuid import UUID
+
+from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.varint import read_uvarint32, write_uvarint32
+
+__all__ = [
+    "DEFAULT_READ",
+    "DEFAULT_WRITE",
+    "MIB",
+    "ReadOptions",
+    "WriteOptions",
+    "bad_run",
+    "bit_field",
+    "bounded_count",
+    "ends_exactly",
+    "exact_size",
+    "member_of",
+    "read_tags",
+    "read_uuid",
+    "span",
+    "truncated_run",
+    "unknown_version",
+    "write_tags",
+]
+
+MIB = 1 << 20
+E = TypeVar("E", bound=IntEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How strict a generated reader is, and how much it may allocate.
+
+    Attributes:
+        check_crc: verify checksum fields.
+        verify: verify the other derived fields (last, max) against what they derive from.
+        decompressed_bytes: the most bytes that one compressed field may grow to.
+        compressed: true inside decompressed bytes, where a second compression is refused.
+    """
+
+    check_crc: bool = True
+    verify: bool = True
+    decompressed_bytes: int = 256 * MIB
+    compressed: bool = False
+
+    def inside(self, path: str, codec: str, at: int) -> ReadOptions:
+        """The options for what `codec` gave. Raises Malformed where compression would nest."""
+        if self.compressed:
+            raise Malformed(path, f"{codec} data inside compressed data", at=at)
+        return replace(self, compressed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a generated writer compresses: `level` is the codec's own scale; None is its default."""
+
+    level: int | None = None
+
+
+DEFAULT_READ = ReadOptions()
+DEFAULT_WRITE = WriteOptions()
+
+
+def truncated_run(pos: int, end: int, fields: Sequence[tuple[str, int]]) -> Truncated:
+    """The error for the first of `fields` (name, size in bytes) from `pos` that passes `end`."""
+    for name, size in fields:
+        if pos + size > end:
+            return Truncated(name, at=pos, need=size, have=max(0, end - pos))
+        pos += size
+    raise AssertionError("the run fits")
+
+
+def span(name: str, size: int, pos: int, end: int) -> int:
+    """Where `size` bytes from `pos` end. Raises Malformed (negative size) or Truncated (past `end`)."""
+    if size < 0:
+        raise Malformed(name, "negative size", at=pos, need="at least 0", have=size)
+    if size > end - pos:
+        raise Truncated(name, at=pos, need=size, have=end - pos)
+    return pos + size
+
+
+def ends_exactly(name: str, pos: int, stop: int) -> int:
+    """`stop`, when the content of a sized field ends there. Raises Malformed where bytes are left."""
+    if pos != stop:
+        raise Malformed(name, "bytes are left over after the field's content", at=pos, need=0, have=stop - pos)
+    return stop
+
+
+def bounded_count(name: str, count: int, least: int, pos: int, end: int) -> int:
+    """`count`, when so many elements of at least `least` bytes can be there at all.
+
+    Raises Malformed (negative) or Truncated: no list is begun for a count that the bytes cannot hold.
+    An element that may be empty counts as one byte, so that a count costs what it claims.
+    """
+    if count < 0:
+        raise Malformed(name, "negative count", at=pos, need="at least 0", have=count)
+    if count * max(least, 1) > end - pos:
+        if least == 0:
+            raise LimitExceeded(name, "more elements than bytes", at=pos, need=count, have=end - pos, limit="bytes present")
+        raise Truncated(name, at=pos, need=count * least, have=end - pos)
+    return count
+
+
+def unknown_version(name: str, version: object, known: str, at: int) -> Unsupported:
+    """The error for a message version that the schema does not have."""
+    return Unsupported(name, "unknown version", at=at, need=known, have=version)
+
+
+def read_uuid(buf: bytes, pos: int, end: int, name: str = "") -> tuple[UUID, int]:
+    """Read 16 bytes, most significant first. Raises Truncated."""
+    stop = span(name, 16, pos, end)
+    return UUID(bytes=buf[pos:stop]), stop
+
+
+def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int, int, int]], int]:
+    """Read the frame of a tagged-field section: (tag, start, stop) for each field, and the end.
+
+    Source: org.apache.kafka.common.protocol.types.TaggedFields (KIP-482).
+    """
+    count, pos = read_uvarint32(buf, pos, end, name)
+    bounded_count(name, count, 2, pos, end)
+    found = []
+    for _ in range(count):
+        tag, pos = read_uvarint32(buf, pos, end, name)
+        size, pos = read_uvarint32(buf, pos, end, name)
+        stop = span(name, size, pos, end)
+        found.append((tag, pos, stop))
+        pos = stop
+    return found, pos
+
+
+def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None:
+    """Write a tagged-field section in ascending order of tags. Raises EncodeError for a tag that stands twice."""
+    tags.sort(key=lambda item: item[0])
+    out += write_uvarint32(len(tags))
+    last = -1
+    for tag, data in tags:
+        if tag == last:
+            raise EncodeError(name, "the tag stands twice", have=tag)
+        last = tag
+        out += write_uvarint32(tag)
+        out += write_uvarint32(len(data))
+        out += data
+
+
+def bad_run(fields: Sequence[tuple[str, str]], values: Sequence[object]) -> EncodeError:
+    """The error for the first of `values` that its (name, struct code) does not take."""
+    for (name, code), value in zip(fields, values, strict=True):
+        try:
+            struct.pack(">" + code, value)
+        except struct.error as error:
+            return EncodeError(name, str(error), have=value)
+    raise AssertionError("every value fits")
+
+
+def bit_field(name: str, value: int, width: int) -> int:
+    """`value` when it fits `width` bits. Raises EncodeError."""
+    number = int(value)
+    if not 0 <= number < 1 << width:
+        raise EncodeError(name, f"does not fit {width} bits", have=value)
+    return number
+
+
+def exact_size(name: str, value: bytes, size: int) -> bytes:
+    """`value` when it has `size` bytes. Raises EncodeError."""
+    if len(value) != size:
+        raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(value)} bytes")
+    return value
+
+
+def member_of(kind: type[E], value: int) -> E | int:
+    """The enum member with this value, or the plain value where the enum has none."""
+    return kind._value2member_map_.get(value, value)  # type: ignore[return-value]

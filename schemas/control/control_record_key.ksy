@@ -1,0 +1,53 @@
+meta:
+  id: control_record_key
+  title: Kafka control record key
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  endian: be
+doc: |
+  Key of a record in a batch whose `attributes.is_control` is set. It says what
+  the record's value is. Bytes after these four are ignored.
+doc-ref: https://kafka.apache.org/documentation/#controlbatch Control Batches
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+    -default: 0
+    doc: |
+      Version of the key. Only 0 has been in use; Kafka reads any higher one as
+      0.
+  - id: control_type
+    -orig-id: type
+    type: s2
+    enum: control_record_type
+    doc: What the record is. Kafka skips a record of a type it does not know.
+enums:
+  control_record_type:
+    0:
+      id: abort
+      doc: A transaction is aborted. The value is an `end_txn_marker`.
+    1:
+      id: commit
+      doc: A transaction is committed. The value is an `end_txn_marker`.
+    2:
+      id: leader_change
+      doc: A KRaft leader is elected. The value is a `leader_change_message`.
+    3:
+      id: snapshot_header
+      doc: A KRaft snapshot starts. The value is a `snapshot_header_record`.
+    4:
+      id: snapshot_footer
+      doc: A KRaft snapshot ends. The value is a `snapshot_footer_record`.
+    5:
+      id: kraft_version
+      doc: Feature level of KRaft. The value is a `kraft_version_record`.
+    6:
+      id: kraft_voters
+      doc: The voters of the KRaft quorum. The value is a `voters_record`.

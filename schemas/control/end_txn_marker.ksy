@@ -1,0 +1,30 @@
+meta:
+  id: end_txn_marker
+  title: Kafka EndTxnMarker (value of a control record)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  endian: be
+doc: |
+  Value of the control record that ends a transaction (KIP-98). Its key says
+  whether by commit or by abort; the producer is that of the batch. Bytes after
+  these six are ignored.
+doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/EndTxnMarker.json EndTxnMarker
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+    -default: 0
+    doc: |
+      Version of the value. Only 0 has been in use; Kafka reads any higher one
+      as 0.
+  - id: coordinator_epoch
+    -orig-id: CoordinatorEpoch
+    type: s4
+    doc: Epoch of the transaction coordinator that wrote the marker.

@@ -1,0 +1,37 @@
+meta:
+  id: kraft_version_record
+  title: Kafka KRaftVersionRecord (value of a control record)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+  endian: be
+-versions: 0
+-flexible: 0+
+doc: |
+  Value of the control record that sets the feature level `kraft.version`
+  (KIP-853).
+doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/KRaftVersionRecord.json KRaftVersionRecord
+seq:
+  - id: version
+    -orig-id: Version
+    type: s2
+    valid:
+      min: 0
+      max: 0
+    -default: 0
+    doc: |
+      Version of the message. Kafka reads the value as version 0 always.
+  - id: kraft_version
+    -orig-id: KRaftVersion
+    type: s2
+    doc: The feature level; from 1 on the set of voters can change.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined yet; unknown ones are kept.

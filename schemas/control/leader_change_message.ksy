@@ -1,0 +1,87 @@
+meta:
+  id: leader_change_message
+  title: Kafka LeaderChangeMessage (value of a control record)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+    - ../primitives/unsigned_varint
+    - ../primitives/uuid
+  endian: be
+-versions: 0-1
+-flexible: 0+
+doc: |
+  Value of the control record that a newly elected KRaft leader writes first
+  (KIP-595). All its versions are flexible, and the version is the message's own
+  first field rather than a prefix.
+doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/LeaderChangeMessage.json LeaderChangeMessage
+seq:
+  - id: version
+    -orig-id: Version
+    type: s2
+    valid:
+      min: 0
+      max: 1
+    -default: 0
+    doc: |
+      Version of the message; 1 adds directory IDs (KIP-853). Kafka still
+      writes 0.
+  - id: leader_id
+    -orig-id: LeaderId
+    type: s4
+    doc: Id of the newly elected leader.
+  - id: num_voters_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(voters) + 1
+    doc: Number of voters, plus one. 0 would be null.
+  - id: voters
+    -orig-id: Voters
+    type: voter(version)
+    repeat: expr
+    repeat-expr: num_voters_plus_one.value - 1
+    doc: The voters of the quorum in this epoch. May be empty, never null.
+  - id: num_granting_voters_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(granting_voters) + 1
+    doc: Number of granting voters, plus one. 0 would be null.
+  - id: granting_voters
+    -orig-id: GrantingVoters
+    type: voter(version)
+    repeat: expr
+    repeat-expr: num_granting_voters_plus_one.value - 1
+    doc: |
+      The voters that voted for the leader. May be empty, never null.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined yet; unknown ones are kept.
+types:
+  voter:
+    doc: A voter of the quorum.
+    params:
+      - id: version
+        type: s2
+        doc: Version of the message.
+    seq:
+      - id: voter_id
+        -orig-id: VoterId
+        type: s4
+        doc: Id of the voter.
+      - id: voter_directory_id
+        -orig-id: VoterDirectoryId
+        type: uuid
+        if: version >= 1
+        -since: 1
+        doc: Directory ID of the voter; all zeros is unknown. Absent before 1.
+      - id: tagged_fields
+        type: tagged_fields
+        doc: Optional fields. None is defined yet; unknown ones are kept.

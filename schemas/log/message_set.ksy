@@ -1,0 +1,181 @@
+meta:
+  id: message_set
+  title: Kafka message set (magic 0 and 1)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  endian: be
+  bit-endian: be
+doc: |
+  The message format used before Apache Kafka 0.11, on disk and on the wire:
+  magic 0 up to 0.9, magic 1 (KIP-32) in 0.10. Messages follow one another;
+  each has 12 bytes of offset and length in front.
+
+  Messages are compressed by putting a message set, compressed, into the value
+  of one message, the wrapper. Its offset is that of the last message inside.
+  The messages inside have absolute offsets in magic 0 and relative ones (0, 1,
+  2, with gaps after compaction) in magic 1, where a message's own offset is
+  the wrapper's offset, minus the last relative offset, plus its own. They must
+  not be wrappers themselves.
+
+  A fetch response may cut the last message short; this description is of whole
+  messages.
+doc-ref: https://kafka.apache.org/documentation/#messageset Old Message Format
+seq:
+  - id: entries
+    type: entry
+    repeat: eos
+    doc: The messages with their offsets.
+types:
+  entry:
+    -row: true
+    doc: A message with the 12 bytes that a log puts in front of it.
+    seq:
+      - id: offset
+        type: s8
+        -default: 0
+        -column:
+          type: int64
+        doc: |
+          Offset of the message; of a wrapper, that of the last message inside.
+          Outside the CRC.
+      - id: len_message
+        -orig-id: message_size
+        type: s4
+        valid:
+          min: 14
+        -derive: length_of(message)
+        -column: false
+        doc: |
+          Length of `message`, in bytes. The smallest message of magic 0 has
+          14, that of magic 1 has 22.
+      - id: message
+        size: len_message
+        type: message
+        doc: The message itself. It fills `len_message` bytes exactly.
+  message:
+    doc: A message without its offset.
+    doc-ref: >-
+      https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/common/record/internal/LegacyRecord.java
+      LegacyRecord
+    seq:
+      - id: crc
+        type: u4
+        -derive: crc32(magic..value)
+        -column: false
+        doc: |
+          CRC-32 (IEEE, as in zlib) of everything after this field, as stored.
+      - id: magic
+        -orig-id: magic_byte
+        type: s1
+        valid:
+          any-of: [0, 1]
+        -default: 1
+        -column: false
+        doc: |
+          Version of the message format. It stands at the same place, byte 16
+          of the entry, in `record_batch`.
+      - id: attributes
+        type: message_attributes
+        size: 1
+        -column: false
+        doc: Compression and type of timestamp.
+      - id: timestamp
+        type: s8
+        if: magic >= 1
+        -default: -1
+        -column:
+          type: timestamp[ms]
+        doc: |
+          Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the
+          largest timestamp of the messages inside or, where its type is
+          `log_append_time`, the time of the append, which then is the
+          timestamp of all messages inside. Absent in magic 0.
+      - id: len_key
+        -orig-id: key_length
+        type: s4
+        -derive: length_of(key)
+        -column: false
+        doc: Length of `key`, in bytes. Any negative length is null.
+      - id: key
+        size: len_key
+        if: len_key >= 0
+        -nullable: len_key == -1
+        -column:
+          type: binary
+        doc: |
+          The key's bytes, or null, as always in a wrapper. Null and empty
+          differ.
+      - id: len_value
+        -orig-id: value_length
+        type: s4
+        -derive: length_of(value)
+        -column: false
+        doc: Length of `value`, in bytes. Any negative length is null.
+      - id: value
+        size: len_value
+        if: len_value >= 0
+        -nullable: len_value == -1
+        -codec:
+          field: attributes.compression
+          replace:
+            lz4: lz4_legacy
+          when: magic == 0
+        -inner: message_set
+        -column:
+          type: binary
+        doc: |
+          The value's bytes, or null. Null and empty differ. Where the
+          compression is not `none`, a compressed `message_set`.
+
+          In magic 0 the header checksum of an LZ4 frame is computed over the
+          frame's magic number too (KIP-57), so LZ4 libraries refuse the frame
+          as it is. This is the codec `lz4_legacy`.
+  message_attributes:
+    doc: What holds for the message and, in a wrapper, for those inside.
+    seq:
+      - id: reserved
+        type: b4
+        -default: 0
+        doc: Without meaning; ignored.
+      - id: timestamp_type
+        -orig-id: timestampType
+        type: b1
+        enum: timestamp_type
+        -default: create_time
+        doc: |
+          Who set the timestamp. Ignored in magic 0, and in messages inside a
+          wrapper, where the wrapper's counts.
+      - id: compression
+        type: b3
+        enum: compression
+        -default: none
+        doc: How the value is compressed; if it is, the message is a wrapper.
+enums:
+  compression:
+    0:
+      id: none
+      doc: Not compressed, not a wrapper.
+    1:
+      id: gzip
+      doc: gzip (RFC 1952), one or more members.
+    2:
+      id: snappy
+      doc: Snappy, in xerial's framing of blocks or as one raw block.
+    3:
+      id: lz4
+      doc: One LZ4 frame of independent blocks.
+  timestamp_type:
+    0:
+      id: create_time
+      -orig-id: CreateTime
+      doc: The producer did.
+    1:
+      id: log_append_time
+      -orig-id: LogAppendTime
+      doc: The broker did, on append.

@@ -1,0 +1,108 @@
+meta:
+  id: producer_snapshot
+  title: Kafka producer state snapshot
+  application: Apache Kafka
+  file-extension: snapshot
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+  license: Apache-2.0
+  ks-version: '0.10'
+  endian: be
+doc: |
+  What a broker knows of the idempotent and transactional producers (KIP-98) of
+  a partition at the offset that is the file's name. It is taken when a segment
+  is rolled and on shutdown. Kafka deletes a snapshot that it cannot read or
+  whose CRC is wrong, and uses an older one.
+doc-ref: >-
+  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
+  ProducerStateManager
+seq:
+  - id: version
+    type: s2
+    valid: 1
+    -default: 1
+    doc: Version of the file's format. There has been no other.
+  - id: crc
+    -orig-id: Crc
+    type: u4
+    -derive: crc32c(num_entries..entries)
+    doc: CRC-32C (Castagnoli) of everything after this field.
+  - id: num_entries
+    type: s4
+    valid:
+      min: 0
+    -derive: count_of(entries)
+    doc: Number of entries.
+  - id: entries
+    -orig-id: ProducerEntries
+    type: entry
+    repeat: expr
+    repeat-expr: num_entries
+    doc: The producers, 46 bytes each, in no particular order.
+types:
+  entry:
+    -row: true
+    doc: |
+      One producer. The fields on its last batch are -1 (`offset_delta` 0) when
+      all that is known of it is a transaction marker.
+    seq:
+      - id: producer_id
+        -orig-id: ProducerId
+        type: s8
+        -column:
+          type: int64
+        doc: Id of the producer.
+      - id: producer_epoch
+        -orig-id: Epoch
+        type: s2
+        -column:
+          type: int16
+        doc: Current epoch of the producer.
+      - id: last_sequence
+        -orig-id: LastSequence
+        type: s4
+        -default: -1
+        -column:
+          type: int32
+        doc: Sequence number of its last record; -1 is none.
+      - id: last_offset
+        -orig-id: LastOffset
+        type: s8
+        -default: -1
+        -column:
+          type: int64
+        doc: Offset of its last record; -1 is none.
+      - id: offset_delta
+        -orig-id: OffsetDelta
+        type: s4
+        -default: 0
+        -column:
+          type: int32
+        doc: Last offset of its last batch minus that batch's first.
+      - id: timestamp
+        -orig-id: Timestamp
+        type: s8
+        -default: -1
+        -column:
+          type: timestamp[ms]
+        doc: |
+          Largest timestamp of its last batch, in milliseconds since 1970-01-01
+          UTC; -1 is none.
+      - id: coordinator_epoch
+        -orig-id: CoordinatorEpoch
+        type: s4
+        -default: -1
+        -column:
+          type: int32
+        doc: |
+          Epoch of the transaction coordinator that wrote its last marker; -1
+          is none.
+      - id: current_txn_first_offset
+        -orig-id: CurrentTxnFirstOffset
+        type: s8
+        -default: -1
+        -column:
+          type: int64
+        doc: First offset of its open transaction; -1 is none.

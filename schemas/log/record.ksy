@@ -1,0 +1,150 @@
+meta:
+  id: record
+  title: Kafka record (magic 2)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/varint
+    - ../primitives/varlong
+  encoding: UTF-8
+  endian: be
+doc: |
+  One record inside an uncompressed (or already decompressed) magic-2 record
+  batch. Offsets and timestamps are deltas against the batch header.
+doc-ref: https://kafka.apache.org/documentation/#record Record
+seq:
+  - id: len_body
+    -orig-id: length
+    type: varint
+    valid:
+      expr: _.value >= 0
+    -derive: length_of(body)
+    doc: Length of everything after this field, in bytes.
+  - id: body
+    size: len_body.value
+    type: record_body
+    doc: The record itself. It fills `len_body` bytes exactly.
+types:
+  record_body:
+    -row:
+      columns:
+        - offset
+        - timestamp
+        - name: timestamp_type
+          type: int32
+          value: _batch.attributes.timestamp_type
+        - key
+        - value
+        - headers
+    doc: What a record holds after its length.
+    doc-ref: >-
+      https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/common/record/internal/DefaultRecord.java
+      DefaultRecord
+    seq:
+      - id: attributes
+        type: s1
+        -default: 0
+        -column: false
+        doc: |
+          No bit has a meaning yet. Written as 0; any value is accepted and
+          kept.
+      - id: timestamp_delta
+        -orig-id: timestampDelta
+        type: varlong
+        -column:
+          name: timestamp
+          type: timestamp[ms]
+          value: |
+            _batch.attributes.timestamp_type == timestamp_type::log_append_time
+            ? _batch.max_timestamp : _batch.base_timestamp + timestamp_delta
+        doc: |
+          Milliseconds between the batch's `base_timestamp` and this record's
+          timestamp; may be negative. Without meaning where the batch's
+          timestamps are of type `log_append_time`: then all records have the
+          batch's `max_timestamp`. A timestamp of -1 is none.
+      - id: offset_delta
+        -orig-id: offsetDelta
+        type: varint
+        -column:
+          name: offset
+          type: int64
+          value: _batch.base_offset + offset_delta
+        doc: This record's offset minus the batch's `base_offset`.
+      - id: len_key
+        -orig-id: keyLength
+        type: varint
+        -derive: length_of(key)
+        -column: false
+        doc: Length of `key`, in bytes. Any negative length is null.
+      - id: key
+        size: len_key.value
+        if: len_key.value >= 0
+        -nullable: len_key == -1
+        -column:
+          type: binary
+        doc: The key's bytes, or null. Null and empty differ.
+      - id: len_value
+        -orig-id: valueLength
+        type: varint
+        -derive: length_of(value)
+        -column: false
+        doc: Length of `value`, in bytes. Any negative length is null.
+      - id: value
+        size: len_value.value
+        if: len_value.value >= 0
+        -nullable: len_value == -1
+        -column:
+          type: binary
+        doc: |
+          The value's bytes, or null, which in a compacted topic deletes the
+          key. Null and empty differ.
+      - id: num_headers
+        -orig-id: headersCount
+        type: varint
+        valid:
+          expr: _.value >= 0
+        -derive: count_of(headers)
+        -column: false
+        doc: Number of headers.
+      - id: headers
+        type: header
+        repeat: expr
+        repeat-expr: num_headers.value
+        -column:
+          type: 'list<struct<key: string, value: binary>>'
+        doc: |
+          Headers in the order the producer gave them; keys may repeat. May be
+          empty, never null.
+  header:
+    doc: One header of a record (KIP-82).
+    doc-ref: https://kafka.apache.org/documentation/#recordheader Record Header
+    seq:
+      - id: len_key
+        -orig-id: headerKeyLength
+        type: varint
+        valid:
+          expr: _.value >= 0
+        -derive: length_of(key)
+        doc: Length of `key`, in bytes.
+      - id: key
+        -orig-id: headerKey
+        size: len_key.value
+        type: str
+        doc: The header's name, UTF-8. May be empty, never null.
+      - id: len_value
+        -orig-id: headerValueLength
+        type: varint
+        -derive: length_of(value)
+        doc: Length of `value`, in bytes. Any negative length is null.
+      - id: value
+        -orig-id: Value
+        size: len_value.value
+        if: len_value.value >= 0
+        -nullable: len_value == -1
+        doc: The header's bytes, or null. Null and empty differ.

@@ -1,0 +1,69 @@
+meta:
+  id: transaction_index
+  title: Kafka log segment index of aborted transactions
+  application: Apache Kafka
+  file-extension: txnindex
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+  license: Apache-2.0
+  ks-version: '0.10'
+  endian: be
+doc: |
+  The transactions (KIP-98) whose abort marker lies in the segment, in the
+  order of their markers. A reader with isolation level `read_committed` drops
+  the records of these producers between the two offsets. The segment's base
+  offset is the name of both files.
+
+  There are no zeros at the end. Kafka ignores a part of an entry there.
+doc-ref: >-
+  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
+  TransactionIndex
+seq:
+  - id: entries
+    type: entry
+    repeat: eos
+    doc: The entries, 34 bytes each.
+types:
+  entry:
+    -row: true
+    doc: One aborted transaction.
+    doc-ref: >-
+      https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/AbortedTxn.java
+      AbortedTxn
+    seq:
+      - id: version
+        type: s2
+        valid: 0
+        -default: 0
+        -column: false
+        doc: Version of the entry's format.
+      - id: producer_id
+        -orig-id: ProducerId
+        type: s8
+        -column:
+          type: int64
+        doc: Id of the producer whose transaction it was.
+      - id: first_offset
+        -orig-id: FirstOffset
+        type: s8
+        -column:
+          type: int64
+        doc: |
+          Offset of the transaction's first record, which may lie in an earlier
+          segment.
+      - id: last_offset
+        -orig-id: LastOffset
+        type: s8
+        -column:
+          type: int64
+        doc: Offset of the abort marker.
+      - id: last_stable_offset
+        -orig-id: LastStableOffset
+        type: s8
+        -column:
+          type: int64
+        doc: |
+          Last stable offset when the marker was written: the first offset of
+          the oldest other open transaction, else `last_offset + 1`.

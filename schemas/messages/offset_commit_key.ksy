@@ -1,0 +1,51 @@
+meta:
+  id: offset_commit_key
+  title: Kafka OffsetCommitKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-versions: 0-1
+-row: true
+-topic: __consumer_offsets
+doc: |
+  Key of an offset commit: which consumer group's position in which partition
+  the value is about. A record with this key and a null value deletes the
+  position.
+doc-ref: >-
+  https://github.com/apache/kafka/blob/trunk/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json
+  OffsetCommitKey
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+      max: 1
+    -default: 1
+    -column: false
+    doc: |
+      Type of the record, called the key's version up to Kafka 4.0. 0 and 1 are
+      offset commits with the same fields; 1 is written since 0.9. Other
+      numbers are other records of the topic.
+  - id: group
+    type: text(false)
+    -column:
+      type: string
+    doc: Id of the consumer group. Never null.
+  - id: topic
+    type: text(false)
+    -column:
+      type: string
+    doc: Name of the topic. Never null.
+  - id: partition
+    type: s4
+    -column:
+      type: int32
+    doc: Number of the partition.

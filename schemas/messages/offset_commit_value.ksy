@@ -1,0 +1,122 @@
+meta:
+  id: offset_commit_value
+  title: Kafka OffsetCommitValue (value in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+    - ../primitives/unsigned_varint
+    - ../primitives/uuid
+  endian: be
+-versions: 0-4
+-flexible: 4+
+-row: true
+-topic: __consumer_offsets
+doc: |
+  Value of an offset commit: a consumer group's position in a partition.
+  Version 4 is the first flexible version: strings are compact and the value
+  ends with tagged fields. Kafka writes 3, or 4 since 4.1, or 1 where an expiry
+  time is set.
+doc-ref: >-
+  https://github.com/apache/kafka/blob/trunk/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json
+  OffsetCommitValue
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+      max: 4
+    -default: 3
+    -column: false
+    doc: Version of the value.
+  - id: committed_offset
+    -orig-id: offset
+    type: s8
+    -column:
+      type: int64
+    doc: Offset of the next record that the group wants to read.
+  - id: leader_epoch
+    -orig-id: leaderEpoch
+    type: s4
+    if: version >= 3
+    -since: 3
+    -ignorable: true
+    -default: -1
+    -column:
+      type: int32
+    doc: |
+      Leader epoch of the last record that was read (KIP-320); -1 is unknown.
+  - id: metadata
+    type: text(version >= 4)
+    -column:
+      type: string
+    doc: Free text of the client's. May be empty, never null.
+  - id: commit_timestamp
+    -orig-id: commitTimestamp
+    type: s8
+    -column:
+      type: timestamp[ms]
+    doc: Time of the commit, in milliseconds since 1970-01-01 UTC.
+  - id: expire_timestamp
+    -orig-id: expireTimestamp
+    type: s8
+    if: version == 1
+    -since: 1
+    -until: 1
+    -ignorable: true
+    -default: -1
+    -column:
+      type: timestamp[ms]
+    doc: |
+      When the position expires, in milliseconds since 1970-01-01 UTC; -1 is
+      by the broker's retention. In version 1 only.
+  - id: tagged_fields
+    type: value_tagged_fields
+    if: version >= 4
+    -since: 4
+    doc: Optional fields, known and unknown.
+types:
+  value_tagged_fields:
+    -wire: tags
+    doc: The tagged-field section of the value.
+    seq:
+      - id: num_fields
+        type: unsigned_varint
+        -derive: count_of(fields)
+        doc: Number of tagged fields that follow. 0 where there are none.
+      - id: fields
+        type: value_tagged_field
+        repeat: expr
+        repeat-expr: num_fields.value
+        doc: The tagged fields, in ascending order of their tags.
+  value_tagged_field:
+    doc: One optional field.
+    seq:
+      - id: tag
+        type: unsigned_varint
+        doc: Number of the field, unique within its section.
+      - id: len_body
+        type: unsigned_varint
+        -derive: length_of(body)
+        doc: Length of `body`, in bytes.
+      - id: body
+        size: len_body.value
+        type:
+          switch-on: tag.value.as<s4>
+          cases:
+            0: uuid
+        -tags:
+          0:
+            id: topic_id
+            -orig-id: topicId
+            doc: |
+              Id of the topic, since Kafka 4.1. Absent or all zeros is unknown.
+        doc: |
+          The field's value. A tag that is not known here gives bytes, which
+          are kept. Never null.

@@ -1,0 +1,45 @@
+meta:
+  id: multi_message_set_send
+  title: Kafka MultiMessageSetSend (multi-fetch result of Kafka 0.7)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - message_set_send
+  endian: be
+doc: |
+  Answer to a fetch request for several partitions, as Kafka 0.7 sent it and
+  the documentation still tells it: an answer for each of them, in the order of
+  the request.
+doc-ref: https://kafka.apache.org/documentation/#impl_reads Reads
+seq:
+  - id: len_body
+    -orig-id: total length
+    type: s4
+    valid:
+      min: 2
+    -derive: length_of(error_code..parts)
+    doc: Length of everything after this field, in bytes.
+  - id: error_code
+    -orig-id: error code
+    type: s2
+    -default: 0
+    doc: 0, since each part has an error code of its own.
+  - id: parts
+    size: len_body - 2
+    type: part_list
+    doc: The answers. May be empty, never null.
+types:
+  part_list:
+    -wire: list
+    doc: The answers, one for each partition asked for.
+    seq:
+      - id: entries
+        type: message_set_send
+        repeat: eos
+        doc: The answer for one partition.

@@ -1,0 +1,695 @@
+#!/usr/bin/env python3
+"""Makes real Kafka log directories with a real broker, and keeps what Kafka's own tools said of them."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+from xml.etree import ElementTree
+
+import dump_log
+
+HERE = Path(__file__).resolve().parent
+JAVA_SOURCES = HERE / "java"
+T = TypeVar("T")
+NODE_ID = 1
+# Fixed, so that two runs differ in no more than they must.
+CLUSTER_ID = "a29kZWMtcmVhbC1sb2dzMQ"
+DIRECTORY_ID = "a29kZWMtZGlyZWN0b3J5MQ"
+SIZE_LIMIT = 5 * 1024 * 1024
+EXIT_UNUSABLE = 2
+
+# Why each topic is there; `text` says that its keys and values may be printed by kafka-dump-log.
+TOPICS: dict[str, tuple[bool, str]] = {
+    "orders": (
+        True,
+        "keys and JSON values, three partitions, five codecs, several segments, two leader epochs",
+    ),
+    "codec-none": (False, "edge cases of keys, values, headers and times, not compressed"),
+    "codec-gzip": (False, "the same records in gzip"),
+    "codec-snappy": (False, "the same records in snappy"),
+    "codec-lz4": (False, "the same records in lz4"),
+    "codec-zstd": (False, "the same records in zstd"),
+    "large": (False, "a record of 100 KB in each compressing codec"),
+    "names-with.dots_and-dashes": (True, "a name that is hard to take apart; two partitions"),
+    "idempotent": (True, "three idempotent producers, growing batches, producer snapshots"),
+    "transactions": (True, "interleaved transactions: commits, aborts, one left open at the end"),
+    "append.time": (True, "timestamps of the broker (LogAppendTime)"),
+    "broker-gzip": (True, "batches that the broker compressed again"),
+    "segments": (True, "segments of 8 KiB, dense indexes, aborted transactions across segments"),
+    "segments-by-time": (True, "segments rolled by segment.ms"),
+    "records-deleted": (True, "DeleteRecords up to offset 13, in the middle of a batch"),
+    "preallocated": (True, "preallocate=true: the crashed copy ends in zeros"),
+    "compacted": (True, "cleaned twice: gaps, an empty batch, tombstones and markers with a delete horizon"),
+    "compacted-often": (True, "cleaned five times, delete.retention.ms=1: tombstones gone, an empty marker"),
+    "compacted-append.time": (True, "cleaned batches with LogAppendTime, several segments"),
+    "empty": (True, "no records at all"),
+}
+DECODERS = {
+    "__consumer_offsets": "--offsets-decoder",
+    "__transaction_state": "--transaction-log-decoder",
+    "__share_group_state": "--share-group-state-decoder",
+    "__cluster_metadata": "--cluster-metadata-decoder",
+}
+DUMPED = {".log", ".checkpoint", ".index", ".timeindex", ".txnindex", ".snapshot"}
+# How often a compacted topic is written and cleaned again after its first cleaning.
+CLEANINGS = {"compacted": 1, "compacted-often": 4, "compacted-append.time": 0}
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+CONTROL = (
+    "ABORT",
+    "COMMIT",
+    "LEADER_CHANGE",
+    "SNAPSHOT_HEADER",
+    "SNAPSHOT_FOOTER",
+    "KRAFT_VERSION",
+    "KRAFT_VOTERS",
+)
+# What the result must hold to be of use.
+WANTED = (
+    *(f"codec {name}" for name in CODECS),
+    *(f"control {name}" for name in CONTROL),
+    "aborted transactions in indexes",
+    "batches of a later leader epoch",
+    "batches with a delete horizon",
+    "batches with gaps",
+    "control batches with a delete horizon",
+    "empty batches",
+    "empty control batches",
+    "idempotent data batches",
+    "index entries",
+    "metadata snapshots",
+    "producers in snapshots",
+    "timeindex entries",
+    "timestamp type CreateTime",
+    "timestamp type LogAppendTime",
+    "transactional data batches",
+)
+CRASHED = ("segments-0", "preallocated-0", "transactions-0")
+ROOT_TEXT = (
+    "meta.properties",
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
+
+# No roll by age (markers bear the wall clock, records do not), small pre-allocated indexes,
+# small internal topics, an eager cleaner, snapshots of the metadata every few kilobytes.
+BROKER = """\
+process.roles=broker,controller
+node.id={node}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
+log.dirs={logs}
+auto.create.topics.enable=false
+log.retention.ms=-1
+log.roll.ms=315360000000
+log.index.size.max.bytes=4096
+log.segment.delete.delay.ms=500
+log.cleaner.backoff.ms=200
+log.cleaner.threads=1
+log.cleaner.dedupe.buffer.size=4194304
+log.initial.task.delay.ms=500
+group.initial.rebalance.delay.ms=0
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.share.enable=true
+metadata.log.max.record.bytes.between.snapshots=4000
+metadata.log.max.snapshot.interval.ms=0
+metadata.max.idle.interval.ms=5000
+controlled.shutdown.enable=true
+num.network.threads=2
+num.io.threads=2
+background.threads=2
+"""
+
+
+class Unusable(Exception):
+    """Something this script needs is not on the machine, or the making failed; the text says what."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+@contextmanager
+def step(text: str) -> Iterator[None]:
+    """Print what begins, and how long it took."""
+    print(f"{text} ...", flush=True)
+    begun = time.monotonic()
+    yield
+    print(f"    done in {time.monotonic() - begun:.1f} s", flush=True)
+
+
+def find_program(name: str, why: str) -> str:
+    """Path of a JDK or Maven program: JAVA_HOME first, then PATH."""
+    home = os.environ.get("JAVA_HOME")
+    if home and name in ("java", "javac"):
+        for candidate in (Path(home, "bin", name), Path(home, "bin", name + ".exe")):
+            if candidate.is_file():
+                return str(candidate)
+    found = shutil.which(name)
+    if found is None:
+        raise Unusable(f"`{name}` was not found on PATH: {why}")
+    return found
+
+
+def java_major(java: str) -> int:
+    done = subprocess.run([java, "-XX:-UsePerfData", "-version"], capture_output=True, text=True, check=False)
+    match = re.search(r'version "(\d+)', done.stderr)
+    if match is None:
+        raise Unusable(f"`java -version` says nothing known: {done.stderr.strip()}")
+    return int(match[1])
+
+
+def kafka_version() -> str:
+    """The Kafka release that the committed pom names."""
+    found = ElementTree.parse(JAVA_SOURCES / "pom.xml").findtext("properties/kafka.version")
+    if not found:
+        raise Unusable("pom.xml names no kafka.version")
+    return found
+
+
+class Toolbox:
+    """The Java programs, Kafka's jars and our compiled classes, all inside the work directory."""
+
+    def __init__(self, work: Path, repository: Path | None) -> None:
+        self.work = work
+        self.java = find_program("java", "Kafka needs a JDK of version 17 or newer")
+        self.javac = find_program("javac", "a JDK is needed, a bare Java runtime is not enough")
+        self.mvn = find_program("mvn", "Apache Maven fetches Kafka")
+        self.major = java_major(self.java)
+        if self.major < 17:
+            raise Unusable(f"Kafka needs Java 17 or newer, this is {self.major}")
+        self.jars = work / "jars"
+        self.classes = work / "classes"
+        self.temporary = work / "tmp"
+        self.temporary.mkdir(exist_ok=True)
+        self.repository = repository or work / "maven-repository"
+
+    def fetch(self) -> None:
+        """Fetch Kafka by the coordinates of the committed pom, once for each content of it."""
+        pom = JAVA_SOURCES / "pom.xml"
+        stamp = self.jars / "pom.sha256"
+        digest = hashlib.sha256(pom.read_bytes()).hexdigest()
+        if stamp.is_file() and stamp.read_text() == digest:
+            say("    already there")
+            return
+        shutil.rmtree(self.jars, ignore_errors=True)
+        run(
+            [
+                self.mvn, "-B", "-q", "-f", str(pom), f"-Dmaven.repo.local={self.repository}",
+                f"-Djava.io.tmpdir={self.temporary}", "dependency:copy-dependencies",
+                f"-DoutputDirectory={self.jars}", "-DincludeScope=runtime",
+            ],
+            "Maven could not fetch Kafka",
+        )  # fmt: skip
+        stamp.write_text(digest)
+
+    def compile(self) -> None:
+        shutil.rmtree(self.classes, ignore_errors=True)
+        self.classes.mkdir()
+        sources = sorted(str(path) for path in JAVA_SOURCES.glob("*.java"))
+        command = [
+            self.javac, "-J-XX:-UsePerfData", "-encoding", "UTF-8", "-nowarn",
+            "-cp", str(self.jars / "*"), "-d", str(self.classes), *sources,
+        ]  # fmt: skip
+        run(command, "javac refused our sources")
+
+    def command(self, main: str, *arguments: str, heap: str = "256m") -> list[str]:
+        return [
+            self.java, f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={self.temporary}", f"-DLOG_DIR={self.work}",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
+            "-cp", os.pathsep.join([str(self.classes), str(self.jars / "*")]), main, *arguments,
+        ]  # fmt: skip
+
+
+def run(command: list[str], otherwise: str, cwd: Path | None = None) -> None:
+    """Run a command to its end; on failure raise with the end of what it printed."""
+    # Without this Maven's JVM leaves a file in the system's temporary directory.
+    environment = {**os.environ, "MAVEN_OPTS": f"{os.environ.get('MAVEN_OPTS', '')} -XX:-UsePerfData".strip()}
+    # Standard input is a pipe of ours: our Java programs end with it, so that none outlives this process.
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=cwd,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            output = process.stdout.read()
+        except BaseException:
+            process.kill()
+            raise
+        code = process.wait()
+    if code != 0:
+        raise Unusable(f"{otherwise} (exit code {code}):\n{output[-6000:]}")
+
+
+class Broker:
+    """One KRaft broker and controller on loopback, which never outlives this process."""
+
+    def __init__(self, tools: Toolbox) -> None:
+        self.tools = tools
+        self.logs = tools.work / "logs"
+        self.config = tools.work / "broker.properties"
+        self.output = tools.work / "broker.out"
+        self.port, self.controller_port = free_ports(2)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def format(self) -> None:
+        text = BROKER.format(
+            node=NODE_ID, port=self.port, controller_port=self.controller_port, logs=self.logs.as_posix()
+        )
+        self.config.write_text(text, encoding="utf-8")
+        voter = f"{NODE_ID}@127.0.0.1:{self.controller_port}:{DIRECTORY_ID}"
+        arguments = ["format", "-t", CLUSTER_ID, "-c", str(self.config), "--initial-controllers", voter]
+        run(self.tools.command("kafka.tools.StorageTool", *arguments), "kafka-storage format failed")
+
+    def start(self) -> None:
+        command = self.tools.command("Broker", str(self.config), heap="512m")
+        with self.output.open("ab") as output:
+            # Its standard input is a pipe that ends when this process ends, however that comes about.
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
+        wait_for("the broker to listen", self.listening, 60)
+
+    def listening(self) -> bool:
+        if self.process is None or self.process.poll() is not None:
+            raise Unusable(f"the broker ended:\n{self.output.read_text(errors='replace')[-6000:]}")
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self) -> None:
+        """Shut down in order: indexes are trimmed, snapshots and checkpoints written."""
+        assert self.process is not None
+        self.process.terminate()
+        code = self.process.wait(90)
+        self.process = None
+        if not (self.logs / ".kafka_cleanshutdown").is_file():
+            raise Unusable(f"the broker left (exit code {code}) without a clean shutdown")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def client(self, *arguments: str) -> None:
+        command = self.tools.command("RealLogs", f"127.0.0.1:{self.port}", *arguments)
+        run(command, f"the client step {arguments[0]} failed")
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def wait_for(what: str, ready: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > end:
+            raise Unusable(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.1)
+
+
+# ------------------------------------------------------------------ compaction
+
+
+def has_gaps(partition: Path) -> bool:
+    """True if a v2 batch of the closed segments has fewer records than offsets: a cleaner was there."""
+    for log in sorted(partition.glob("*.log"))[:-1]:
+        data = log.read_bytes()
+        position = 0
+        while position + 61 <= len(data):
+            (size,) = struct.unpack_from(">i", data, position + 8)
+            (last_delta,) = struct.unpack_from(">i", data, position + 23)
+            (count,) = struct.unpack_from(">i", data, position + 57)
+            if count < last_delta + 1:
+                return True
+            position += 12 + size
+    return False
+
+
+def cleaned_up_to(logs: Path, topic: str) -> int:
+    """First dirty offset of partition 0, or 0 if the cleaner has not noted one."""
+    try:
+        lines = (logs / "cleaner-offset-checkpoint").read_text().split("\n")[2:]
+    except FileNotFoundError:
+        return 0
+    return next((int(parts[2]) for parts in (line.split() for line in lines) if parts[:2] == [topic, "0"]), 0)
+
+
+def wait_for_cleaner(logs: Path, topic: str, before: int) -> None:
+    """Wait until the cleaner went past `before`, reached the active segment and removed the old files."""
+    partition = logs / f"{topic}-0"
+
+    def settled() -> bool:
+        active = max(int(path.stem) for path in partition.glob("*.log"))
+        waste = [path for path in partition.iterdir() if path.suffix in {".deleted", ".cleaned", ".swap"}]
+        return not waste and cleaned_up_to(logs, topic) == active > before and has_gaps(partition)
+
+    wait_for(f"the cleaner to rewrite {topic}", settled, 60)
+
+
+# ------------------------------------------------------------------ the result
+
+
+def copy_partition(source: Path, target: Path) -> None:
+    """Copy a partition directory file by file; names in mid-replacement are left out."""
+    target.mkdir(parents=True)
+    for path in sorted(source.iterdir()):
+        if path.suffix not in {".deleted", ".cleaned", ".swap", ".tmp", ".part"}:
+            shutil.copyfile(path, target / path.name)
+
+
+def keep_crashed(logs: Path, target: Path) -> None:
+    """Keep some partitions as the killed broker left them: tails of zeros, no clean-shutdown file."""
+    for name in CRASHED:
+        copy_partition(logs / name, target / name)
+    for name in ROOT_TEXT:
+        if (logs / name).is_file():
+            shutil.copyfile(logs / name, target / name)
+
+
+def keep_logs(logs: Path, target: Path) -> None:
+    """Keep the whole root after a clean shutdown, without the lock and directories on their way out."""
+    target.mkdir(parents=True)
+    for path in sorted(logs.iterdir()):
+        if path.is_dir() and not path.name.endswith(("-delete", "-future", "-stray")):
+            copy_partition(path, target / path.name)
+        elif path.is_file() and path.name != ".lock" and path.suffix != ".tmp":
+            shutil.copyfile(path, target / path.name)
+
+
+def topic_of(path: Path) -> str:
+    return path.parent.name.rpartition("-")[0]
+
+
+def dump_arguments(path: Path, name: str) -> list[str]:
+    """Options of kafka-dump-log for one file; `name` is its path as Kafka shall print it."""
+    arguments = ["--files", name, "--deep-iteration"]
+    if path.suffix in {".log", ".checkpoint"}:
+        # bootstrap.checkpoint lies at the root and holds metadata records too.
+        topic = topic_of(path) or "__cluster_metadata"
+        if topic in DECODERS:
+            arguments.append(DECODERS[topic])
+        elif TOPICS[topic][0]:
+            arguments.append("--print-data-log")
+    return arguments
+
+
+def dump_all(tools: Toolbox, result: Path) -> int:
+    """Run Kafka's own DumpLogSegments on every file it knows; one text file each. Returns how many."""
+    files = [path for path in sorted(result.rglob("*")) if path.suffix in DUMPED]
+    jobs = tools.work / "dump-jobs.txt"
+    lines = []
+    for path in files:
+        name = path.relative_to(result).as_posix()
+        lines.append("\t".join([f"dump/{name}.txt", *dump_arguments(path, name)]))
+    jobs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(tools.command("DumpEach", str(jobs)), "kafka-dump-log failed", cwd=result)
+    for text in (result / "dump").rglob("*.txt"):
+        # Some messages name the file by its absolute path, which is of no use elsewhere.
+        text.write_text(text.read_text(encoding="utf-8").replace(f"{result}{os.sep}", ""), encoding="utf-8")
+    return len(files)
+
+
+def keep_consumed(raw: Path, target: Path) -> list[str]:
+    """Keep the rows per topic, those of read_committed only where they differ. Returns these topics."""
+    target.mkdir()
+    differ = []
+    for path in sorted(raw.glob("*.read_uncommitted.jsonl")):
+        topic = path.name.removesuffix(".read_uncommitted.jsonl")
+        committed = raw / f"{topic}.read_committed.jsonl"
+        shutil.copyfile(path, target / path.name)
+        if committed.read_bytes() != path.read_bytes():
+            shutil.copyfile(committed, target / committed.name)
+            differ.append(topic)
+    return differ
+
+
+def check(result: Path) -> dict[str, int]:
+    """See that dump and consumer agree and that everything wanted is there; returns the counts of it."""
+    dumps = result / "dump" / "logs"
+    seen: Counter[str] = Counter()
+    offsets: dict[tuple[str, int], list[int]] = {}
+    starts = log_starts(result / "logs")
+    for text in sorted(dumps.glob("*/*.log.txt")):
+        topic, _, number = text.parent.name.rpartition("-")
+        partition = topic, int(number)
+        seen["segments"] += 1
+        of_partition = offsets.setdefault(partition, [])
+        for batch in parsed(dump_log.parse_log, text).batches:
+            count_batch(batch, seen)
+            for record in batch.records:
+                if record.control_type is None and record.offset >= starts.get(partition, 0):
+                    of_partition.append(record.offset)
+    for text in sorted(dumps.rglob("*.checkpoint.txt")):
+        seen["metadata snapshots"] += 1
+        for batch in parsed(dump_log.parse_log, text).batches:
+            seen.update(f"control {record.control_type}" for record in batch.records if batch.is_control)
+    for text in sorted(dumps.glob("*/*.txnindex.txt")):
+        seen["aborted transactions in indexes"] += len(parsed(dump_log.parse_txnindex, text))
+    for text in sorted(dumps.glob("*/*.snapshot.txt")):
+        seen["producers in snapshots"] += len(parsed(dump_log.parse_producers, text))
+    for kind in ("index", "timeindex"):
+        for text in sorted(dumps.glob(f"*/*.{kind}.txt")):
+            seen[f"{kind} entries"] += len(parsed(dump_log.parse_index, text).entries)
+
+    consumed: dict[tuple[str, int], list[int]] = {}
+    for path in sorted((result / "consumed").glob("*.read_uncommitted.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            consumed.setdefault((row["topic"], row["partition"]), []).append(row["offset"])
+    for partition, of_partition in offsets.items():
+        if partition[0] != "__cluster_metadata" and of_partition != consumed.get(partition, []):
+            raise Unusable(f"consumer and kafka-dump-log list different offsets of {partition}")
+    missing = [name for name in WANTED if not seen[name]]
+    if missing:
+        raise Unusable("the data lacks: " + ", ".join(missing))
+    return {name: seen[name] for name in sorted(seen) if seen[name]}
+
+
+def parsed(parse: Callable[[str], T], text: Path) -> T:
+    return parse(text.read_text(encoding="utf-8"))
+
+
+def count_batch(batch: dump_log.DumpedBatch, seen: Counter[str]) -> None:
+    """Count what one batch of a log shows."""
+    gaps = batch.last_offset - batch.base_offset + 1 - batch.count
+    horizon = batch.delete_horizon_ms is not None
+    seen["batches"] += 1
+    seen[f"codec {batch.compresscodec}"] += 1
+    seen[f"timestamp type {batch.timestamp_type}"] += 1
+    seen["empty batches"] += batch.count == 0
+    seen["empty control batches"] += batch.count == 0 and batch.is_control
+    seen["batches with gaps"] += batch.count > 0 and gaps > 0
+    seen["batches with a delete horizon"] += horizon
+    seen["control batches with a delete horizon"] += horizon and batch.is_control
+    seen["transactional data batches"] += batch.is_transactional and not batch.is_control
+    seen["idempotent data batches"] += batch.producer_id >= 0 and not batch.is_transactional
+    seen["batches of a later leader epoch"] += batch.partition_leader_epoch > 0
+    seen["records"] += 0 if batch.is_control else batch.count
+    seen.update(f"control {record.control_type}" for record in batch.records if batch.is_control)
+
+
+def log_starts(logs: Path) -> dict[tuple[str, int], int]:
+    """Log start offsets that the root's checkpoint states."""
+    path = logs / "log-start-offset-checkpoint"
+    if not path.is_file():
+        return {}
+    parts = [line.split() for line in path.read_text().splitlines()[2:]]
+    return {(topic, int(partition)): int(offset) for topic, partition, offset in parts}
+
+
+def consumed_counts(directory: Path) -> dict[str, dict[str, int]]:
+    """Rows per partition for each isolation level."""
+    counts: dict[str, dict[str, int]] = {}
+    for path in sorted(directory.glob("*.jsonl")):
+        isolation = path.name.split(".")[-2]
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            of_partition = counts.setdefault(f"{row['topic']}-{row['partition']}", {})
+            of_partition[isolation] = of_partition.get(isolation, 0) + 1
+    return counts
+
+
+def write_manifest(result: Path, tools: Toolbox, differ: list[str], facts: dict[str, int]) -> None:
+    files = [path for path in sorted(result.rglob("*")) if path.is_file()]
+    manifest: dict[str, Any] = {
+        "made_by": "tests/interop/make_logs.py",
+        "kafka": kafka_version(),
+        "java": tools.major,
+        "cluster_id": CLUSTER_ID,
+        "topics": {name: {"purpose": purpose, "text": text} for name, (text, purpose) in TOPICS.items()},
+        "log_start_offsets": {
+            f"{topic}-{partition}": at for (topic, partition), at in log_starts(result / "logs").items()
+        },
+        "read_committed_differs": differ,
+        "consumed_rows": consumed_counts(result / "consumed"),
+        "crashed": list(CRASHED),
+        "facts": facts,
+    }
+    # One line for each file, so that a change of one is a change of one line.
+    listed = ",\n".join(
+        "  " + json.dumps(
+            {
+                "path": path.relative_to(result).as_posix(),
+                "size": path.stat().st_size,
+                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            }
+        )
+        for path in files
+    )  # fmt: skip
+    head = json.dumps(manifest, indent=1).removesuffix("\n}")
+    (result / "MANIFEST.json").write_text(f'{head},\n "files": [\n{listed}\n ]\n}}\n', encoding="utf-8")
+
+
+def make(work: Path, out: Path, repository: Path | None) -> None:
+    version = kafka_version()
+    tools = Toolbox(work, repository)
+    result = work / f"kafka-{version}"
+    consumed = work / "consumed"
+    for old in (work / "logs", result, consumed):
+        shutil.rmtree(old, ignore_errors=True)
+    with step(f"Getting Apache Kafka {version} through Maven"):
+        tools.fetch()
+    with step(f"Compiling our Java sources (Java {tools.major})"):
+        tools.compile()
+
+    broker = Broker(tools)
+    logs = broker.logs
+    try:
+        with step("Formatting the storage"):
+            broker.format()
+        with step(f"Starting a KRaft broker on 127.0.0.1:{broker.port}"):
+            broker.start()
+        with step("Creating topics"):
+            broker.client("create")
+        with step("Writing data"):
+            broker.client("write")
+        with step("Waiting for the log cleaner"):
+            for topic, again in CLEANINGS.items():
+                wait_for_cleaner(logs, topic, 0)
+                for number in range(1, again + 1):
+                    before = cleaned_up_to(logs, topic)
+                    broker.client("compact-again", topic, str(number))
+                    wait_for_cleaner(logs, topic, before)
+        with step("Consumer groups: classic, consumer and share"):
+            broker.client("groups")
+            broker.client("share")
+        with step("Killing the broker, keeping a copy of what it left"):
+            broker.kill()
+            keep_crashed(logs, result / "crashed")
+        with step("Starting it again: log recovery and the next leader epoch"):
+            broker.start()
+        with step("Writing more, leaving one transaction open"):
+            broker.client("after-crash")
+        with step("Reading everything back with the Java consumer"):
+            broker.client("consume", str(consumed))
+        with step("Shutting down in order"):
+            broker.stop()
+    finally:
+        broker.kill()
+
+    with step("Copying the log directory"):
+        keep_logs(logs, result / "logs")
+        differ = keep_consumed(consumed, result / "consumed")
+    with step("Asking kafka-dump-log about every file"):
+        say(f"    {dump_all(tools, result)} files")
+    with step("Checking that everything wanted is there"):
+        facts = check(result)
+        write_manifest(result, tools, differ, facts)
+    for name, number in facts.items():
+        say(f"    {name}: {number}")
+    total = sum(path.stat().st_size for path in result.rglob("*") if path.is_file())
+    if total > SIZE_LIMIT:
+        raise Unusable(f"the result has {total} bytes, more than {SIZE_LIMIT}")
+    target = out / result.name
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(result, target)
+    say(f"{target}: {total:,} bytes")
+
+
+def stop_on_signal(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the result. Returns 0; 1 when interrupted; 2 when something is missing or failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog="Needs a JDK 17+ and Maven. Exit code: 0 made, 1 interrupted, 2 something missing or failed.",
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, help="kafka-<version>/ is written here; an older one is replaced"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        help="keep jars, logs and broker output here (default: a temporary directory)",
+    )
+    parser.add_argument(
+        "--maven-repository", type=Path, help="Maven's local repository (default: in the work directory)"
+    )
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, stop_on_signal)
+    begun = time.monotonic()
+    try:
+        if options.work is not None:
+            options.work.mkdir(parents=True, exist_ok=True)
+            make(options.work.resolve(), options.out.resolve(), options.maven_repository)
+        else:
+            with tempfile.TemporaryDirectory(prefix="kodec-interop-") as work:
+                make(Path(work).resolve(), options.out.resolve(), options.maven_repository)
+    except Unusable as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return EXIT_UNUSABLE
+    except KeyboardInterrupt:
+        print("interrupted; the broker is stopped", file=sys.stderr)
+        return 1
+    say(f"all in {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

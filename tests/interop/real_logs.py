@@ -1,0 +1,40 @@
+"""Where the committed real Kafka directories lie, and how a file there is paired with its dump."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+# One folder for each Kafka release that was run.
+RELEASES = sorted(path for path in DATA.glob("kafka-*") if (path / "MANIFEST.json").is_file())
+
+
+def dumped(*suffixes: str) -> list[tuple[Path, Path]]:
+    """(file, text of kafka-dump-log about it) for each committed file that ends in one of `suffixes`."""
+    pairs = []
+    for release in RELEASES:
+        for text in sorted((release / "dump").rglob("*.txt")):
+            name = text.relative_to(release / "dump").as_posix().removesuffix(".txt")
+            if name.endswith(suffixes):
+                pairs.append((release / name, text))
+    return pairs
+
+
+def label(value: object) -> str:
+    """Test id of a path: what follows the data folder."""
+    return value.relative_to(DATA).as_posix() if isinstance(value, Path) else str(value)
+
+
+def manifest(release: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((release / "MANIFEST.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of one file of consumed records."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)

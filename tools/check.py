@@ -1,0 +1,64 @@
+"""Runs the project's checks one after another and prints each with its time; all run even if one fails.
+
+Usage: check.py [STEP...]   (all steps when none is named)
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+
+# Cheap ones first; the tests come last so that their closing line is what one sees.
+STEPS = {
+    "lint": ["ruff", "check", "--quiet", "--output-format", "concise", "."],
+    "format": ["ruff", "format", "--check", "--output-format", "concise", "."],
+    "contracts": ["lint-imports"],
+    "types": ["mypy"],
+    "generated": ["kodec", "generate", "--check"],
+    "tests": ["pytest", "--quiet", "--no-header"],
+}
+
+
+def run(name: str, shown: bool) -> bool:
+    """Run one step; its output goes straight through if `shown`, else appears only when it fails."""
+    program, *arguments = STEPS[name]
+    done = subprocess.run(
+        [BIN / program, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"},
+        stdout=None if shown else subprocess.PIPE,
+        stderr=None if shown else subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode and not shown:
+        print(done.stdout, end="")
+    return done.returncode == 0
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        sys.exit(f"check: knows {', '.join(STEPS)}; not {', '.join(unknown)}")
+    wanted = names or list(STEPS)
+    failed = []
+    for number, name in enumerate(wanted, 1):
+        label = f"[{number}/{len(wanted)}] {name:<10} {' '.join(STEPS[name])}"
+        print(label, flush=True)
+        started = time.monotonic()
+        ok = run(name, shown=name == "tests")
+        print(f"      {'ok' if ok else 'FAILED'} in {time.monotonic() - started:.1f} s", flush=True)
+        if not ok:
+            failed.append(name)
+    print(f"failed: {', '.join(failed)}" if failed else f"passed: {', '.join(wanted)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

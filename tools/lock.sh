@@ -1,0 +1,17 @@
+#!/bin/sh
+# Locks the dependency groups of pyproject.toml into requirements/, for every supported Python and platform. Needs uv.
+set -eu
+cd "$(dirname "$0")/.."
+
+lock() {
+    name=$1
+    shift
+    echo "requirements/$name.txt"
+    uv pip compile "$@" --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-header --no-annotate --output-file "requirements/$name.txt"
+}
+
+lock dev pyproject.toml --all-extras --group dev
+lock build --group pyproject.toml:build --constraints requirements/dev.txt
+lock java --group pyproject.toml:java
+lock node --group pyproject.toml:node

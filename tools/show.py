@@ -1,0 +1,46 @@
+"""Prints the first rows of each topic of an export, as a table; the last act of `make demo`.
+
+Usage: show.py DIRECTORY [ROWS]
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from rich.console import Console
+from rich.table import Table
+
+COLUMNS = ["topic", "partition", "offset", "timestamp", "key", "value"]
+
+
+def text(value: object) -> str:
+    """A cell for people: bytes as text with escapes, null told from empty, long values cut."""
+    if value is None:
+        return "null"
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    shown = str(value)
+    shown = shown if shown.isprintable() else repr(shown)[1:-1]
+    return shown if len(shown) <= 32 else f"{shown[:31]}…"
+
+
+def main(directory: str, rows: int = 3) -> None:
+    folders = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
+    data = ds.dataset(directory, format="parquet", partitioning=ds.partitioning(folders, flavor="hive"))
+    table = Table(title=f"{directory}: {data.count_rows()} rows, the first {rows} of each topic")
+    for name in COLUMNS:
+        table.add_column(name, overflow="fold")
+    topics = sorted(
+        {str(ds.get_partition_keys(part.partition_expression)["topic"]) for part in data.get_fragments()}
+    )
+    for topic in topics:
+        head = data.filter(ds.field("topic") == topic).head(rows, columns=COLUMNS)
+        for row in head.to_pylist():
+            table.add_row(*(text(row[name]) for name in COLUMNS))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:3]))
