@@ -435,7 +435,11 @@ class _Module:
         peek = None
         if peeks:
             peek = self._peek(function, struct)
-            exports.append(peek.name)
+            exports += [peek.name, f"PEEK_{function.upper()}_AT", f"PEEK_{function.upper()}_SIZE"]
+            exports += [f"{peek.name}_{value['name']}" for value in peek.values_]
+        checksum = self._checksum(struct)
+        if checksum is not None:
+            exports.append(checksum.name)
         methods = inner is None and not flags
         if methods:
             self.use("DEFAULT_READ", "DEFAULT_WRITE", "ReadOptions", "WriteOptions", "ends_exactly")
@@ -443,10 +447,32 @@ class _Module:
             "name": name, "function": function, "doc": self._class_doc(struct), "attrs": self.attrs(struct) if inner is None else [],
             "transparent": inner is not None, "readers": readers, "writers": writers, "head": head is not None,
             "peek": peek, "dynamic": [View("param", {"name": local(param.id), "doc": param.doc}) for param in dynamic],
-            "rows": rows, "exports": exports, "methods": methods,
+            "rows": rows, "checksum": checksum, "exports": exports, "methods": methods,
             "constants": self._constants(struct) if inner is None else [], "returns": returns,
         }  # fmt: skip
         return View("struct", facts)
+
+    def _checksum(self, struct: Struct) -> View | None:
+        """A checksum at a fixed place that covers all from a fixed place to the end of the type."""
+        if struct.versions or struct.params:
+            return None
+        places: dict[str, int] = {}
+        at = 0
+        for step in self.layouts.layout(struct, {}).steps:
+            places |= {spec.id: at for spec in _fields_of(step)}
+            if not isinstance(step, Run):
+                break
+            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
+            at += step.size
+        for spec in struct.fields:
+            derive = spec.derive
+            if derive is None or not derive.is_checksum or (derive.last or derive.first) != struct.fields[-1].id:
+                continue
+            if spec.id in places and derive.first in places:
+                self.use(derive.kind)
+                name = f"checksum_of_{self.back._function(struct)}"
+                return View("checksum", {"name": name, "at": places[spec.id], "start": places[derive.first], "function": derive.kind})
+        return None
 
     def _class_doc(self, struct: Struct) -> str:
         doc = struct.doc or f"`{struct.id}` of {self.schema.path}."
@@ -483,7 +509,8 @@ class _Module:
         ]  # fmt: skip
         values = [value for value in values if set(ex.names(ex.parse(str(value["name"])))) and self._only(struct, str(value["name"]), names)]
         self.use("Struct")
-        return View("peek", {"name": f"peek_{function}", "format": order + codes, "names": names, "size": at, "values": values})
+        return View("peek", {"name": f"peek_{function}", "format": order + codes, "names": names, "size": at, "values_": values,
+                             "places": [(each.id, each.peek_at) for each in peeks]})  # fmt: skip
 
     def _only(self, struct: Struct, instance: str, allowed: list[str]) -> bool:
         found = struct.instance(instance)

@@ -81,7 +81,7 @@ def parse_partition_dir(name: str) -> TopicPartition | None:
 
 
 def parse_segment_name(name: str) -> int | None:
-    """The base offset in ``<20 digits>.log``; None for any other name, one with a suffix like ``.deleted`` too."""
+    """The base offset in ``<20 digits>.log``; None for any other name, ``<20 digits>.log.deleted`` too."""
     match = _SEGMENT.fullmatch(name)
     if match is None or int(match[1]) > _MAX_INT64:
         return None

@@ -79,7 +79,7 @@ _COLUMNS: dict[str, _Column] = {
 class SegmentRows:
     """The rows of one segment as Arrow batches of at most 32 768 rows and about 4 MiB.
 
-    Control records are not rows. Records of open and aborted transactions are, as Kafka's read_uncommitted has it.
+    Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
 
     Args: schema has any of the eight columns; with `permissive` corrupt ranges are left out and logged
     instead of raised.

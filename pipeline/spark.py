@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
 
-__all__ = ["register", "session"]
+__all__ = ["QUIET", "register", "session"]
 
 _ALWAYS = {
     # Without it Spark tells a Python source nothing of a query's filters.
@@ -25,6 +26,14 @@ _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
+}
+
+# For a job that says itself how it goes, and raises what goes wrong.
+_LOG4J = Path(__file__).parent / "log4j2.properties"
+QUIET = {
+    "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"',
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
 }
 
 
@@ -47,8 +56,8 @@ def session(
     """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
 
     Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
-    which win over those made here. Sets JAVA_HOME and PYSPARK_PYTHON for the processes that Spark starts
-    (see `kodec.pipeline.java`), unless PYSPARK_PYTHON is set.
+    which win over those made here. For the processes that Spark starts JAVA_HOME is set (see
+    `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master, SPARK_LOCAL_IP.
     Raises: MissingDependency where there is no Java that Spark supports.
     """
     if SparkSession.getActiveSession() is None:
@@ -61,6 +70,7 @@ def session(
         builder = builder.master(master)
         if master.startswith("local"):
             settings |= _LOCAL
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
     return register(builder.getOrCreate())

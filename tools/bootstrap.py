@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 
 def run(*command: str | Path, notable: tuple[str, ...] = ()) -> None:
-    """Run a command in the clone; show its lines that start with a `notable` word, and all of them if it fails."""
+    """Run a command; show its lines that start with a `notable` word, and all of them if it fails."""
     words = [str(part) for part in command]
     said = []
     with subprocess.Popen(

@@ -36,7 +36,10 @@ from .record_batch import RecordBatch, read_record_batch, write_record_batch
 __all__ = [
     "Entry",
     "LogSegment",
+    "PEEK_ENTRY_AT",
+    "PEEK_ENTRY_SIZE",
     "peek_entry",
+    "peek_entry_len_entry",
     "read_entry",
     "read_log_segment",
     "write_entry",
@@ -78,7 +81,13 @@ class Entry:
 
 
 _PEEK_entry = Struct(">qi4xb")
-PEEK_entry_SIZE = 17
+PEEK_ENTRY_SIZE = 17
+PEEK_ENTRY_AT = {
+    "base_offset": 0,
+    "len_body": 8,
+    "magic": 16,
+}
+"""Where each number stands, in bytes from the start."""
 
 
 def peek_entry(buf: bytes, pos: int = 0) -> tuple[int, int, int]:

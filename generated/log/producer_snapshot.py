@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
 __all__ = [
     "Entry",
     "ProducerSnapshot",
+    "checksum_of_producer_snapshot",
     "read_entry",
     "read_producer_snapshot",
     "write_entry",
@@ -211,6 +212,11 @@ class ProducerSnapshot:
         out = bytearray()
         write_producer_snapshot(out, self, opt)
         return bytes(out)
+
+
+def checksum_of_producer_snapshot(buf: bytes, pos: int, end: int) -> tuple[int, int]:
+    """Of the `producer_snapshot` in `buf[pos:end]`: where its checksum stands, and what it should be."""
+    return pos + 2, crc32c(memoryview(buf)[pos + 6 : end])
 
 
 def read_producer_snapshot(

@@ -29,14 +29,14 @@ from kodec.log.layout import TopicPartition
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
-from kodec.pipeline.spark import session
+from kodec.pipeline.spark import QUIET, session
 from kodec.runtime.errors import KodecError
 
 __all__ = ["COMPRESSIONS", "ExportSummary", "PartitionSummary", "export"]
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
-# Written when this many bytes of rows are at hand: large enough to compress well, small enough for many tasks.
+# Rows are written when there are this many bytes: enough to compress well, little enough for many tasks.
 _ROW_GROUP_BYTES = 64 * 2**20
 
 # A worker that stops at bad bytes leaves its error in the staging directory, under this name and an id.
@@ -49,9 +49,9 @@ _FACTS = "topic string, partition int, facts string"
 class PartitionSummary:
     """What was exported of one topic-partition.
 
-    Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no record
-    has one. `bytes` counts the segments that were read, `written` the Parquet files. `skipped` has a line for
-    each corrupt range that was left out, `torn_tails` one for each segment that ends inside a batch.
+    Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no
+    record has one. `bytes` counts the segments that were read, `written` the Parquet files. `skipped` has a
+    line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a batch.
     """
 
     topic: str
@@ -170,7 +170,7 @@ class _FileWriter:
 
 
 class _ExportReader(DataSourceReader):
-    """Reads nothing for Spark: its tasks write files and give back a line of facts for each topic-partition."""
+    """Reads nothing for Spark: its tasks write files and give back facts, a line for each topic-partition."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self.options = Options.parse(given)
@@ -178,7 +178,8 @@ class _ExportReader(DataSourceReader):
         self.compression = given["compression"]
 
     def partitions(self) -> list[InputPartition]:
-        return [TaskPartition(task) for task in pack(list_segments(self.options), self.options.task_bytes)]
+        tasks = pack(list_segments(self.options), self.options.task_bytes)
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str]]:
         if not isinstance(partition, TaskPartition):
@@ -239,11 +240,11 @@ def export(
 
     Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
     topics None means all but internal ones; permissive leaves corrupt ranges out and lists them in the
-    summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m"; config
-    holds settings for a session that is started here, and stopped; progress takes a line of text now and then.
-    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, or holds something
-    and overwrite is false; ValueError for bad arguments; OSError where files cannot be listed or written;
-    MissingDependency where there is no Java; PySparkException where a task fails for another reason.
+    summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
+    config holds settings for a session that is started here, and stopped; progress takes lines of text.
+    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, or holds
+    something and overwrite is false; ValueError for bad arguments; OSError where files cannot be listed or
+    written; MissingDependency where there is no Java; PySparkException where a task fails otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
@@ -302,7 +303,7 @@ def _run(
     mine = SparkSession.getActiveSession() is None
     if mine:
         say(f"starting Spark on {master}")
-    spark = session(master, app_name="kodec export", config=config)
+    spark = session(master, app_name="kodec export", config=QUIET | dict(config or {}) if mine else config)
     try:
         spark.dataSource.register(ExportDataSource)
         frame = spark.read.format(ExportDataSource.name()).options(**given).load()

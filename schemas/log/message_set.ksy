@@ -81,8 +81,8 @@ types:
           Version of the message format. It stands at the same place, byte 16
           of the entry, in `record_batch`.
       - id: attributes
-        type: message_attributes
         size: 1
+        type: message_attributes
         -column: false
         doc: Compression and type of timestamp.
       - id: timestamp

@@ -60,8 +60,8 @@ seq:
       CRC-32C (Castagnoli) of everything after this field, as stored: of the
       compressed bytes where the records are compressed.
   - id: attributes
-    type: batch_attributes
     size: 2
+    type: batch_attributes
     doc: Compression and flags.
   - id: last_offset_delta
     -orig-id: lastOffsetDelta

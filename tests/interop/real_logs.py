@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parent.parent / "data"
+# The compression codecs by their number in a batch's attributes.
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+# `make interop` compares fresh directories instead of the committed ones.
+DATA = Path(os.environ.get("KODEC_REAL_LOGS") or Path(__file__).resolve().parent.parent / "data")
 # One folder for each Kafka release that was run.
 RELEASES = sorted(path for path in DATA.glob("kafka-*") if (path / "MANIFEST.json").is_file())
 

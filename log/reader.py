@@ -1,0 +1,271 @@
+"""Reading a log from end to end: batches and records of any format, torn tails and corrupt stretches."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Generic, Literal, Self, TypeVar
+
+from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log.batch import Batch, open_batch
+from kodec.log.records import Limits, Record, SkippedRange, TornTail
+from kodec.log.source import CHUNK, Source, open_source
+from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+
+__all__ = ["BatchReader", "OnError", "RecordReader", "read_batches", "read_records"]
+
+OnError = Literal["raise", "skip"]
+T = TypeVar("T")
+_log = logging.getLogger("kodec")
+_MAGICS = (0, 1, 2)
+
+
+class _Reader(Generic[T]):
+    """An iterator over a source that says afterwards where it ended and what it passed over.
+
+    Attributes:
+        position: the byte after the last entry that was given.
+        torn_tail: why reading ended before the source did; None where it did not.
+        skipped: the ranges passed over with `on_error="skip"`, in order.
+    """
+
+    def __init__(self, source: Source, check_crc: bool, on_error: OnError, limits: Limits) -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}: expected 'raise' or 'skip'")
+        self._source = open_source(source)
+        self._check_crc = check_crc
+        self._skip = on_error == "skip"
+        self._limits = limits
+        self.position = 0
+        self.torn_tail: TornTail | None = None
+        self.skipped: list[SkippedRange] = []
+        self._budget: int | None = None
+        self._items = self._iterate()
+
+    def _iterate(self) -> Iterator[T]:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[T]:
+        return self._items
+
+    def __next__(self) -> T:
+        return next(self._items)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._source.close()
+
+    # -- one entry after another ------------------------------------------------------------------
+
+    def _entries(self, use: Callable[[Batch], T]) -> Iterator[T]:
+        """What `use` makes of each batch; an error in a batch, or in `use`, is raised or passed over."""
+        source = self._source
+        pos = 0
+        try:
+            while True:
+                size = 0
+                try:
+                    size = self._frame(pos)
+                    if size == 0:
+                        return
+                    batch = open_batch(source.read(pos, size), pos, self._limits)
+                    if self._check_crc:
+                        batch.verify_crc()
+                    item = use(batch)
+                except FormatError as error:
+                    error.in_source(source.name)
+                    if not self._skip:
+                        raise
+                    end = self._after_damage(pos, size)
+                    self.skipped.append(SkippedRange(pos, end, error))
+                    _log.warning("skipped bytes %d to %d: %s", pos, end, error)
+                    pos = self.position = end
+                    continue
+                pos += size
+                self.position = pos
+                yield item
+                source.forget(pos)
+        finally:
+            self.close()
+
+    def _frame(self, pos: int) -> int:
+        """The size of the entry at `pos`; 0 where reading ends. Raises FormatError for a corrupt frame."""
+        source = self._source
+        head = source.read(pos, PEEK_ENTRY_SIZE)
+        if len(head) < PEEK_ENTRY_SIZE:
+            if head:
+                self._tear(pos, len(head), "zeros" if not any(head) else "fewer bytes than the start of an entry")
+            return 0
+        base_offset, len_body, magic = peek_entry(head)
+        size = peek_entry_len_entry(base_offset, len_body, magic)
+        if len_body == 0 and not any(head) and self._zeros_to_the_end(pos):
+            return 0
+        if size <= PEEK_ENTRY_SIZE:
+            at = pos + PEEK_ENTRY_AT["len_body"]
+            raise Malformed("len_body", "too small for any entry", at=at, need="a whole entry", have=len_body)
+        if magic not in _MAGICS:
+            at = pos + PEEK_ENTRY_AT["magic"]
+            raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)
+        if size > self._limits.batch_bytes and size > source.remaining(pos, self._limits.batch_bytes):
+            have = source.remaining(pos, self._limits.batch_bytes)
+        elif size > self._limits.batch_bytes:
+            raise LimitExceeded(
+                "len_body", "entry larger than allowed", at=pos, need=size, have=self._limits.batch_bytes,
+                limit="batch_bytes",
+            )  # fmt: skip
+        else:
+            have = source.remaining(pos, size)
+        if have < size:
+            # Cut off by a crash, or a length that was hit: an entry further on tells the two apart.
+            if self._find_entry(pos + 1) is not None:
+                raise Truncated("entry", at=pos, need=size, have=have)
+            self._tear(pos, have, f"the entry has {size} bytes, {have} are there")
+            return 0
+        return size
+
+    def _tear(self, pos: int, size: int, reason: str) -> None:
+        self.torn_tail = TornTail(pos, size, reason)
+
+    def _zeros_to_the_end(self, pos: int) -> bool:
+        """Whether only zeros follow, as in a file that was allocated ahead; they are then the torn tail."""
+        at = pos
+        while block := self._source.read(at, CHUNK):
+            if block.count(0) != len(block):
+                return False
+            at += len(block)
+        self._tear(pos, at - pos, "zeros")
+        return True
+
+    # -- past damage ------------------------------------------------------------------------------
+
+    def _after_damage(self, pos: int, size: int) -> int:
+        """Where to go on after a bad entry at `pos`; `size` is 0 where not even its frame holds."""
+        if size and (self._is_entry(pos + size) or self._source.remaining(pos + size, 1) == 0):
+            return pos + size
+        found = self._find_entry(pos + 1)
+        if found is not None:
+            return found
+        return pos + self._source.remaining(pos, 1 << 62)
+
+    def _find_entry(self, pos: int) -> int | None:
+        """The next position from which a whole entry with a right checksum can be read."""
+        source = self._source
+        while block := source.read(pos, CHUNK + PEEK_ENTRY_SIZE):
+            for match in _PLAUSIBLE.finditer(block):
+                if self._is_entry(pos + match.start()):
+                    return pos + match.start()
+            if len(block) < CHUNK + PEEK_ENTRY_SIZE:
+                return None
+            pos += CHUNK
+        return None
+
+    def _is_entry(self, pos: int) -> bool:
+        """Whether a whole entry with a right checksum starts at `pos`.
+
+        What all such questions may read together is bounded, so that a source made of false starts
+        ends the search and not the reader's patience.
+        """
+        source = self._source
+        if self._budget is None:
+            self._budget = 64 * CHUNK + 16 * source.remaining(0, self._limits.batch_bytes)
+        head = source.read(pos, PEEK_ENTRY_SIZE)
+        if len(head) < PEEK_ENTRY_SIZE:
+            return False
+        base_offset, len_body, magic = peek_entry(head)
+        size = peek_entry_len_entry(base_offset, len_body, magic)
+        if magic not in _MAGICS or not PEEK_ENTRY_SIZE < size <= self._limits.batch_bytes:
+            return False
+        if source.remaining(pos, size) < size or self._budget < size:
+            return False
+        self._budget -= size
+        try:
+            return open_batch(source.read(pos, size), pos, self._limits).crc_ok
+        except FormatError:
+            return False
+
+
+def _plausible() -> re.Pattern[bytes]:
+    """What an entry's start can look like: a length that is not negative, a magic that is known."""
+    length, magic = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
+    magics = b"".join(b"\\x%02x" % value for value in _MAGICS)
+    between = magic - length - 1
+    return re.compile(b"(?s)(?=[\x00-\x7f].{%d}[\x00-\x7f].{%d}[%s])" % (length - 1, between, magics))
+
+
+_PLAUSIBLE = _plausible()
+
+
+class BatchReader(_Reader[Batch]):
+    """An iterator of batches; see `read_batches`."""
+
+    def _iterate(self) -> Iterator[Batch]:
+        return self._entries(lambda batch: batch)
+
+
+class RecordReader(_Reader[Record]):
+    """An iterator of records; see `read_records`."""
+
+    def __init__(
+        self, source: Source, check_crc: bool, on_error: OnError, limits: Limits, control: bool
+    ) -> None:
+        self._control = control
+        super().__init__(source, check_crc, on_error, limits)
+
+    def _iterate(self) -> Iterator[Record]:
+        control, check_crc = self._control, self._check_crc
+        batches: _Reader[list[Record]] = self  # type: ignore[assignment]
+        for records in batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc)):
+            yield from records
+
+
+def read_records(
+    source: Source,
+    *,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+) -> RecordReader:
+    """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in the order they are stored.
+
+    Args:
+        source: a path, bytes-like, or a file opened for reading in binary (read from where it stands).
+        check_crc: verify every checksum.
+        control: also give control records, as ControlRecord.
+        on_error: `raise` stops at the first corrupt batch; `skip` passes over it whole and goes on at the
+            next entry with a right checksum, and keeps the range in `.skipped`.
+        limits: how much may be allocated.
+
+    A part of an entry at the end (a crash, a copy cut short) or zeros (a file allocated ahead) end the
+    reading quietly: `.torn_tail` says where and why.
+
+    Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
+        field, what was needed and what was found; OSError for a path; TypeError for another source.
+    """
+    return RecordReader(source, check_crc, on_error, limits, control)
+
+
+def read_batches(
+    source: Source,
+    *,
+    check_crc: bool = True,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+) -> BatchReader:
+    """Read the entries of a log as they are stored: a Batch for each record batch, message or wrapper.
+
+    Arguments, torn tails and errors as in `read_records`; records are decoded only by `Batch.records()`.
+    With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
+    """
+    return BatchReader(source, check_crc, on_error, limits)
+

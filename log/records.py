@@ -1,0 +1,99 @@
+"""What a reader gives and a writer takes: logical records, whatever format they are stored in."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import MIB
+
+__all__ = ["ControlRecord", "ControlRecordType", "Limits", "Record", "SkippedRange", "TimestampType", "TornTail"]
+
+
+class TimestampType(enum.IntEnum):
+    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType."""
+
+    NoTimestampType = -1
+    CreateTime = 0
+    LogAppendTime = 1
+
+
+class ControlRecordType(enum.IntEnum):
+    """What a control record says; UNKNOWN is any type that this version of kodec does not know."""
+
+    UNKNOWN = -1
+    ABORT = _StoredControlType.ABORT
+    COMMIT = _StoredControlType.COMMIT
+    LEADER_CHANGE = _StoredControlType.LEADER_CHANGE
+    SNAPSHOT_HEADER = _StoredControlType.SNAPSHOT_HEADER
+    SNAPSHOT_FOOTER = _StoredControlType.SNAPSHOT_FOOTER
+    KRAFT_VERSION = _StoredControlType.KRAFT_VERSION
+    KRAFT_VOTERS = _StoredControlType.KRAFT_VOTERS
+
+
+@dataclass(slots=True)
+class Record:
+    """One logical record.
+
+    Attributes:
+        offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
+        timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
+        timestamp_type: who set it; NoTimestampType in message format v0.
+        key: None is no key; b"" is an empty one.
+        value: None is a tombstone in a compacted topic; b"" is an empty value.
+        headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
+            not UTF-8 are kept as surrogate escapes, so that they are written back as they were.
+    """
+
+    offset: int = -1
+    timestamp: int = -1
+    timestamp_type: TimestampType = TimestampType.CreateTime
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(slots=True)
+class ControlRecord(Record):
+    """A record that Kafka wrote for itself: a transaction marker, or a note of the metadata quorum.
+
+    Attributes:
+        type: what it says.
+        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type is UNKNOWN.
+    """
+
+    type: ControlRecordType = ControlRecordType.UNKNOWN
+    data: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a reader may allocate for bytes that it does not trust.
+
+    Attributes:
+        batch_bytes: the largest entry (batch, or message with its wrapper) as stored.
+        decompressed_bytes: the most that the records of one entry may take when decompressed.
+    """
+
+    batch_bytes: int = 1024 * MIB
+    decompressed_bytes: int = 256 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class TornTail:
+    """Where and why reading ended before the source did: `size` bytes from `position` are no whole entry."""
+
+    position: int
+    size: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRange:
+    """Bytes `start` to `end` (exclusive) that were passed over, and the error that they gave."""
+
+    start: int
+    end: int
+    error: FormatError

@@ -1,0 +1,139 @@
+"""Bytes by position from a path, a buffer or an open binary file."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import BinaryIO, Protocol
+
+__all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+"""What a reader takes: a path, bytes-like, or a file opened for reading in binary."""
+
+CHUNK = 1 << 20
+
+
+class ByteSource(Protocol):
+    """Bytes by position, asked for in ascending order (a little back is allowed, see `forget`)."""
+
+    name: str | None
+
+    def read(self, pos: int, size: int) -> bytes:
+        """The bytes from `pos`, at most `size`; fewer only where the source ends."""
+
+    def remaining(self, pos: int, at_least: int) -> int:
+        """How many bytes there are from `pos`: exact where known, else at least min(that, `at_least`)."""
+
+    def forget(self, pos: int) -> None:
+        """Nothing before `pos` will be asked for again."""
+
+    def close(self) -> None: ...
+
+
+class _Memory:
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        self.name: str | None = None
+        self._whole = data if isinstance(data, bytes) else None
+        self._view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
+
+    def read(self, pos: int, size: int) -> bytes:
+        if self._whole is not None:
+            return self._whole[pos : pos + size]
+        return bytes(self._view[pos : pos + size])
+
+    def remaining(self, pos: int, at_least: int) -> int:
+        return max(0, len(self._view) - pos)
+
+    def forget(self, pos: int) -> None:
+        pass
+
+    def close(self) -> None:
+        self._view.release()
+
+
+class _File:
+    """A seekable file, through a window of its own."""
+
+    def __init__(self, file: BinaryIO, name: str | None, owned: bool) -> None:
+        self.name = name
+        self._file = file
+        self._owned = owned
+        self._origin = 0 if owned else file.tell()
+        self._size = file.seek(0, io.SEEK_END) - self._origin
+        self._at = 0
+        self._window = b""
+
+    def read(self, pos: int, size: int) -> bytes:
+        start = pos - self._at
+        if start < 0 or start + size > len(self._window):
+            if pos >= self._size:
+                return b""
+            self._file.seek(self._origin + pos)
+            self._window = self._file.read(max(size, CHUNK))
+            self._at, start = pos, 0
+        return self._window[start : start + size]
+
+    def remaining(self, pos: int, at_least: int) -> int:
+        return max(0, self._size - pos)
+
+    def forget(self, pos: int) -> None:
+        pass
+
+    def close(self) -> None:
+        self._window = b""
+        if self._owned:
+            self._file.close()
+
+
+class _Stream:
+    """A file that cannot seek: what was read is kept until it is forgotten."""
+
+    def __init__(self, file: BinaryIO, name: str | None) -> None:
+        self.name = name
+        self._file = file
+        self._at = 0
+        self._kept = bytearray()
+        self._ended = False
+
+    def _fill(self, stop: int) -> None:
+        while not self._ended and self._at + len(self._kept) < stop:
+            more = self._file.read(CHUNK)
+            if not more:
+                self._ended = True
+            else:
+                self._kept += more
+
+    def read(self, pos: int, size: int) -> bytes:
+        self._fill(pos + size)
+        start = pos - self._at
+        return bytes(self._kept[start : start + size])
+
+    def remaining(self, pos: int, at_least: int) -> int:
+        self._fill(pos + at_least)
+        return max(0, self._at + len(self._kept) - pos)
+
+    def forget(self, pos: int) -> None:
+        if pos - self._at >= CHUNK:
+            del self._kept[: pos - self._at]
+            self._at = pos
+
+    def close(self) -> None:
+        self._kept.clear()
+
+
+def open_source(source: Source) -> ByteSource:
+    """Open what a reader was given. Raises OSError for a path, TypeError for anything else."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _Memory(source)
+    if isinstance(source, (str, os.PathLike)):
+        return _File(open(source, "rb", buffering=0), os.fspath(source), owned=True)  # noqa: SIM115
+    if not hasattr(source, "read"):
+        raise TypeError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
+    if isinstance(source, io.TextIOBase):
+        raise TypeError("the file is open as text: open it with mode 'rb'")
+    name = getattr(source, "name", None)
+    shown = name if isinstance(name, str) else None
+    seekable = getattr(source, "seekable", None)
+    return _File(source, shown, owned=False) if seekable is not None and seekable() else _Stream(source, shown)
+

@@ -1,0 +1,153 @@
+"""Options are read strictly, paths mean what they name, and tasks keep offsets in order."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kodec.log.layout import Segment, TopicPartition
+from kodec.pipeline.plan import DEFAULT_TASK_BYTES, Bounds, Options, SourceSegment, list_segments, pack
+
+
+def listed(path: Path, bounds: Bounds | None = None, **options: str) -> list[tuple[str, int]]:
+    found = list_segments(Options.parse({"path": str(path), **options}), bounds)
+    return [(str(part.topic_partition), part.segment.base_offset) for part in found]
+
+
+ORDERS_0 = [("orders-0", 0), ("orders-0", 100), ("orders-0", 200)]
+ALL = [*ORDERS_0, ("orders-1", 0), ("paid-0", 0)]
+
+
+def test_a_log_directory_means_its_live_partitions_without_internal_topics(log_dir: Path) -> None:
+    assert listed(log_dir) == ALL
+    assert listed(log_dir, includeInternal="true") == [("__internal-0", 0), *ALL]
+
+
+def test_subscribe_and_assign_choose(log_dir: Path) -> None:
+    assert listed(log_dir, subscribe="paid, __internal") == [("__internal-0", 0), ("paid-0", 0)]
+    assert listed(log_dir, assign='{"orders":[1]}') == [("orders-1", 0)]
+
+
+def test_a_partition_folder_and_a_segment_can_be_read_alone(log_dir: Path) -> None:
+    assert listed(log_dir / "orders-0") == ORDERS_0
+    assert listed(log_dir / "orders-0" / "00000000000000000100.log") == [("orders-0", 100)]
+    assert listed(log_dir / "__internal-0") == [("__internal-0", 0)]
+
+
+def test_a_log_directory_may_be_named_like_a_partition(
+    tmp_path: Path, write_segment: Callable[..., Path]
+) -> None:
+    write_segment(tmp_path / "kafka-0" / "orders-5", 0, 2)
+    assert listed(tmp_path / "kafka-0") == [("orders-5", 0)]
+
+
+def test_file_urls_and_several_paths(log_dir: Path) -> None:
+    paths = json.dumps([(log_dir / "paid-0").as_uri(), str(log_dir / "orders-1")])
+    found = list_segments(Options.parse({"paths": paths}))
+    assert [str(part.topic_partition) for part in found] == ["orders-1", "paid-0"]
+
+
+def test_a_partition_in_two_paths_is_refused(
+    log_dir: Path, tmp_path: Path, write_segment: Callable[..., Path]
+) -> None:
+    write_segment(tmp_path / "orders-1", 0, 2)
+    with pytest.raises(ValueError, match="orders-1 is in both"):
+        list_segments(Options.parse({"paths": json.dumps([str(log_dir), str(tmp_path)])}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "say what to read"),
+        ({"path": "s3://bucket/logs"}, "only local paths"),
+        ({"path": "/", "mode": "lenient"}, "failfast or permissive"),
+        ({"path": "/", "includeHeaders": "yes"}, "includeHeaders is true or false"),
+        ({"path": "/", "maxPartitionBytes": "0"}, "maxPartitionBytes"),
+        ({"path": "/", "maxPartitionBytes": "64 miles"}, "maxPartitionBytes"),
+        ({"path": "/", "assign": "orders"}, "assign is JSON"),
+        ({"path": "/", "assign": '{"orders":[0]}', "subscribe": "orders"}, "not both"),
+        ({"path": "/", "startingOffsets": '{"orders":{"0":5}}'}, "not supported: startingoffsets"),
+        ({"path": "/", "endingTimestamp": "1"}, "not supported: endingtimestamp"),
+        ({"path": "/", "kafka.isolation.level": "read_committed"}, "read_committed"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Options.parse(options)
+
+
+def test_options_of_sparks_kafka_source_that_change_nothing_are_let_through() -> None:
+    given = {
+        "path": "/",
+        "kafka.bootstrap.servers": "x",
+        "STARTINGOFFSETS": "earliest",
+        "endingOffsets": "latest",
+    }
+    assert Options.parse(given) == Options.parse({"path": "/"})
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("64m", 64 * 2**20), ("2 KB", 2048), (None, DEFAULT_TASK_BYTES)]
+)
+def test_sizes(text: str | None, size: int) -> None:
+    given = {"path": "/"} if text is None else {"path": "/", "maxPartitionBytes": text}
+    assert Options.parse(given).task_bytes == size
+
+
+def test_paths_that_cannot_be_read_are_named(log_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        listed(tmp_path / "nowhere")
+    (tmp_path / "00000000000000000000.log").touch()
+    with pytest.raises(ValueError, match="not named like topic-0"):
+        listed(tmp_path)
+    with pytest.raises(ValueError, match="a segment is named like"):
+        listed(log_dir / "meta.properties")
+
+
+def test_a_topic_that_is_not_there_is_an_error(log_dir: Path) -> None:
+    with pytest.raises(ValueError, match="not in the log directory: lost"):
+        listed(log_dir, subscribe="orders,lost")
+    with pytest.raises(ValueError, match="not in the log directory: orders-9"):
+        listed(log_dir, assign='{"orders":[0,9]}')
+
+
+def test_bounds_leave_out_partitions_and_segments(log_dir: Path) -> None:
+    bounds = Bounds()
+    bounds.limit_topics(["orders", "paid"])
+    bounds.limit_topics(["orders"])
+    bounds.limit_partitions([0])
+    assert listed(log_dir, bounds) == ORDERS_0
+    bounds.limit_offsets(first=100)
+    assert listed(log_dir, bounds) == ORDERS_0[1:]
+    bounds.limit_offsets(last=199)
+    assert listed(log_dir, bounds) == ORDERS_0[1:2]
+    bounds.limit_offsets(first=99, last=99)
+    assert listed(log_dir, bounds) == []
+
+
+def test_bounds_at_the_edges_of_segments(log_dir: Path) -> None:
+    for offset, base_offset in [(0, 0), (99, 0), (100, 100), (199, 100), (200, 200), (10**12, 200)]:
+        bounds = Bounds(partitions={0}, topics={"orders"}, first_offset=offset, last_offset=offset)
+        assert listed(log_dir, bounds) == [("orders-0", base_offset)]
+
+
+def _segments(*sizes: int) -> list[SourceSegment]:
+    owner = TopicPartition("t", 0)
+    return [SourceSegment(owner, Segment(Path("x"), number, size)) for number, size in enumerate(sizes)]
+
+
+def test_tasks_hold_consecutive_segments_up_to_their_size() -> None:
+    mib = 2**20
+    tasks = pack(_segments(3 * mib, 3 * mib, 9 * mib, mib, mib, 20 * mib), 8 * mib)
+    assert [[part.segment.base_offset for part in task] for task in tasks] == [[0, 1], [2], [3, 4], [5]]
+
+
+def test_empty_segments_cost_something_too() -> None:
+    tasks = pack(_segments(*[0] * 1000), DEFAULT_TASK_BYTES)
+    assert 1 < len(tasks) < 10
+    assert sum(map(len, tasks)) == 1000
+
+
+def test_nothing_makes_no_task() -> None:
+    assert pack([], 1) == []

@@ -1,0 +1,222 @@
+"""The data source without a JVM: exact schemas, and the rows of `kodec.read_records`."""
+
+import pickle
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import kodec
+from kodec.pipeline import KafkaLogDataSource, schema
+from kodec.pipeline.rows import FIRST_ROWS, MAX_ROWS, TimestampOutOfRange
+from kodec.pipeline.source import LogReader, PruningLogReader
+
+KAFKA = (
+    "key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,timestampType:int"
+)
+HEADERS = "headers:array<struct<key:string,value:binary>>"
+
+
+def source(path: Path, **options: str) -> KafkaLogDataSource:
+    return KafkaLogDataSource({"path": str(path), **options})
+
+
+def read(path: Path, wanted: StructType | None = None, **options: str) -> list[pa.RecordBatch]:
+    one = source(path, **options)
+    reader = one.reader(one.schema() if wanted is None else wanted)
+    batches: list[pa.RecordBatch] = []
+    for partition in reader.partitions() or [InputPartition(None)]:
+        # As Spark does it: both go to the worker pickled.
+        batches += pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(partition)))
+    return batches
+
+
+def rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def expected(path: Path, topic: str, partition: int) -> list[dict[str, object]]:
+    return [
+        {
+            "key": record.key,
+            "value": record.value,
+            "topic": topic,
+            "partition": partition,
+            "offset": record.offset,
+            "timestamp": datetime.fromtimestamp(record.timestamp / 1000, UTC),
+            "timestampType": record.timestamp_type.value,
+            "headers": [{"key": key, "value": value} for key, value in record.headers] or None,
+        }
+        for file in sorted(path.glob("*.log"))
+        for record in kodec.read_records(file)
+    ]
+
+
+def test_the_columns_are_those_of_sparks_kafka_source(tmp_path: Path) -> None:
+    for flag, text in [("false", KAFKA), ("true", f"{KAFKA},{HEADERS}")]:
+        columns = source(tmp_path, includeHeaders=flag).schema()
+        assert columns.simpleString() == f"struct<{text}>"
+        assert all(column.nullable for column in columns)
+
+
+def test_rows_are_those_of_read_records(log_dir: Path) -> None:
+    found = rows(read(log_dir, includeHeaders="true"))
+    assert found == [row for name in (0, 1) for row in expected(log_dir / f"orders-{name}", "orders", name)]
+    assert len(found) == 340
+
+
+@pytest.mark.parametrize("headers", [False, True])
+def test_batches_have_the_very_schema_that_spark_checks(log_dir: Path, headers: bool) -> None:
+    wanted = to_arrow_schema(schema(headers=headers), timezone="UTC")
+    batches = read(log_dir, includeHeaders=str(headers).lower())
+    assert batches
+    for batch in batches:
+        batch.validate(full=True)
+        assert wanted.equals(batch.schema)
+
+
+def test_fewer_columns_in_another_order(log_dir: Path) -> None:
+    wanted = StructType([schema()["offset"], schema()["value"]])
+    found = rows(read(log_dir / "orders-0", wanted))
+    assert [list(row) for row in found[:1]] == [["offset", "value"]]
+    assert [row["offset"] for row in found] == list(range(300))
+
+
+def test_headers_come_by_schema_alone(log_dir: Path) -> None:
+    wanted = StructType([schema(headers=True)["headers"]])
+    found = rows(read(log_dir / "orders-1", wanted))
+    assert found[0]["headers"] == [
+        {"key": "a", "value": b"1"},
+        {"key": "a", "value": None},
+        {"key": "ü", "value": b""},
+    ]
+    assert found[1]["headers"] is None
+
+
+@pytest.mark.parametrize("field", [StructField("offset", StringType()), StructField("ofset", LongType())])
+def test_columns_that_are_not_there_are_named(log_dir: Path, field: StructField) -> None:
+    with pytest.raises(ValueError, match=f"no such column: {field.name} .* there are key binary"):
+        source(log_dir).reader(StructType([field]))
+
+
+def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Path) -> None:
+    record = kodec.Record(0, -1, kodec.TimestampType.NoTimestampType, b"k", b"v", ())
+    (tmp_path / "old-0").mkdir()
+    (tmp_path / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode([record], magic=0))
+    (row,) = rows(read(tmp_path))
+    assert row["timestamp"] == datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)
+    assert row["timestampType"] == -1
+
+
+def test_a_timestamp_that_spark_cannot_hold_is_named(tmp_path: Path) -> None:
+    (tmp_path / "far-0").mkdir()
+    record = kodec.Record(7, 2**62, kodec.TimestampType.CreateTime, None, b"v", ())
+    (tmp_path / "far-0" / "00000000000000000007.log").write_bytes(kodec.encode([record]))
+    with pytest.raises(TimestampOutOfRange, match=r"far-0.*4611686018427387904 ms at offset 7"):
+        read(tmp_path)
+    assert rows(read(tmp_path, StructType([schema()["offset"]]))) == [{"offset": 7}]
+
+
+def test_an_empty_directory_gives_no_rows(tmp_path: Path) -> None:
+    assert read(tmp_path) == []
+
+
+def test_a_torn_tail_ends_a_segment(log_dir: Path) -> None:
+    assert [row["offset"] for row in rows(read(log_dir / "orders-1"))] == list(range(40))
+
+
+@pytest.fixture
+def corrupt(tmp_path: Path, make_records: Callable[..., list[kodec.Record]]) -> Path:
+    parts = [bytearray(kodec.encode(make_records(first, 10))) for first in (0, 10, 20)]
+    parts[1][70] ^= 1
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(b"".join(parts))
+    return tmp_path
+
+
+def test_a_corrupt_middle_raises_by_default(corrupt: Path) -> None:
+    with pytest.raises(kodec.errors.CrcMismatch, match=r"00000000000000000000\.log"):
+        read(corrupt)
+
+
+def test_a_corrupt_middle_is_left_out_and_logged_if_asked(
+    corrupt: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    offsets = [row["offset"] for row in rows(read(corrupt, mode="permissive"))]
+    assert offsets == [*range(10), *range(20, 30)]
+    assert "skipped bytes" in caplog.text
+
+
+@pytest.mark.parametrize("size", ["1", "1k", "1g"])
+def test_the_number_of_tasks_does_not_change_the_rows(log_dir: Path, size: str) -> None:
+    assert rows(read(log_dir, maxPartitionBytes=size)) == rows(read(log_dir))
+
+
+def test_segments_are_spread_over_tasks_or_share_one(log_dir: Path) -> None:
+    def tasks(size: str) -> int:
+        return len(source(log_dir, maxPartitionBytes=size).reader(schema()).partitions())
+
+    assert tasks("1") == 5
+    assert tasks("1g") == 1
+
+
+def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
+    def write(name: str, count: int, size: int) -> Path:
+        value = bytes(size)
+        kind = kodec.TimestampType.CreateTime
+        records = [kodec.Record(offset, 0, kind, None, value, ()) for offset in range(count)]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "00000000000000000000.log").write_bytes(kodec.encode(records, compression="gzip"))
+        return tmp_path / name
+
+    small = [batch.num_rows for batch in read(write("small-0", 2 * MAX_ROWS, 0))]
+    assert small == [FIRST_ROWS, MAX_ROWS, MAX_ROWS - FIRST_ROWS]
+    large = read(write("large-0", 2_000, 10_000))
+    assert sum(batch.num_rows for batch in large) == 2_000
+    assert all(4 * 2**20 <= batch.nbytes < 6 * 2**20 for batch in large[:-1])
+
+
+@pytest.mark.parametrize(
+    ("filters", "offsets"),
+    [
+        ([EqualTo(("topic",), "orders"), EqualTo(("partition",), 0)], range(300)),
+        ([In(("topic",), ("orders", "other")), In(("partition",), (0, 5))], range(300)),
+        ([EqualTo(("partition",), 0), GreaterThan(("offset",), 99)], range(100, 300)),
+        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("offset",), 200)], range(200, 300)),
+        ([EqualTo(("partition",), 0), LessThan(("offset",), 100)], range(100)),
+        ([EqualTo(("partition",), 0), LessThanOrEqual(("offset",), 100)], range(200)),
+        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], range(100, 200)),
+        ([EqualTo(("topic",), "nothing")], []),
+        ([IsNotNull(("topic",)), EqualTo(("key",), b"k"), EqualTo(("partition",), 0)], range(300)),
+    ],
+)
+def test_filters_leave_out_segments_and_stay_with_spark(
+    log_dir: Path, filters: list[Filter], offsets: range | list[int]
+) -> None:
+    one = source(log_dir)
+    reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
+    assert list(reader.pushFilters(filters)) == filters
+    batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
+    assert [row["offset"] for row in rows(batches)] == list(offsets)
+
+
+def test_a_reader_pushes_filters_only_where_spark_asks_for_it(log_dir: Path) -> None:
+    one = source(log_dir)
+    assert type(one.reader(schema())) is LogReader
+    asking = {"__name__": "pyspark.sql.worker.data_source_pushdown_filters", "one": one, "schema": schema()}
+    assert type(eval("one.reader(schema)", asking)) is PruningLogReader

@@ -1,0 +1,152 @@
+"""The data source and the export inside a real Spark, on two local cores."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
+
+import kodec
+from kodec.pipeline import export, schema
+from kodec.pipeline.jobs import export as job
+
+
+def frame(spark: Any, path: Path, **options: str) -> Any:
+    return spark.read.format("kafka-log").options(**options).load(str(path))
+
+
+def test_the_seven_columns_have_the_types_of_sparks_kafka_source(spark: Any, log_dir: Path) -> None:
+    assertSchemaEqual(frame(spark, log_dir).schema, schema())
+    assert frame(spark, log_dir).dtypes == [
+        ("key", "binary"),
+        ("value", "binary"),
+        ("topic", "string"),
+        ("partition", "int"),
+        ("offset", "bigint"),
+        ("timestamp", "timestamp"),
+        ("timestampType", "int"),
+    ]
+
+
+def test_rows_are_those_of_read_records(spark: Any, log_dir: Path) -> None:
+    query = frame(spark, log_dir, includeHeaders="true").selectExpr(
+        "topic", "partition", "offset", "unix_millis(timestamp)", "timestampType", "key", "value", "headers"
+    )
+    wanted = [
+        (
+            "orders",
+            number,
+            record.offset,
+            record.timestamp,
+            record.timestamp_type.value,
+            record.key,
+            record.value,
+            [(key, value) for key, value in record.headers] or None,
+        )
+        for number in (0, 1)
+        for path in sorted((log_dir / f"orders-{number}").glob("*.log"))
+        for record in kodec.read_records(path)
+    ]
+    found = [tuple(row) for row in query.orderBy("topic", "partition", "offset").collect()]
+    assert found == wanted
+
+
+def test_columns_can_be_left_out(spark: Any, log_dir: Path) -> None:
+    query = spark.read.format("kafka-log").schema("offset long, value binary").load(str(log_dir / "orders-0"))
+    assert query.columns == ["offset", "value"]
+    assert query.selectExpr("sum(offset)", "count(value)").collect() == [(sum(range(300)), 240)]
+
+
+def test_an_empty_directory_is_an_empty_table(spark: Any, tmp_path: Path) -> None:
+    assert frame(spark, tmp_path).collect() == []
+
+
+def test_a_torn_tail_is_not_an_error(spark: Any, log_dir: Path) -> None:
+    assert frame(spark, log_dir / "orders-1").count() == 40
+
+
+def test_a_limit_and_a_sql_table_work(spark: Any, log_dir: Path) -> None:
+    assert frame(spark, log_dir).limit(3).count() == 3
+    frame(spark, log_dir).createOrReplaceTempView("log")
+    counted = spark.sql("SELECT topic, partition, count(*) FROM log GROUP BY ALL ORDER BY ALL").collect()
+    assert [tuple(row) for row in counted] == [("orders", 0, 300), ("orders", 1, 40)]
+
+
+@pytest.mark.parametrize("size", ["1", "1g"])
+def test_tasks_share_and_split_the_work_without_a_trace(spark: Any, log_dir: Path, size: str) -> None:
+    query = frame(spark, log_dir, maxPartitionBytes=size)
+    assert query.rdd.getNumPartitions() == (5 if size == "1" else 1)
+    assertDataFrameEqual(query, frame(spark, log_dir))
+
+
+@pytest.mark.parametrize("pushdown", ["true", "false"])
+def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdown: str) -> None:
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, pushdown)
+    try:
+        query = frame(spark, log_dir, maxPartitionBytes="1").where(
+            "topic = 'orders' AND partition = 0 AND offset >= 150"
+        )
+        assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))
+        assert query.rdd.getNumPartitions() == (2 if pushdown == "true" else 5)
+    finally:
+        spark.conf.set(name, before)
+
+
+def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_path: Path) -> None:
+    out, said = tmp_path / "new" / "out", list[str]()
+    summary = export(log_dir, out, task_bytes="1", progress=said.append)
+    assert [(row.topic, row.partition, row.records) for row in summary.partitions] == [
+        ("orders", 0, 300),
+        ("orders", 1, 40),
+        ("paid", 0, 0),
+    ]
+    assert (summary.records, summary.tasks, summary.out) == (340, 5, out)
+    assert "5 segments" in said[0]
+    exported = spark.read.parquet(str(out))
+    direct = frame(spark, log_dir, includeHeaders="true")
+    assertSchemaEqual(exported.schema, direct.schema)
+    assertDataFrameEqual(exported, direct)
+    assert (out / "_SUCCESS").exists()
+    assert sorted(path.name for path in out.parent.iterdir()) == ["out"]
+
+    with pytest.raises(FileExistsError):
+        export(log_dir, out)
+    export(log_dir, out, topics=["paid", "__internal"], include_headers=False, overwrite=True)
+    assertSchemaEqual(spark.read.parquet(str(out)).schema, schema())
+    assert spark.read.parquet(str(out)).where("topic = '__internal'").count() == 10
+
+
+def test_an_export_that_fails_leaves_what_was_there(
+    spark: Any, tmp_path: Path, write_segment: Callable[..., Path]
+) -> None:
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    write_segment(logs / "t-0", 0, 10)
+    bad = write_segment(logs / "t-0", 10, 10)
+    data = bytearray(bad.read_bytes())
+    data[70] ^= 1
+    bad.write_bytes(data)
+    out.mkdir()
+    (out / "kept").touch()
+    with pytest.raises(kodec.errors.CrcMismatch, match=bad.name):
+        export(logs, out, overwrite=True, task_bytes="1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "out"]
+    assert [path.name for path in out.iterdir()] == ["kept"]
+    summary = export(logs, out, overwrite=True, permissive=True)
+    assert summary.records == 15
+    assert len(summary.partitions[0].skipped) == 1
+    assert not (out / "kept").exists()
+
+
+def test_an_export_that_stops_halfway_leaves_nothing(
+    spark: Any, log_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "_publish", stops)
+    with pytest.raises(KeyboardInterrupt):
+        export(log_dir, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,136 @@
+"""The house rules of the schemas: layout, order of keys, names, and a text on every field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+META = ["id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports"]
+META += ["encoding", "endian", "bit-endian"]
+TYPE_OWN = ["-orig-id", "-wire", "-versions", "-flexible", "-row", "-topic"]
+TYPE = ["meta", *TYPE_OWN, "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"]
+FIELD_OWN = ["-since", "-until", "-ignorable", "-derive", "-default", "-nullable", "-codec", "-inner", "-tags"]
+FIELD_OWN += ["-column"]
+FIELD = ["id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "contents", "repeat"]
+FIELD += ["repeat-expr", "repeat-until", "if", *FIELD_OWN, "doc", "doc-ref"]
+PARAM = ["id", "-orig-id", "type", "enum", "doc", "doc-ref"]
+ENUM_VALUE = ["id", "-orig-id", "-since", "-until", "doc", "doc-ref"]
+NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\Z")
+
+
+def types_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield name, spec
+    for key, inner in spec.get("types", {}).items():
+        yield from types_of(inner, f"{name}.{key}")
+
+
+def fields_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every field, instance and parameter below `spec`, with its path."""
+    for path, each in types_of(spec, name):
+        for field in each.get("seq", []):
+            yield f"{path}.{field['id']}", field
+        for key, field in each.get("instances", {}).items():
+            yield f"{path}.{key}", field
+
+
+def params_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, each in types_of(spec, name):
+        for param in each.get("params", []):
+            yield f"{path}.{param['id']}", param
+
+
+def values_of(spec: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, each in types_of(spec, name):
+        for enum, values in each.get("enums", {}).items():
+            for value in values.values():
+                yield f"{path}.{enum}.{value['id']}", value
+
+
+def misplaced(found: dict[str, Any], order: list[str]) -> str | None:
+    """What is wrong with the keys of `found`, if anything: an unknown one, or the first out of order."""
+    if unknown := [key for key in found if key not in order]:
+        return f"unknown {', '.join(unknown)}"
+    right = [key for key in order if key in found]
+    return None if list(found) == right else f"order should be {', '.join(right)}"
+
+
+@pytest.fixture
+def spec(schema: Path, oracle: ModuleType) -> dict[str, Any]:
+    loaded: dict[str, Any] = oracle.load_yaml(schema)
+    return loaded
+
+
+def test_text_is_tidy(schema: Path) -> None:
+    data = schema.read_bytes()
+    assert b"\r" not in data and b"\t" not in data
+    assert data.endswith(b"\n") and not data.endswith(b"\n\n")
+    lines = data.decode("utf-8").splitlines()
+    # A URL cannot be broken; nothing else is longer.
+    assert [line for line in lines if len(line) > 80 and "https://" not in line] == []
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert [line for line in lines if (len(line) - len(line.lstrip(" "))) % 2] == []
+
+
+def test_meta_says_what_the_gallery_asks_for(schema: Path, spec: dict[str, Any]) -> None:
+    meta = spec["meta"]
+    assert misplaced(meta, META) is None
+    assert meta["id"] == schema.stem
+    assert meta["application"] == "Apache Kafka" and meta["license"] == "Apache-2.0"
+    assert meta["title"].startswith("Kafka ")
+    assert "doc-ref" in spec
+
+
+def test_keys_stand_in_the_order_of_the_house(schema: Path, spec: dict[str, Any]) -> None:
+    wrong = {path: misplaced(each, TYPE) for path, each in types_of(spec, schema.stem)}
+    wrong |= {path: misplaced(each, FIELD) for path, each in fields_of(spec, schema.stem)}
+    wrong |= {path: misplaced(each, PARAM) for path, each in params_of(spec, schema.stem)}
+    wrong |= {path: misplaced(each, ENUM_VALUE) for path, each in values_of(spec, schema.stem)}
+    assert {path: what for path, what in wrong.items() if what} == {}
+
+
+def test_everything_has_a_text(schema: Path, spec: dict[str, Any]) -> None:
+    parts = [*types_of(spec, schema.stem), *fields_of(spec, schema.stem)]
+    parts += [*params_of(spec, schema.stem), *values_of(spec, schema.stem)]
+    assert [path for path, each in parts if not str(each.get("doc", "")).strip().endswith((".", ":", ")"))] == []
+
+
+def test_names_tell_what_a_number_counts(schema: Path, spec: dict[str, Any]) -> None:
+    for path, field in fields_of(spec, schema.stem):
+        name = path.rpartition(".")[2]
+        assert NAME.match(name), path
+        derive = field.get("-derive", "")
+        rule = derive["value"] if isinstance(derive, dict) else derive
+        if rule.startswith("length_of"):
+            assert name.startswith("len_"), path
+        if rule.startswith("count_of"):
+            counted = rule.partition("(")[2].partition(")")[0]
+            assert name in (f"num_{counted}", f"num_{counted}_plus_one"), path
+        if "repeat" in field:
+            assert name.endswith("s") or name == "entries", path
+
+
+def test_a_null_has_a_sign_and_a_length_without_one_is_checked(schema: Path, spec: dict[str, Any]) -> None:
+    """Kafka reads any negative length as null; where null is not allowed, a negative length is refused."""
+    for _, each in types_of(spec, schema.stem):
+        fields = {field["id"]: field for field in each.get("seq", [])}
+        nullable = [field for field in fields.values() if "-nullable" in field]
+        for field in nullable:
+            sign = field["-nullable"].partition(" == ")[0]
+            assert field["if"] in (f"{sign} >= 0", f"{sign}.value >= 0"), field["id"]
+        for field in fields.values():
+            rule = field.get("-derive")
+            if not isinstance(rule, str) or not rule.startswith(("length_of", "count_of")):
+                continue
+            counted = rule.partition("(")[2].partition(")")[0]
+            if counted in {each["id"] for each in nullable} or field["type"] == "unsigned_varint":
+                continue
+            assert "valid" in field, f"{schema.stem}: {field['id']} may be negative"
+
+
+def test_derived_fields_have_no_default(schema: Path, spec: dict[str, Any]) -> None:
+    assert [path for path, field in fields_of(spec, schema.stem) if "-derive" in field and "-default" in field] == []
