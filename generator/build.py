@@ -560,8 +560,8 @@ class _Builder:
                 )  # fmt: skip
             else:
                 tags.append(Tag(number, str(item.value), cases[number]))
-        for number in cases.keys() - {tag.number for tag in tags}:
-            self._bad(child, path, f"case {number} of the switch has no tag")
+        for case in cases.keys() - {tag.number for tag in tags}:
+            self._bad(child, path, f"case {case} of the switch has no tag")
         return tuple(sorted(tags, key=lambda tag: tag.number))
 
     def _column(self, node: Node, ident: str, path: str) -> Column | None:

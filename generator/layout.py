@@ -204,6 +204,13 @@ class Layouts:
 
         return replace(expr, swap)
 
+    def null_sign(self, struct: Struct, field: Field, length: Field, known: dict[str, int | bool]) -> int | None:
+        """The value of `length` with which the writer says that `field` is null."""
+        if field.nullable is None:
+            return None
+        test = self.inline(struct, field.nullable)
+        return next((v for v in (-1, 0, -2) if fold(test, {**known, length.id: v}) == Literal(True)), None)
+
     def wire_of(self, struct: Struct, name: str) -> str | None:
         """The `-wire` name of the type of field `name`, if it has one."""
         field = struct.field(name)

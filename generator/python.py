@@ -1179,13 +1179,8 @@ class _Writer:
             "when": when, "path": spec.id, "codec": target.codec is not None,
         })  # fmt: skip
 
-    def _null_sign(self, target: Field, length: Field) -> str:
-        match target.nullable:
-            case ex.Binary("==", ex.Name(_), ex.Literal(value)):
-                return repr(value)
-            case ex.Binary("==", ex.Attr(ex.Name(_), "value"), ex.Literal(value)):
-                return repr(value)
-        return "-1"
+    def _null_sign(self, target: Field, length: Field) -> int | None:
+        return self.m.layouts.null_sign(self.struct, target, length, dict(self.layout.known))
 
     # -- steps
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from kodec.generated.control.control_record_key import ControlRecordKey
 from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.control.kraft_version_record import KraftVersionRecord
@@ -14,7 +16,14 @@ from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["control_record", "control_type"]
 
-_VALUES = {
+
+class _Message(Protocol):
+    @classmethod
+    def from_bytes(cls, data: bytes, *, exact: bool = True) -> object: ...
+
+
+
+_VALUES: dict[ControlRecordType, type[_Message]] = {
     ControlRecordType.ABORT: EndTxnMarker,
     ControlRecordType.COMMIT: EndTxnMarker,
     ControlRecordType.LEADER_CHANGE: LeaderChangeMessage,

@@ -6,7 +6,8 @@ try:
     import pyarrow as _pyarrow  # noqa: F401
     import pyspark as _pyspark  # noqa: F401
 except ImportError as missing:
-    raise MissingDependency("the pipeline needs Spark: pip install 'kodec[spark]'") from missing
+    text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
+    raise MissingDependency(text, name=missing.name) from missing
 
 from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
 from kodec.pipeline.source import KafkaLogDataSource, schema

@@ -6,7 +6,6 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -17,8 +16,6 @@ from kodec.pipeline.plan import SourceSegment
 from kodec.runtime.errors import KodecError
 
 __all__ = ["FIRST_ROWS", "MAX_ROWS", "SegmentRows", "TimestampOutOfRange"]
-
-log = logging.getLogger("kodec.pipeline")
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
@@ -81,8 +78,8 @@ class SegmentRows:
 
     Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
 
-    Args: schema has any of the eight columns; with `permissive` corrupt ranges are left out and logged
-    instead of raised.
+    Args: schema has any of the eight columns; with `permissive` corrupt ranges are left out, and
+    logged by `kodec.read_records`, instead of raised.
     After the iteration: `torn_tail` and `skipped` are those of `kodec.read_records`.
     Raises: kodec.errors.FormatError at a corrupt batch unless permissive; TimestampOutOfRange; OSError.
     """
@@ -95,10 +92,10 @@ class SegmentRows:
     def batches(self, first_rows: int = MAX_ROWS) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
         most = first_rows
-        while rows := self._take(most):
-            yield self._batch(rows)
-            most = MAX_ROWS
-        self._log()
+        with self.records:
+            while rows := self._take(most):
+                yield self._batch(rows)
+                most = MAX_ROWS
 
     def _take(self, most: int) -> list[Record]:
         rows: list[Record] = []
@@ -121,10 +118,3 @@ class SegmentRows:
                     )
         arrays = [_COLUMNS[field.name](self.part, rows, field.type) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def _log(self) -> None:
-        path = self.part.segment.path
-        for lost in self.records.skipped:
-            log.warning("%s: skipped bytes %d to %d: %s", path, lost.start, lost.end, lost.error)
-        if tail := self.records.torn_tail:
-            log.info("%s: ends at byte %d; %d more bytes: %s", path, tail.position, tail.size, tail.reason)

@@ -82,7 +82,7 @@ def write_nullable_text(out: bytearray, v: str | None, opt: WriteOptions = DEFAU
 def write_nullable_text_is_compact(out: bytearray, v: str | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_text` to `out`. Raises EncodeError."""
     data_value = None if v is None else v.encode("utf-8", "surrogateescape")
-    len_plus_one = -1 if data_value is None else len(data_value) + 1
+    len_plus_one = 0 if data_value is None else len(data_value) + 1
     try:
         out += write_uvarint32(len_plus_one)
     except EncodeError as error:

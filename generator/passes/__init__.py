@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from kodec.generator.model import Model
+from kodec.generator.passes.conditions import check_conditions
+from kodec.generator.passes.derivations import check_derivations
+from kodec.generator.passes.names import check_names
+from kodec.generator.passes.shapes import check_shapes
+from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.problems import Problems
 
 __all__ = ["run_passes"]
@@ -11,4 +16,11 @@ __all__ = ["run_passes"]
 def run_passes(model: Model) -> None:
     """Run every check. Raises SchemaError with all problems found."""
     problems = Problems()
+    check_shapes(model, problems)
+    check_names(model, problems)
+    # what follows reads types and expressions, which must be sound first
+    problems.raise_if_any()
+    check_conditions(model, problems)
+    check_derivations(model, problems)
+    check_sizes(model, problems)
     problems.raise_if_any()

@@ -14,7 +14,7 @@ doc: |
   Value of the control record that ends a transaction (KIP-98). Its key says
   whether by commit or by abort; the producer is that of the batch. Bytes after
   these six are ignored.
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/EndTxnMarker.json EndTxnMarker
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/EndTxnMarker.json EndTxnMarker
 seq:
   - id: version
     type: s2

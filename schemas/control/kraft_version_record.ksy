@@ -17,7 +17,7 @@ meta:
 doc: |
   Value of the control record that sets the feature level `kraft.version`
   (KIP-853).
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/KRaftVersionRecord.json KRaftVersionRecord
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/KRaftVersionRecord.json KRaftVersionRecord
 seq:
   - id: version
     -orig-id: Version

@@ -20,7 +20,7 @@ doc: |
   Value of the control record that a newly elected KRaft leader writes first
   (KIP-595). All its versions are flexible, and the version is the message's own
   first field rather than a prefix.
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/LeaderChangeMessage.json LeaderChangeMessage
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/LeaderChangeMessage.json LeaderChangeMessage
 seq:
   - id: version
     -orig-id: Version
@@ -66,6 +66,7 @@ seq:
     doc: Optional fields. None is defined yet; unknown ones are kept.
 types:
   voter:
+    -versions: 0-1
     doc: A voter of the quorum.
     params:
       - id: version

@@ -17,7 +17,7 @@ meta:
 doc: |
   Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot
   without it is not complete.
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/SnapshotFooterRecord.json SnapshotFooterRecord
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/SnapshotFooterRecord.json SnapshotFooterRecord
 seq:
   - id: version
     -orig-id: Version

@@ -16,7 +16,7 @@ meta:
 -flexible: 0+
 doc: |
   Value of the control record that starts a KRaft snapshot (KIP-630).
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/SnapshotHeaderRecord.json SnapshotHeaderRecord
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/SnapshotHeaderRecord.json SnapshotHeaderRecord
 seq:
   - id: version
     -orig-id: Version

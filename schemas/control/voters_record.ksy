@@ -20,7 +20,7 @@ meta:
 doc: |
   Value of the control record that gives the voters of the KRaft quorum
   (KIP-853).
-doc-ref: https://github.com/apache/kafka/blob/trunk/clients/src/main/resources/common/message/VotersRecord.json VotersRecord
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/VotersRecord.json VotersRecord
 seq:
   - id: version
     -orig-id: Version

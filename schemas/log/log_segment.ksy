@@ -48,7 +48,9 @@ types:
         pos: _io.pos
         type: s8
         doc: |
-          Offset of the message, or the batch's base offset.
+          Offset of the message, or the batch's base offset, before the entry
+          is read. Where instances are computed on demand, as in ksc's readers,
+          it is not known afterwards: ask `body` for it then.
       len_body:
         pos: _io.pos + 8
         type: s4

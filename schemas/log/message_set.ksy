@@ -61,7 +61,7 @@ types:
   message:
     doc: A message without its offset.
     doc-ref: >-
-      https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/common/record/internal/LegacyRecord.java
+      https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
       LegacyRecord
     seq:
       - id: crc

@@ -20,7 +20,7 @@ doc: |
   zeros, so in a file that was not closed the first entry after the first one
   whose offset is 0 ends the index.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java
+  https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java
   OffsetIndex
 seq:
   - id: entries

@@ -16,7 +16,7 @@ doc: |
   is rolled and on shutdown. Kafka deletes a snapshot that it cannot read or
   whose CRC is wrong, and uses an older one.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
+  https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
   ProducerStateManager
 seq:
   - id: version

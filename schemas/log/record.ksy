@@ -44,7 +44,7 @@ types:
         - headers
     doc: What a record holds after its length.
     doc-ref: >-
-      https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/common/record/internal/DefaultRecord.java
+      https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
       DefaultRecord
     seq:
       - id: attributes

@@ -19,7 +19,7 @@ doc: |
   Like the offset index, that of the active segment is allocated in advance and
   padded with zeros.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java
+  https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java
   TimeIndex
 seq:
   - id: entries

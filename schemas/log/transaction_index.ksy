@@ -18,7 +18,7 @@ doc: |
 
   There are no zeros at the end. Kafka ignores a part of an entry there.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
+  https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
   TransactionIndex
 seq:
   - id: entries
@@ -30,7 +30,7 @@ types:
     -row: true
     doc: One aborted transaction.
     doc-ref: >-
-      https://github.com/apache/kafka/blob/trunk/storage/src/main/java/org/apache/kafka/storage/internals/log/AbortedTxn.java
+      https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/AbortedTxn.java
       AbortedTxn
     seq:
       - id: version

@@ -20,7 +20,7 @@ doc: |
   the value is about. A record with this key and a null value deletes the
   position.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json
+  https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json
   OffsetCommitKey
 seq:
   - id: version

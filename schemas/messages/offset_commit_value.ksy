@@ -24,7 +24,7 @@ doc: |
   ends with tagged fields. Kafka writes 3, or 4 since 4.1, or 1 where an expiry
   time is set.
 doc-ref: >-
-  https://github.com/apache/kafka/blob/trunk/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json
+  https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json
   OffsetCommitValue
 seq:
   - id: version

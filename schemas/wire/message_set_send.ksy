@@ -12,9 +12,9 @@ meta:
   endian: be
 doc: |
   Answer to a fetch request for one partition, as Kafka 0.7 sent it and the
-  documentation still tells it. Later versions send fetch responses of the
-  protocol guide.
-doc-ref: https://kafka.apache.org/documentation/#impl_reads Reads
+  documentation of later versions still told it. Those versions send the fetch
+  responses of the protocol guide instead.
+doc-ref: https://kafka.apache.org/081/implementation/log Reads
 seq:
   - id: len_body
     -orig-id: total length
@@ -31,8 +31,8 @@ seq:
   - id: messages
     size: len_body - 2
     doc: |
-      A message set whose last entry may be cut short, as the broker sends so
-      many bytes of its log and not so many messages. Therefore kept as bytes;
-      the whole entries are those of a `message_set`, or, from a broker of 0.7
-      itself, of that version's own format, where an entry is a 4-byte length
-      and a message without key and offset. May be empty, never null.
+      A message set whose last entry may be cut short, since the broker sends
+      a number of bytes and not of messages; therefore kept as bytes. May be
+      empty, never null. The entries are those of a `message_set`; those of
+      Kafka 0.7 itself have a format of their own, a 4-byte length and then a
+      message without key and offset.

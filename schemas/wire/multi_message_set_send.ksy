@@ -14,9 +14,9 @@ meta:
   endian: be
 doc: |
   Answer to a fetch request for several partitions, as Kafka 0.7 sent it and
-  the documentation still tells it: an answer for each of them, in the order of
-  the request.
-doc-ref: https://kafka.apache.org/documentation/#impl_reads Reads
+  the documentation of later versions still told it: an answer for each of them,
+  in the order of the request.
+doc-ref: https://kafka.apache.org/081/implementation/log Reads
 seq:
   - id: len_body
     -orig-id: total length

@@ -50,7 +50,10 @@ TOPICS: dict[str, tuple[bool, str]] = {
     "large": (False, "a record of 100 KB in each compressing codec"),
     "names-with.dots_and-dashes": (True, "a name that is hard to take apart; two partitions"),
     "idempotent": (True, "three idempotent producers, growing batches, producer snapshots"),
-    "transactions": (True, "interleaved transactions: commits, aborts, one left open at the end"),
+    "transactions": (
+        True,
+        "interleaved transactions: commits, aborts, one open at the crash, one at the end",
+    ),
     "append.time": (True, "timestamps of the broker (LogAppendTime)"),
     "broker-gzip": (True, "batches that the broker compressed again"),
     "segments": (True, "segments of 8 KiB, dense indexes, aborted transactions across segments"),
@@ -59,7 +62,7 @@ TOPICS: dict[str, tuple[bool, str]] = {
     "preallocated": (True, "preallocate=true: the crashed copy ends in zeros"),
     "compacted": (True, "cleaned twice: gaps, an empty batch, tombstones and markers with a delete horizon"),
     "compacted-often": (True, "cleaned five times, delete.retention.ms=1: tombstones gone, an empty marker"),
-    "compacted-append.time": (True, "cleaned batches with LogAppendTime, several segments"),
+    "compacted-append.time": (True, "cleaned with LogAppendTime: an empty segment, a delete horizon"),
     "empty": (True, "no records at all"),
 }
 DECODERS = {
@@ -85,6 +88,7 @@ CONTROL = (
 WANTED = (
     *(f"codec {name}" for name in CODECS),
     *(f"control {name}" for name in CONTROL),
+    "LogAppendTime batches with a delete horizon",
     "aborted transactions in indexes",
     "batches of a later leader epoch",
     "batches with a delete horizon",
@@ -523,6 +527,7 @@ def count_batch(batch: dump_log.DumpedBatch, seen: Counter[str]) -> None:
     seen["empty control batches"] += batch.count == 0 and batch.is_control
     seen["batches with gaps"] += batch.count > 0 and gaps > 0
     seen["batches with a delete horizon"] += horizon
+    seen["LogAppendTime batches with a delete horizon"] += horizon and batch.timestamp_type == "LogAppendTime"
     seen["control batches with a delete horizon"] += horizon and batch.is_control
     seen["transactional data batches"] += batch.is_transactional and not batch.is_control
     seen["idempotent data batches"] += batch.producer_id >= 0 and not batch.is_transactional

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def label(value: object) -> str:
     return value.relative_to(DATA).as_posix() if isinstance(value, Path) else str(value)
 
 
+@cache
 def manifest(release: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads((release / "MANIFEST.json").read_text(encoding="utf-8"))
     return loaded

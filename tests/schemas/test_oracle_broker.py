@@ -1,4 +1,4 @@
-"""Stock ksc's readers, made from our schemas, agree with what kafka-dump-log said of a real broker's files."""
+"""Stock ksc's readers, made from our schemas, agree with what kafka-dump-log said of a broker's files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ CONTROL = {
     "KRaftVersion": "kraft_version_record",
     "KRaftVoters": "voters_record",
 }
-TYPES = dict(zip(CONTROL, ("leader_change", "snapshot_header", "snapshot_footer", "kraft_version", "kraft_voters")))
+TYPES = {
+    "LeaderChange": "leader_change",
+    "SnapshotHeader": "snapshot_header",
+    "SnapshotFooter": "snapshot_footer",
+    "KRaftVersion": "kraft_version",
+    "KRaftVoters": "kraft_voters",
+}
 
 
 @pytest.fixture(scope="module", params=BROKERS, ids=lambda path: path.name)
@@ -86,7 +92,9 @@ def test_batch_headers(broker: Path, ksc: Any) -> None:
                 "crc": batch.crc,
             }
             said = dict(PAIR.findall(line))
-            assert {key: str(value) for key, value in found.items()} == {key: said[key] for key in found}, path
+            assert {key: str(value) for key, value in found.items()} == {key: said[key] for key in found}, (
+                path
+            )
             assert batch.crc == crc32c.crc32c(data[position + 21 : position + entry.len_entry])
             position += entry.len_entry
             batches += 1

@@ -11,9 +11,28 @@ import pytest
 
 INT32 = [0, 1, -1, 63, -64, 64, -65, 8191, -8192, 8192, 1048575, -1048576, 134217727, -134217728, 134217728]
 INT32 += [2147483647, -2147483648]
-INT64 = [*INT32, 2147483648, -2147483649, *(sign * (1 << bits) + add for bits in range(33, 63, 5) for sign in (1, -1) for add in (-1, 0))]
+INT64 = [
+    *INT32,
+    2147483648,
+    -2147483649,
+    *(sign * (1 << bits) + add for bits in range(33, 63, 5) for sign in (1, -1) for add in (-1, 0)),
+]
 INT64 += [9223372036854775807, -9223372036854775808]
-UINT32 = [0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435455, 268435456, 2147483647, 2147483648, 4294967295]
+UINT32 = [
+    0,
+    1,
+    127,
+    128,
+    16383,
+    16384,
+    2097151,
+    2097152,
+    268435455,
+    268435456,
+    2147483647,
+    2147483648,
+    4294967295,
+]
 
 
 def unsigned(number: int) -> bytes:
@@ -31,7 +50,11 @@ def zigzag(number: int, bits: int) -> bytes:
 
 def padded(data: bytes, size: int) -> bytes:
     """The same number in `size` groups."""
-    return data if len(data) == size else data[:-1] + bytes([data[-1] | 128]) + b"\x80" * (size - len(data) - 1) + b"\0"
+    return (
+        data
+        if len(data) == size
+        else data[:-1] + bytes([data[-1] | 128]) + b"\x80" * (size - len(data) - 1) + b"\0"
+    )
 
 
 @pytest.mark.parametrize("number", INT32)
@@ -117,7 +140,9 @@ def test_offset_commit_value(ksc: Any, version: int) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_offset_commit_key(ksc: Any, version: int) -> None:
-    key = ksc("offset_commit_key").from_bytes(struct.pack(">h", version) + b"\x00\x01g\x00\x02tt\x00\x00\x00\x05")
+    key = ksc("offset_commit_key").from_bytes(
+        struct.pack(">h", version) + b"\x00\x01g\x00\x02tt\x00\x00\x00\x05"
+    )
     assert (key.version, key.group.value, key.topic.value, key.partition) == (version, "g", "tt", 5)
 
 
@@ -138,7 +163,9 @@ def test_leader_change_message(ksc: Any, version: int) -> None:
 
 def test_a_transaction_marker_batch(ksc: Any) -> None:
     """The 78 bytes of a commit marker."""
-    record = b"\x20" + b"\x00\x00\x00" + b"\x08" + bytes([0, 0, 0, 1]) + b"\x0c" + bytes(5) + b"\x09" + b"\x00"
+    record = (
+        b"\x20" + b"\x00\x00\x00" + b"\x08" + bytes([0, 0, 0, 1]) + b"\x0c" + bytes(5) + b"\x09" + b"\x00"
+    )
     header = struct.pack(">qiibIhiqqqhii", 7, 66, 0, 2, 0, 0x30, 0, 1000, 1000, 4, 1, -1, 1)
     batch = ksc("record_batch").from_bytes(header + record)
     assert len(header + record) == 78 and batch._io.is_eof()
@@ -175,7 +202,9 @@ def test_any_negative_length_is_null(ksc: Any) -> None:
 
 
 def test_multi_message_set_send(ksc: Any) -> None:
-    parts = [struct.pack(">ih", 2 + len(data), code) + data for code, data in ((0, b"messages cut sh"), (3, b""))]
+    parts = [
+        struct.pack(">ih", 2 + len(data), code) + data for code, data in ((0, b"messages cut sh"), (3, b""))
+    ]
     whole = struct.pack(">ih", 2 + sum(map(len, parts)), 0) + b"".join(parts)
     found = ksc("multi_message_set_send").from_bytes(whole).parts.entries
     assert [(each.error_code, each.messages) for each in found] == [(0, b"messages cut sh"), (3, b"")]

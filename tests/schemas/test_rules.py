@@ -14,7 +14,17 @@ META = ["id", "title", "application", "file-extension", "xref", "tags", "license
 META += ["encoding", "endian", "bit-endian"]
 TYPE_OWN = ["-orig-id", "-wire", "-versions", "-flexible", "-row", "-topic"]
 TYPE = ["meta", *TYPE_OWN, "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"]
-FIELD_OWN = ["-since", "-until", "-ignorable", "-derive", "-default", "-nullable", "-codec", "-inner", "-tags"]
+FIELD_OWN = [
+    "-since",
+    "-until",
+    "-ignorable",
+    "-derive",
+    "-default",
+    "-nullable",
+    "-codec",
+    "-inner",
+    "-tags",
+]
 FIELD_OWN += ["-column"]
 FIELD = ["id", "-orig-id", "pos", "value", "size", "size-eos", "type", "enum", "valid", "contents", "repeat"]
 FIELD += ["repeat-expr", "repeat-until", "if", *FIELD_OWN, "doc", "doc-ref"]
@@ -96,7 +106,9 @@ def test_keys_stand_in_the_order_of_the_house(schema: Path, spec: dict[str, Any]
 def test_everything_has_a_text(schema: Path, spec: dict[str, Any]) -> None:
     parts = [*types_of(spec, schema.stem), *fields_of(spec, schema.stem)]
     parts += [*params_of(spec, schema.stem), *values_of(spec, schema.stem)]
-    assert [path for path, each in parts if not str(each.get("doc", "")).strip().endswith((".", ":", ")"))] == []
+    assert [
+        path for path, each in parts if not str(each.get("doc", "")).strip().endswith((".", ":", ")"))
+    ] == []
 
 
 def test_names_tell_what_a_number_counts(schema: Path, spec: dict[str, Any]) -> None:
@@ -133,4 +145,6 @@ def test_a_null_has_a_sign_and_a_length_without_one_is_checked(schema: Path, spe
 
 
 def test_derived_fields_have_no_default(schema: Path, spec: dict[str, Any]) -> None:
-    assert [path for path, field in fields_of(spec, schema.stem) if "-derive" in field and "-default" in field] == []
+    assert [
+        path for path, field in fields_of(spec, schema.stem) if "-derive" in field and "-default" in field
+    ] == []

@@ -145,6 +145,7 @@ public final class RealLogs {
         compacted("compacted", "first");
         compacted("compacted-often", "second");
         compactedAppendTime();
+        leftOpen();
     }
 
     /** Orders of a small shop; every hundred orders come from another client with another codec. */
@@ -308,6 +309,15 @@ public final class RealLogs {
         }
     }
 
+    /** A transaction that is open when the broker is killed; the next producer of the same id aborts it. */
+    private void leftOpen() throws Exception {
+        Sender sender = transactional("payments-crash", "none");
+        sender.begin();
+        sender.send("transactions", 0, START + 90_000, bytes("crash"), bytes("open at the crash"));
+        sender.send("transactions", 1, START + 90_001, bytes("crash"), bytes("open at the crash"));
+        sender.flush();
+    }
+
     private void appendTime() throws Exception {
         for (String codec : List.of("none", "zstd", "snappy")) {
             Sender sender = sender(codec, false, Map.of());
@@ -466,7 +476,8 @@ public final class RealLogs {
         Sender sender = sender("none", true, Map.of());
         for (int i = 0; i < 120; i++) {
             String value = "append time value " + i + " " + "-".repeat(60);
-            sender.send("compacted-append.time", 0, START + i, bytes("k" + i % 9), i % 17 == 16 ? null : bytes(value));
+            // The one of 75 is the last of its key below the active segment: it stays, with a delete horizon.
+            sender.send("compacted-append.time", 0, START + i, bytes("k" + i % 9), i % 25 == 0 ? null : bytes(value));
             if (i % 8 == 7) {
                 sender.flush();
             }
@@ -563,6 +574,7 @@ public final class RealLogs {
         }
         sender.close();
         recordsDeleted();
+        transactional("payments-crash", "none").close();
         Sender a = transactional("payments-a", "none");
         Sender open = transactional("payments-open", "none");
         a.begin();

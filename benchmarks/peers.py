@@ -1,0 +1,325 @@
+"""The readers and writers that are measured, each behind the same few functions.
+
+Every one decodes to objects and touches the same five fields of each record: offset, timestamp, key, value, headers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import kodec
+from benchmarks.corpora import Case
+
+__all__ = ["PEERS", "Absent", "Peer", "Row", "load"]
+
+ROOT = Path(__file__).resolve().parent.parent
+_CODES = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+_ENTRY = struct.Struct(">qiib")
+_ROOMY = 1 << 30
+
+Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
+"""Offset, timestamp (-1 is none), key, value, headers."""
+
+
+class Absent(Exception):
+    """A peer that cannot be measured here, and why."""
+
+
+class Peer(Protocol):
+    """What is asked of one that is measured."""
+
+    name: str
+    about: str
+
+    def reads(self, case: Case) -> bool:
+        """Whether it can decode the case."""
+
+    def writes(self, case: Case) -> bool:
+        """Whether it can encode the case."""
+
+    def decode(self, data: bytes) -> int:
+        """Decode the log, verify its checksums, touch each record; how many there were. This is timed."""
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        """What it decodes, to be compared."""
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        """A function that encodes the batches, its input already in the peer's own form. That is timed."""
+
+
+def _touch(records: Iterable[Any]) -> int:
+    count = 0
+    for record in records:
+        record.offset  # noqa: B018
+        record.timestamp  # noqa: B018
+        record.key  # noqa: B018
+        record.value  # noqa: B018
+        record.headers  # noqa: B018
+        count += 1
+    return count
+
+
+def _as_rows(records: Iterable[Any]) -> Iterator[Row]:
+    for record in records:
+        timestamp = -1 if record.timestamp is None else record.timestamp
+        yield record.offset, timestamp, record.key, record.value, tuple(record.headers)
+
+
+class Kodec:
+    """kodec through its front door."""
+
+    name = "kodec"
+    about = f"kodec {kodec.__version__}, generated pure Python"
+
+    def reads(self, case: Case) -> bool:
+        return True
+
+    def writes(self, case: Case) -> bool:
+        return True
+
+    def decode(self, data: bytes) -> int:
+        return _touch(kodec.read_records(data))
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        return _as_rows(kodec.read_records(data))
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        def encode() -> list[bytes]:
+            return [
+                kodec.encode(
+                    batch, magic=case.magic, compression=case.codec, batch_records=len(batch), batch_bytes=_ROOMY
+                )
+                for batch in batches
+            ]
+
+        return encode
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """A library's own classes, in the shape that kafka-python and aiokafka share.
+
+    Attributes:
+        batches: the batches of a log, in order.
+        builder, legacy_builder: classes that build a v2 batch, and v0 and v1 messages.
+    """
+
+    name: str
+    about: str
+    batches: Callable[[bytes], Iterable[Any]]
+    builder: Callable[..., Any]
+    legacy_builder: Callable[..., Any]
+
+    def reads(self, case: Case) -> bool:
+        return True
+
+    def writes(self, case: Case) -> bool:
+        return True
+
+    def decode(self, data: bytes) -> int:
+        count = 0
+        for batch in self.batches(data):
+            if not batch.validate_crc():
+                raise ValueError(f"{self.name}: wrong checksum")
+            count += _touch(batch)
+        return count
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        for batch in self.batches(data):
+            yield from _as_rows(batch)
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        own = [
+            [
+                (index, row.timestamp if case.magic else None, row.key, row.value, list(row.headers))
+                for index, row in enumerate(batch)
+            ]
+            for batch in batches
+        ]
+        code = _CODES[case.codec]
+
+        def encode_v2() -> list[bytes]:
+            made = []
+            for batch in own:
+                builder = self.builder(
+                    magic=2, compression_type=code, is_transactional=False, producer_id=-1, producer_epoch=-1,
+                    base_sequence=-1, batch_size=_ROOMY,
+                )  # fmt: skip
+                append = builder.append
+                for offset, timestamp, key, value, headers in batch:
+                    append(offset, timestamp, key, value, headers)
+                made.append(builder.build())
+            return made
+
+        def encode_legacy() -> list[bytes]:
+            made = []
+            for batch in own:
+                builder = self.legacy_builder(magic=case.magic, compression_type=code, batch_size=_ROOMY)
+                append = builder.append
+                for offset, timestamp, key, value, _ in batch:
+                    append(offset, timestamp, key, value)
+                made.append(builder.build())
+            return made
+
+        return encode_v2 if case.magic == 2 else encode_legacy
+
+
+def _find(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise Absent(f"not installed ({error})") from None
+
+
+def _kafka_python() -> Peer:
+    records = _find("kafka.record.memory_records")
+    if _find("kafka.record.util").crc32c_c is None:
+        raise Absent("it found no crc32c library, and would compute checksums in Python")
+    return _Classes(
+        "kafka-python", f"kafka-python {version('kafka-python')}, pure Python with the crc32c library",
+        records.MemoryRecords, records.DefaultRecordBatchBuilder, records.LegacyRecordBatchBuilder,
+    )  # fmt: skip
+
+
+def _aiokafka() -> Peer:
+    extension = _find("aiokafka.record._crecords")
+
+    def batches(data: bytes) -> Iterator[Any]:
+        records = extension.MemoryRecords(data)
+        while records.has_next():
+            yield records.next_batch()
+
+    return _Classes(
+        "aiokafka", f"aiokafka {version('aiokafka')}, Cython", batches,
+        extension.DefaultRecordBatchBuilder, extension.LegacyRecordBatchBuilder,
+    )  # fmt: skip
+
+
+def _aiokafka_pure() -> Peer:
+    _find("aiokafka")
+    crc32c = _find("crc32c")
+    # It settles on import whether to use its extension: a second copy of it is imported without.
+    others = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "aiokafka"}
+    before = os.environ.get("AIOKAFKA_NO_EXTENSIONS")
+    os.environ["AIOKAFKA_NO_EXTENSIONS"] = "1"
+    try:
+        default = importlib.import_module("aiokafka.record.default_records")
+        legacy = importlib.import_module("aiokafka.record.legacy_records")
+    finally:
+        if before is None:
+            del os.environ["AIOKAFKA_NO_EXTENSIONS"]
+        else:
+            os.environ["AIOKAFKA_NO_EXTENSIONS"] = before
+        for name in [name for name in sys.modules if name.split(".")[0] == "aiokafka"]:
+            del sys.modules[name]
+        sys.modules.update(others)
+    # Its own CRC-32C is a loop over bytes, which would hide what is measured.
+    default.calc_crc32c = crc32c.crc32c
+
+    def batches(data: bytes) -> Iterator[Any]:
+        for start, stop, magic in _entries(data):
+            view = memoryview(data)[start:stop]
+            yield default.DefaultRecordBatch(view) if magic == 2 else legacy.LegacyRecordBatch(view, magic)
+
+    return _Classes(
+        "aiokafka-py", f"aiokafka {version('aiokafka')}, its Python classes with the crc32c library", batches,
+        default.DefaultRecordBatchBuilder, legacy.LegacyRecordBatchBuilder,
+    )  # fmt: skip
+
+
+def _entries(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Start, end and magic of each entry of a log."""
+    start = 0
+    while start < len(data):
+        _, size, _, magic = _ENTRY.unpack_from(data, start)
+        yield start, start + 12 + size, magic
+        start += 12 + size
+
+
+class _Ksc:
+    """The Python reader that the stock Kaitai Struct compiler makes of our schema."""
+
+    name = "ksc"
+
+    def __init__(self, reader: Any, release: str) -> None:
+        self._reader = reader
+        self.about = f"Kaitai Struct's Python (runtime {release}) of the same schema; verifies no checksum"
+
+    def reads(self, case: Case) -> bool:
+        return case.magic == 2 and case.codec == "none"
+
+    def writes(self, case: Case) -> bool:
+        return False
+
+    def decode(self, data: bytes) -> int:
+        count = 0
+        for start, stop, _ in _entries(data):
+            batch = self._reader.from_bytes(data[start:stop])
+            base_offset, base_timestamp = batch.base_offset, batch.base_timestamp
+            for record in batch.records.entries:
+                body = record.body
+                base_offset + body.offset_delta.value  # noqa: B018
+                base_timestamp + body.timestamp_delta.value  # noqa: B018
+                body.key if body.len_key.value >= 0 else None  # noqa: B018
+                body.value if body.len_value.value >= 0 else None  # noqa: B018
+                body.headers  # noqa: B018
+                count += 1
+        return count
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        for start, stop, _ in _entries(data):
+            batch = self._reader.from_bytes(data[start:stop])
+            for record in batch.records.entries:
+                body = record.body
+                yield (
+                    batch.base_offset + body.offset_delta.value,
+                    batch.base_timestamp + body.timestamp_delta.value,
+                    body.key if body.len_key.value >= 0 else None,
+                    body.value if body.len_value.value >= 0 else None,
+                    tuple((each.key, each.value if each.len_value.value >= 0 else None) for each in body.headers),
+                )
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        raise NotImplementedError("Kaitai Struct's Python readers do not write")
+
+
+def _ksc() -> Peer:
+    _find("kaitaistruct")
+    path = ROOT / "tests" / "ksc" / "oracle.py"
+    spec = importlib.util.spec_from_file_location("benchmarks_ksc_oracle", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise Absent("needs the clone's tests/ksc")
+    oracle = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = oracle
+    try:
+        spec.loader.exec_module(oracle)
+        reader = oracle.reader("record_batch")
+    except Exception as error:
+        raise Absent(f"its readers cannot be made here ({type(error).__name__})") from None
+    return _Ksc(reader, version("kaitaistruct"))
+
+
+PEERS: dict[str, Callable[[], Peer]] = {
+    "kafka-python": _kafka_python, "aiokafka": _aiokafka, "aiokafka-py": _aiokafka_pure, "ksc": _ksc,
+}  # fmt: skip
+
+
+def load(names: Iterable[str]) -> tuple[list[Peer], dict[str, str]]:
+    """The peers with these names that can be had here, and why the others cannot."""
+    found: list[Peer] = []
+    absent = {}
+    for name in names:
+        try:
+            found.append(PEERS[name]())
+        except Absent as reason:
+            absent[name] = str(reason)
+    return found, absent

@@ -1,0 +1,166 @@
+"""The commands and their arguments."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kodec import __version__
+from kodec.cli import output
+from kodec.runtime.errors import MissingDependency
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="kodec",
+    help="Codecs for Apache Kafka's record formats, generated from Kaitai schemas.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def run(arguments: list[str] | None) -> int:
+    """Parse and run; the exit code. Bad usage is told on stderr."""
+    try:
+        app(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"kodec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Codecs for Apache Kafka's record formats, generated from Kaitai schemas."""
+
+
+@app.command()
+def generate(
+    schemas: Annotated[Path | None, typer.Option(help="Folder of .ksy files.", file_okay=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the modules.", file_okay=False)] = None,
+    tests: Annotated[Path | None, typer.Option(help="Folder for generated tests; none where not given.")] = None,
+    package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
+) -> None:
+    """Make reader and writer modules from schemas.
+
+    Without options, the folders are those under [tool.kodec.generate] in ./pyproject.toml.
+
+    example:  kodec generate --schemas formats --out src/app/formats
+
+    exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
+    """
+    try:
+        from kodec.generator.check import generate as make
+    except ImportError as error:
+        raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
+
+    settings = _settings()
+    given: dict[str, Any] = {"schemas": schemas, "out": out, "tests": tests, "package": package}
+    if schemas is None and out is None:
+        given = {name: settings.get(name) if value is None else value for name, value in given.items()}
+    missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
+    if missing:
+        raise typer.BadParameter(f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml")
+    if not Path(given["schemas"]).is_dir():
+        raise typer.BadParameter(f"no such folder: {given['schemas']}")
+    if given["tests"] is not None and not given["package"]:
+        raise typer.BadParameter("--tests needs --package")
+    changes = make(
+        Path(given["schemas"]),
+        Path(given["out"]),
+        tests=None if given["tests"] is None else Path(given["tests"]),
+        package=given["package"] or "",
+        check=check,
+    )
+    raise typer.Exit(output.changes(changes, check))
+
+
+def _settings() -> dict[str, str]:
+    path = Path("pyproject.toml")
+    if not path.is_file():
+        return {}
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise typer.BadParameter(f"pyproject.toml: {error}") from None
+    found = document.get("tool", {}).get("kodec", {}).get("generate", {})
+    return {str(key): str(value) for key, value in found.items()}
+
+
+@app.command()
+def dump(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", exists=True, readable=True,
+            help="Segments (.log, .checkpoint), their .index, .timeindex, .txnindex and .snapshot files, or folders of them.",
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
+    batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
+) -> None:
+    """Print the batches and records of log files.
+
+    With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"}, bytes in
+    base64, null where there is none; with --batches --json a line for each batch.
+
+    example:  kodec dump --json logs/orders-0/00000000000000000000.log
+
+    exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
+    """  # fmt: skip
+    from kodec.cli.dumping import dump_paths
+
+    printer = output.JsonLines() if json else output.Text()
+    code = dump_paths(
+        paths, printer, control=control, on_error="skip" if skip else "raise", check_crc=not no_crc, batches_only=batches
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def export(
+    log_dir: Annotated[Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
+    topic: Annotated[list[str] | None, typer.Option(help="Only this topic; may be given several times.")] = None,
+    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    internal: Annotated[bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")] = False,
+    no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+) -> None:
+    """Write the records of a log directory to Parquet, by Spark.
+
+    example:  kodec export /data/kafka-logs --to out
+
+    exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
+    """
+    try:
+        from kodec.pipeline.jobs.export import export as run_export
+    except ImportError as error:
+        raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
+    summary = run_export(
+        log_dir, to, master=master, compression=compression, topics=topic or None, include_internal=internal,
+        include_headers=not no_headers, permissive=skip, overwrite=overwrite, progress=output.say,
+    )  # fmt: skip
+    output.export_summary(summary)
+
+

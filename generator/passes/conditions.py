@@ -1,0 +1,81 @@
+"""`-nullable`, `-since` and `-until` must say what `if` says."""
+
+from __future__ import annotations
+
+from kodec.generator import expr as ex
+from kodec.generator.layout import Layouts
+from kodec.generator.model import Field, Model, Struct
+from kodec.generator.passes.common import path_of, walk_fields
+from kodec.generator.problems import Problems
+
+__all__ = ["check_conditions"]
+
+
+def check_conditions(model: Model, problems: Problems) -> None:
+    """Report keys that contradict the condition under which the field is there."""
+    layouts = Layouts(model)
+    for struct, _, field in walk_fields(model):
+        if field.nullable is not None:
+            _nullable(layouts, struct, field, problems)
+        if struct.versions:
+            _versions(layouts, struct, field, problems)
+
+
+def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
+    path = path_of(struct, field.id)
+
+    def bad(text: str, hint: str = "") -> None:
+        problems.add(field.place, path, f"`-nullable`: {text}", hint)
+
+    assert field.nullable is not None
+    if field.condition is None:
+        bad("the field has no `if`", "if: len_x >= 0")
+        return
+    for known in layouts.bindings(struct):
+        absent = {f.id for f in layouts.layout(struct, known).absent}
+        lengths = [
+            f for f in struct.fields
+            if f.derive is not None and f.derive.is_length and f.derive.first == field.id and f.id not in absent
+        ]  # fmt: skip
+        if not lengths:
+            bad("no length is derived from this field", f"-derive: length_of({field.id})")
+            return
+        condition = layouts.inline(struct, field.condition)
+        for length in lengths:
+            sign = layouts.null_sign(struct, field, length, known)
+            if sign is None:
+                bad(f"no value of `{length.id}` makes it true", f"{length.id} == -1")
+                continue
+            if ex.fold(condition, {**known, length.id: sign}) != ex.Literal(False):
+                bad(f"{length.id} = {sign} is null, and `if` reads the field then")
+            plus = int(length.derive.plus.value) if length.derive and isinstance(length.derive.plus, ex.Literal) else 0
+            for size in (0, 1):
+                if ex.fold(condition, {**known, length.id: size + plus}) == ex.Literal(False):
+                    bad(f"only {length.id} = {sign} is null, but `if` does not read a field of {size} bytes either")
+
+
+def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
+    """In each version, the field is there when -since and -until say so."""
+    assert struct.versions
+    path = path_of(struct, field.id)
+    since = struct.versions.first if field.since is None else field.since
+    until = struct.versions.last if field.until is None else field.until
+    for key, value in (("-since", field.since), ("-until", field.until)):
+        if value is not None and value not in struct.versions:
+            problems.add(field.place, path, f"`{key}: {value}` is not in -versions {struct.versions}")
+    if since > until:
+        problems.add(field.place, path, f"`-since: {since}` is after `-until: {until}`")
+    if field.condition is None:
+        if field.since not in (None, struct.versions.first) or field.until not in (None, struct.versions.last):
+            problems.add(field.place, path, "`-since` or `-until` without `if`", f"if: {struct.version_field} >= {since}")
+        return
+    condition = layouts.inline(struct, field.condition)
+    if struct.version_field not in ex.names(condition):
+        return
+    there = [v for v in struct.versions if ex.fold(condition, {struct.version_field: v}) != ex.Literal(False)]
+    said = [v for v in struct.versions if since <= v <= until]
+    if there != said:
+        shown = ", ".join(map(str, there)) or "none"
+        problems.add(
+            field.place, path, f"`if` reads the field in versions {shown}, -since and -until say {since} to {until}"
+        )

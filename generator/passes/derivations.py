@@ -1,0 +1,132 @@
+"""`-derive`: known fields, ranges that run forwards, agreement with `size`, no cycles."""
+
+from __future__ import annotations
+
+from kodec.generator import expr as ex
+from kodec.generator.layout import Layouts, One
+from kodec.generator.model import Derive, Field, Model, Prim, Ref, Struct
+from kodec.generator.passes.common import path_of, structs
+from kodec.generator.problems import Problems, nearest
+
+__all__ = ["check_derivations"]
+
+
+def check_derivations(model: Model, problems: Problems) -> None:
+    """Report derivations that cannot be computed, or that contradict how the bytes are read."""
+    layouts = Layouts(model)
+    for struct in structs(model):
+        order = {field.id: index for index, field in enumerate(struct.fields)}
+        sound = True
+        for field in struct.fields:
+            if field.derive is not None:
+                before = len(problems.found)
+                _one(layouts, struct, field, field.derive, order, problems)
+                sound = sound and len(problems.found) == before
+        if sound:
+            _cycles(struct, order, problems)
+
+
+def _one(
+    layouts: Layouts, struct: Struct, field: Field, derive: Derive, order: dict[str, int], problems: Problems
+) -> None:
+    path = path_of(struct, field.id)
+
+    def bad(text: str, hint: str = "") -> None:
+        problems.add(field.place, path, text, hint)
+
+    for name in (derive.first, derive.last):
+        if name is not None and name not in order:
+            bad(f"`-derive`: unknown field `{name}`", nearest(name, order))
+            return
+    last = derive.last or derive.first
+    if order[last] < order[derive.first]:
+        bad(f"`-derive`: the range {derive.first}..{last} runs backwards")
+    if field.default is not None:
+        bad("a derived field has no default", "leave `-default` out")
+    if order[derive.first] <= order[field.id] <= order[last]:
+        bad("a field cannot be derived from bytes that hold it")
+    fixed = isinstance(field.type, Prim)
+    if derive.is_checksum and not (isinstance(field.type, Prim) and field.type.name == "u4"):
+        bad(f"`{derive.kind}` gives an unsigned 32-bit number", "type: u4")
+    if (derive.is_checksum or (derive.kind == "length_of" and derive.last is not None)) and (
+        not fixed or field.condition is not None or field.repeat is not None
+    ):
+        bad("what is filled in afterwards must be a number of fixed width that is always there")
+    target = struct.field(derive.first)
+    assert target is not None
+    if derive.kind in ("count_of", "last", "max") and target.repeat is None and not _is_list(layouts.model, target):
+        bad(f"`{derive.kind}`: `{target.id}` is not repeated")
+    elif derive.member is not None:
+        _member(layouts.model, derive, target, bad)
+    if derive.is_length and derive.last is None:
+        _agreement(layouts, struct, field, derive, target, bad)
+
+
+def _is_list(model: Model, field: Field) -> bool:
+    if field.codec is not None:
+        return model.struct(field.codec.inner).wire == "list"
+    return isinstance(field.type, Ref) and model.struct(field.type.target).wire == "list"
+
+
+def _member(model: Model, derive: Derive, target: Field, bad: object) -> None:
+    """The member must be in the element, or in a part of it."""
+    kind = Ref(target.codec.inner) if target.codec is not None else target.type
+    if not isinstance(kind, Ref):
+        return
+    struct = model.struct(kind.target)
+    if struct.wire == "list":
+        inner = next(f.type for f in struct.fields if f.repeat is not None)
+        if not isinstance(inner, Ref):
+            return
+        struct = model.struct(inner.target)
+    names: list[str] = []
+    todo = [struct]
+    while todo:
+        each = todo.pop()
+        names += [f.id for f in each.fields]
+        todo += [model.struct(f.type.target) for f in each.fields if isinstance(f.type, Ref) and not f.repeat]
+    if derive.member not in names:
+        assert callable(bad)
+        bad(f"`-derive`: `{derive.first}` has no `{derive.member}`", nearest(derive.member or "", names))
+
+
+def _agreement(layouts: Layouts, struct: Struct, field: Field, derive: Derive, target: Field, bad: object) -> None:
+    """A length that sizes its field must give that size back: size(length_of(x) + n) == length_of(x)."""
+    assert callable(bad)
+    if not (derive.plus is None or isinstance(derive.plus, ex.Literal)):
+        return
+    plus = int(derive.plus.value) if isinstance(derive.plus, ex.Literal) else 0
+    for known in layouts.bindings(struct):
+        for variant in layouts.variants(struct, known):
+            there = [step.field for step in variant.layout.steps if isinstance(step, One)]
+            if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
+                continue
+            folded = next(f for f in there if f.id == target.id)
+            size = folded.repeat_expr if derive.kind == "count_of" else folded.size
+            if size is None or field.id not in ex.names(size):
+                continue
+            for probe in (0, 1, 7, 300):
+                value = ex.fold(size, {field.id: probe + plus})
+                if isinstance(value, ex.Literal) and value.value != probe:
+                    bad(
+                        f"`-derive` writes {probe + plus} for {probe}, and `size` reads {value.value} from it",
+                        "the one must be the inverse of the other",
+                    )
+                    return
+
+
+def _cycles(struct: Struct, order: dict[str, int], problems: Problems) -> None:
+    """Checksums that cover each other cannot be computed."""
+    covers: dict[str, set[str]] = {}
+    for field in struct.fields:
+        derive = field.derive
+        if derive is None or not derive.is_checksum:
+            continue
+        last = derive.last or derive.first
+        inside = {f.id for f in struct.fields if order[derive.first] <= order[f.id] <= order[last]}
+        covers[field.id] = inside
+    for name, inside in covers.items():
+        for other in inside & covers.keys():
+            if name in covers[other]:
+                place = next(f.place for f in struct.fields if f.id == name)
+                problems.add(place, path_of(struct, name), f"`{name}` and `{other}` are derived from each other")

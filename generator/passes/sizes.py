@@ -1,0 +1,208 @@
+"""Sizes and loops that hostile bytes could abuse: negative sizes, loops without a bound."""
+
+from __future__ import annotations
+
+import math
+
+from kodec.generator import expr as ex
+from kodec.generator.layout import BitGroup, Layout, Layouts, One
+from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Valid
+from kodec.generator.passes.common import path_of, structs
+from kodec.generator.problems import Problems
+
+__all__ = ["check_sizes"]
+
+Interval = tuple[float, float]
+_ALL: Interval = (-math.inf, math.inf)
+_WIRE: dict[str, Interval] = {
+    "zigzag32": (-(2**31), 2**31 - 1),
+    "zigzag64": (-(2**63), 2**63 - 1),
+    "uvarint32": (0, 2**32 - 1),
+}
+
+
+def check_sizes(model: Model, problems: Problems) -> None:
+    """Report sizes and counts that can be negative, and `repeat: until` that nothing ends."""
+    layouts = Layouts(model)
+    for struct in structs(model):
+        if struct.wire in _WIRE:
+            continue
+        for known in layouts.bindings(struct):
+            for variant in layouts.variants(struct, known):
+                _layout(model, layouts, struct, variant.layout, problems)
+
+
+def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, problems: Problems) -> None:
+    env: dict[str, Interval] = {}
+    for step in layout.steps:
+        if isinstance(step, One):
+            _check(struct, step.field, env, problems)
+            env[step.field.id] = _of_field(model, step.field)
+            continue
+        for item in step.fields:
+            if isinstance(item.what, BitGroup):
+                env.update({member.id: _of_field(model, member) for member, _, _ in item.what.members})
+            elif item.field is not None:
+                env[item.field.id] = _of_field(model, item.field)
+    for instance in struct.instances:
+        if instance.peek_type is not None:
+            env[instance.id] = _prim(instance.peek_type)
+
+
+def _check(struct: Struct, field: Field, env: dict[str, Interval], problems: Problems) -> None:
+    path = path_of(struct, field.id)
+    seen = dict(env)
+    if field.condition is not None:
+        _narrow(field.condition, seen)
+    for key, expr in (("size", field.size), ("repeat-expr", field.repeat_expr)):
+        if expr is None:
+            continue
+        low, _ = interval(expr, seen)
+        low = max(low, _promised(field.condition, expr))
+        peeked = {i.id for i in struct.instances if i.peek_at is not None}
+        if low < 0 and not ex.names(expr) & peeked:
+            names = sorted(ex.names(expr))
+            shown = "" if low == -math.inf else f" (down to {int(low)})"
+            problems.add(
+                field.place, path, f"`{key}` can be negative{shown}: {ex.text_of(expr)}",
+                f"give `{names[0]}` a `valid` with `min`, or the field an `if`" if names else "",
+            )  # fmt: skip
+    if field.repeat == "until" and not _bounded(field):
+        problems.add(
+            field.place, path, "`repeat: until` has no bound: hostile bytes are read to the end",
+            f"end it at a number of elements too: {ex.text_of(field.repeat_until)} or {field.id}.size == 100"
+            if field.repeat_until is not None else "",
+        )  # fmt: skip
+
+
+def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
+    """What the condition says that the whole expression is at least."""
+    match condition:
+        case ex.Binary("and", left, right):
+            return max(_promised(left, expr), _promised(right, expr))
+        case ex.Binary(">=", left, ex.Literal(value)) if left == expr and not isinstance(value, str):
+            return value
+        case ex.Binary(">", left, ex.Literal(value)) if left == expr and not isinstance(value, str):
+            return value + 1
+    return -math.inf
+
+
+def _bounded(field: Field) -> bool:
+    """Whether the condition has an alternative that a number of elements fulfils."""
+    todo = [field.repeat_until]
+    while todo:
+        part = todo.pop()
+        match part:
+            case ex.Binary("or", left, right):
+                todo += [left, right]
+            case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal()) if name == field.id:
+                return True
+    return False
+
+
+def _prim(prim: Prim) -> Interval:
+    if prim.floating:
+        return _ALL
+    bits = prim.width * 8
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if prim.signed else (0, 2**bits - 1)
+
+
+def _of_field(model: Model, field: Field) -> Interval:
+    match field.type:
+        case Prim() as prim:
+            found = _prim(prim)
+        case Bits(width):
+            found = (0, 2**width - 1)
+        case Ref(target):
+            found = _WIRE.get(model.struct(target).wire or "", _ALL)
+        case _:
+            found = _ALL
+    return _valid(found, field.valid) if field.valid is not None else found
+
+
+def _valid(found: Interval, valid: Valid) -> Interval:
+    low, high = found
+    if isinstance(valid.eq, ex.Literal) and not isinstance(valid.eq.value, str):
+        return float(valid.eq.value), float(valid.eq.value)
+    if isinstance(valid.min, ex.Literal) and not isinstance(valid.min.value, str):
+        low = max(low, valid.min.value)
+    if isinstance(valid.max, ex.Literal) and not isinstance(valid.max.value, str):
+        high = min(high, valid.max.value)
+    values = [e.value for e in valid.any_of or () if isinstance(e, ex.Literal) and not isinstance(e.value, str)]
+    if values:
+        low, high = max(low, min(values)), min(high, max(values))
+    if valid.expr is not None:
+        env = {"_": (low, high)}
+        plain = ex.replace(valid.expr, lambda e: ex.Name("_") if e == ex.Attr(ex.Name("_"), "value") else None)
+        _narrow(plain, env)
+        low, high = env["_"]
+    return low, high
+
+
+def _narrow(condition: ex.Expr, env: dict[str, Interval]) -> None:
+    """Tighten what is known of names by a condition that holds."""
+    match condition:
+        case ex.Binary("and", left, right):
+            _narrow(left, env)
+            _narrow(right, env)
+        case ex.Binary(op, ex.Name(name), ex.Literal(value)) if name in env and not isinstance(value, str):
+            low, high = env[name]
+            if op == ">=":
+                low = max(low, value)
+            elif op == ">":
+                low = max(low, value + 1)
+            elif op == "<=":
+                high = min(high, value)
+            elif op == "<":
+                high = min(high, value - 1)
+            elif op == "==":
+                low = high = value
+            elif op == "!=" and low == value:
+                low += 1
+            env[name] = (low, high)
+
+
+def interval(expr: ex.Expr, env: dict[str, Interval]) -> Interval:
+    """The least and the greatest value that an expression can have."""
+    match expr:
+        case ex.Literal(value) if not isinstance(value, str):
+            return float(value), float(value)
+        case ex.Name(name):
+            return env.get(name, _ALL)
+        case ex.Attr(_, "size" | "length"):
+            return 0, math.inf
+        case ex.Unary("-", of):
+            low, high = interval(of, env)
+            return -high, -low
+        case ex.Ternary(_, yes, no):
+            a, b = interval(yes, env), interval(no, env)
+            return min(a[0], b[0]), max(a[1], b[1])
+        case ex.Binary("+", left, right):
+            a, b = interval(left, env), interval(right, env)
+            return a[0] + b[0], a[1] + b[1]
+        case ex.Binary("-", left, right):
+            a, b = interval(left, env), interval(right, env)
+            return a[0] - b[1], a[1] - b[0]
+        case ex.Binary("*", left, right):
+            a, b = interval(left, env), interval(right, env)
+            if a[0] >= 0 and b[0] >= 0:
+                return a[0] * b[0], a[1] * b[1]
+        case ex.Binary("&", left, right):
+            a, b = interval(left, env), interval(right, env)
+            if b[0] >= 0 or a[0] >= 0:
+                return 0, max(a[1], b[1])
+        case ex.Binary("%", _, right):
+            b = interval(right, env)
+            if b[0] > 0:
+                return 0, b[1] - 1
+        case ex.Binary("/" | ">>", left, right):
+            a, b = interval(left, env), interval(right, env)
+            if a[0] >= 0 and b[0] >= 0:
+                return 0, a[1]
+        case ex.Binary("<<" | "|" | "^", left, right):
+            a, b = interval(left, env), interval(right, env)
+            if a[0] >= 0 and b[0] >= 0:
+                return 0, math.inf
+        case ex.Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "and" | "or", _, _) | ex.Unary("not", _):
+            return 0, 1
+    return _ALL

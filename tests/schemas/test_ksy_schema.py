@@ -1,0 +1,43 @@
+"""Every schema fits the Kaitai project's own JSON schema of .ksy files, `-` keys included."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft7Validator:
+    path = Path(__file__).resolve().parent.parent / "ksc" / "ksy_schema.py"
+    spec = importlib.util.spec_from_file_location("kodec_ksy_schema", path)
+    assert spec is not None and spec.loader is not None
+    source = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(source)
+    text = source.read()
+    if text is None:
+        pytest.skip(
+            "no .cache/ksy_schema.json: run `python tests/ksc/ksy_schema.py` where GitHub can be reached"
+        )
+    return jsonschema.Draft7Validator(json.loads(text))
+
+
+def errors(validator: jsonschema.Draft7Validator, spec: Any) -> list[str]:
+    # JSON has no keys but strings; this is also how ksc gets a schema.
+    found = validator.iter_errors(json.loads(json.dumps(spec)))
+    return [f"{each.json_path}: {each.message}" for each in found]
+
+
+def test_schema_fits(schema: Path, oracle: ModuleType, validator: jsonschema.Draft7Validator) -> None:
+    assert errors(validator, oracle.load_yaml(schema)) == []
+
+
+def test_a_misspelt_key_does_not_fit(oracle: ModuleType, validator: jsonschema.Draft7Validator) -> None:
+    spec = oracle.load_yaml(oracle.schemas()["log/record_batch"])
+    spec["seq"][0]["doc_ref"] = "x"
+    assert len(errors(validator, spec)) == 1
