@@ -28,13 +28,13 @@ class _NotFlat(Exception):
 
 def rows_view(module: _Module, struct: Struct, function: str) -> View | None:
     """The view of the row functions of container `struct`, or None where it has no rows."""
-    from kodec.generator.python import View, _codec_field, _transparent, attribute, local
+    from kodec.generator.python import View, codec_field, transparent, attribute, local
 
-    codec_field = _codec_field(struct)
-    if codec_field is None or codec_field.codec is None:
+    holder = codec_field(struct)
+    if holder is None or holder.codec is None:
         return None
-    inner = module.model.struct(codec_field.codec.inner)
-    listed = _transparent(inner)
+    inner = module.model.struct(holder.codec.inner)
+    listed = transparent(inner)
     if inner.wire != "list" or listed is None or not isinstance(listed.type, Ref):
         return None
     element = module.model.struct(listed.type.target)
@@ -46,7 +46,7 @@ def rows_view(module: _Module, struct: Struct, function: str) -> View | None:
         ops = flat.ops(element, module.layouts.layout(element, {}))
     except _NotFlat:
         return None
-    count = next((f for f in struct.fields if f.derive is not None and f.derive.kind == "count_of" and f.derive.first == codec_field.id), None)
+    count = next((f for f in struct.fields if f.derive is not None and f.derive.kind == "count_of" and f.derive.first == holder.id), None)
     if count is None:
         return None
     columns = flat.columns()
@@ -58,11 +58,11 @@ def rows_view(module: _Module, struct: Struct, function: str) -> View | None:
         module.use(f"read_{kind}", f"write_{kind}")
     facts: dict[str, Any] = {
         "reader": f"read_{function}_rows", "writer": f"write_{function}_rows", "container": module.back.classes[struct.name],
-        "name": f"{module.back.classes[element.name]}Row", "ops": ops, "values": values, "field": attribute(codec_field.id),
+        "name": f"{module.back.classes[element.name]}Row", "ops": ops, "values": values, "field": attribute(holder.id),
         "columns": [
             View("column", {"name": attribute(column.name), "type": kind, "doc": column.type or ""}) for column, kind in columns
         ],
-        "hoisted": hoist.lines, "count": attribute(count.id), "inverse": inverse, "path": codec_field.id,
+        "hoisted": hoist.lines, "count": attribute(count.id), "inverse": inverse, "path": holder.id,
         "least": module.layouts.layout(element, {}).min_size,
         "doc": row.doc,
     }  # fmt: skip

@@ -21,7 +21,7 @@ from kodec.generator.model import (
 from kodec.generator.problems import Place
 from kodec.generator.pyexpr import emit, negate
 
-__all__ = ["ModuleView", "PythonBackEnd", "camel"]
+__all__ = ["ModuleView", "PythonBackEnd", "attribute", "camel", "codec_field", "transparent"]
 
 _LOCALS = {
     "buf", "pos", "end", "opt", "out", "stop", "start", "after", "error", "v", "cls", "self", "tag", "tags", "item",
@@ -112,9 +112,9 @@ class PythonBackEnd:
 
     def wanted(self, schema: Schema) -> bool:
         """Whether the schema gives a module at all; an intrinsic lives in the runtime."""
-        return any(not self._in_runtime(struct) for struct in schema.structs)
+        return any(not self.in_runtime(struct) for struct in schema.structs)
 
-    def _in_runtime(self, struct: Struct) -> bool:
+    def in_runtime(self, struct: Struct) -> bool:
         if struct.wire in (*_READ_WIRE, "tags"):
             return True
         # the parts of a tagged section are framed by the runtime
@@ -124,6 +124,38 @@ class PythonBackEnd:
             for other in self.model.schema_of(struct.name).structs
             if other.name.startswith(parent) or parent.startswith(other.name.rpartition("::")[0])
         )
+
+    def tag_section(self, spec: Field) -> Field | None:
+        """The field that carries `-tags`, where `spec` is a tagged section."""
+        if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
+            return None
+        section = self.model.struct(spec.type.target)
+        for inner in section.fields:
+            if isinstance(inner.type, Ref) and inner.repeat:
+                for part in self.model.struct(inner.type.target).fields:
+                    if part.tags:
+                        return part
+        return Field(spec.id, Bytes(), spec.place)
+
+    def checksum(self, struct: Struct) -> tuple[str, int, int] | None:
+        """(function, where it stands, what it covers from) of a checksum at a fixed place, over all to the type's end."""
+        if struct.versions or struct.params:
+            return None
+        places: dict[str, int] = {}
+        at = 0
+        for step in self.layouts.layout(struct, {}).steps:
+            places |= {spec.id: at for spec in _fields_of(step)}
+            if not isinstance(step, Run):
+                break
+            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
+            at += step.size
+        for spec in struct.fields:
+            derive = spec.derive
+            if derive is None or not derive.is_checksum or (derive.last or derive.first) != struct.fields[-1].id:
+                continue
+            if spec.id in places and derive.first in places:
+                return derive.kind, places[spec.id], places[derive.first]
+        return None
 
     def module(self, schema: Schema) -> ModuleView:
         return _Module(self, schema).build()
@@ -157,7 +189,7 @@ class _Module:
     # -- the module ---------------------------------------------------------------------------
 
     def build(self) -> ModuleView:
-        structs = [self._struct(struct) for struct in self._ordered() if not self.back._in_runtime(struct)]
+        structs = [self._struct(struct) for struct in self._ordered() if not self.back.in_runtime(struct)]
         enums = [self._enum(enum) for enum in self.schema.enums]
         exports = sorted(name for view in structs for name in view.exports)
         exports += [view.name for view in enums]
@@ -264,7 +296,7 @@ class _Module:
                     return "UUID"
                 if struct.wire in _VARINTS:
                     return "int"
-                inner = _transparent(struct)
+                inner = transparent(struct)
                 if inner is not None:
                     text = self.py_type(inner.type, inner)
                     text = f"list[{text}]" if inner.repeat else text
@@ -280,7 +312,7 @@ class _Module:
         if spec.nullable is not None:
             return True
         if isinstance(spec.type, Ref) and not spec.repeat:
-            inner = _transparent(self.model.struct(spec.type.target))
+            inner = transparent(self.model.struct(spec.type.target))
             return inner is not None and inner.nullable is not None
         return False
 
@@ -342,7 +374,7 @@ class _Module:
                     return "UUID(int=0)"
                 if struct.wire in _VARINTS:
                     return "0"
-                inner = _transparent(struct)
+                inner = transparent(struct)
                 if inner is not None:
                     return "field(default_factory=list)" if inner.repeat else self._zero(inner.type, inner)
                 return f"field(default_factory={self.class_of(target)})"
@@ -365,12 +397,12 @@ class _Module:
         if spec.derive is None or not spec.derive.is_length:
             return True
         # The head of a container can be read without its content: keep what says how much there is.
-        return _codec_field(struct) is not None
+        return codec_field(struct) is not None
 
     def attrs(self, struct: Struct) -> list[View]:
         views = []
         for spec in struct.fields:
-            section = self._tag_section(spec)
+            section = self.back.tag_section(spec)
             if section is not None:
                 for tag in section.tags:
                     made = Field(tag.id, tag.type, spec.place, orig_id=tag.orig_id, doc=tag.doc, default=tag.default)
@@ -395,24 +427,12 @@ class _Module:
             {"name": attribute(spec.id), "type": self.annotation(struct, spec), "default": default, "doc": wrap_doc(spec.doc, "    ")},
         )
 
-    def _tag_section(self, spec: Field) -> Field | None:
-        """The field that carries `-tags`, where `spec` is a tagged section."""
-        if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
-            return None
-        section = self.model.struct(spec.type.target)
-        for inner in section.fields:
-            if isinstance(inner.type, Ref) and inner.repeat:
-                for part in self.model.struct(inner.type.target).fields:
-                    if part.tags:
-                        return part
-        return Field(spec.id, Bytes(), spec.place)
-
     # -- a struct -----------------------------------------------------------------------------
 
     def _struct(self, struct: Struct) -> View:
         name = self.back.classes[struct.name]
         function = self.back._function(struct)
-        inner = _transparent(struct)
+        inner = transparent(struct)
         peeks = [each for each in struct.instances if each.peek_at is not None]
         dynamic = [param for param in struct.params if param.type != "bool"]
         returns = self.py_type(Ref(struct.name)) if inner is not None else name
@@ -426,7 +446,7 @@ class _Module:
             exports += [f"read_{function}{suffix}", f"write_{function}{suffix}"]
             readers.append(self._reader(struct, function, suffix, variants, dynamic, returns))
             writers.append(self._writer(struct, function, suffix, variants, dynamic, returns))
-        head = _codec_field(struct)
+        head = codec_field(struct)
         if head is not None:
             exports += [f"read_{function}_head"]
         rows = self._rows(struct, function)
@@ -453,26 +473,13 @@ class _Module:
         return View("struct", facts)
 
     def _checksum(self, struct: Struct) -> View | None:
-        """A checksum at a fixed place that covers all from a fixed place to the end of the type."""
-        if struct.versions or struct.params:
+        found = self.back.checksum(struct)
+        if found is None:
             return None
-        places: dict[str, int] = {}
-        at = 0
-        for step in self.layouts.layout(struct, {}).steps:
-            places |= {spec.id: at for spec in _fields_of(step)}
-            if not isinstance(step, Run):
-                break
-            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
-            at += step.size
-        for spec in struct.fields:
-            derive = spec.derive
-            if derive is None or not derive.is_checksum or (derive.last or derive.first) != struct.fields[-1].id:
-                continue
-            if spec.id in places and derive.first in places:
-                self.use(derive.kind)
-                name = f"checksum_of_{self.back._function(struct)}"
-                return View("checksum", {"name": name, "at": places[spec.id], "start": places[derive.first], "function": derive.kind})
-        return None
+        kind, at, start = found
+        self.use(kind)
+        name = f"checksum_of_{self.back._function(struct)}"
+        return View("checksum", {"name": name, "at": at, "start": start, "function": kind})
 
     def _class_doc(self, struct: Struct) -> str:
         doc = struct.doc or f"`{struct.id}` of {self.schema.path}."
@@ -565,14 +572,14 @@ class _Module:
         spans = self._spans(layout)
         absent = {spec.id for spec in layout.absent}
         kept = [spec for spec in struct.fields if spec.id not in absent]
-        codec = _codec_field(struct)
+        codec = codec_field(struct)
         for step in layout.steps:
             if isinstance(step, Run):
                 steps.append(self._read_run(step, env, spans))
             else:
                 steps.append(self._read_one(struct, layout, step.field, env, spans))
         checks = self._derived_checks(struct, layout, env, after_head=False)
-        inner = _transparent(struct)
+        inner = transparent(struct)
         if inner is not None:
             result = local(inner.id)
             if inner.id in absent:
@@ -580,7 +587,7 @@ class _Module:
         else:
             names = []
             for spec in kept:
-                section = self._tag_section(spec)
+                section = self.back.tag_section(spec)
                 if section is not None:
                     names += [tag.id for tag in section.tags] + [spec.id]
                 elif self.stored(struct, next(f for f in struct.fields if f.id == spec.id)):
@@ -778,7 +785,7 @@ class _Module:
             "start": spec.id in spans.starts, "after": spans.after(One(spec)),
             "annotation": "",
         }  # fmt: skip
-        if self._tag_section(spec) is not None:
+        if self.back.tag_section(spec) is not None:
             return self._read_tags(spec, facts)
         facts["absent"] = self._absent_value(struct, original)
         if self.stored(struct, original) or spec.repeat:
@@ -796,8 +803,8 @@ class _Module:
     @staticmethod
     def _shown(struct: Struct, spec: Field) -> str:
         """The field's name in error paths; what its type stands for has none of its own."""
-        transparent = _transparent(struct)
-        return "" if transparent is not None and transparent.id == spec.id else spec.id
+        stands_for = transparent(struct)
+        return "" if stands_for is not None and stands_for.id == spec.id else spec.id
 
     def _absent_value(self, struct: Struct, spec: Field) -> str:
         if spec.derive is not None or self.is_nullable(spec):
@@ -881,7 +888,7 @@ class _Module:
         return View("repeat", facts)
 
     def _read_tags(self, spec: Field, facts: dict[str, Any]) -> View:
-        section = self._tag_section(spec)
+        section = self.back.tag_section(spec)
         assert section is not None
         self.use("read_tags", "ends_exactly", "FormatError")
         known = []
@@ -941,7 +948,7 @@ class _Module:
 
     def _derived_checks(self, struct: Struct, layout: Layout, env: _Env, after_head: bool) -> list[View]:
         """Counts, lasts and maxima that must agree with what was read; lengths and checksums are span checks."""
-        container = _codec_field(struct)
+        container = codec_field(struct)
         checks: list[View] = []
         for step in layout.steps:
             for spec in _fields_of(step):
@@ -1006,7 +1013,7 @@ class _Module:
         if not isinstance(kind, Ref):
             return ""
         struct = self.model.struct(kind.target)
-        inner = _transparent(struct)
+        inner = transparent(struct)
         if inner is not None and isinstance(inner.type, Ref):
             struct = self.model.struct(inner.type.target)
         return ".".join(attribute(name) for name in self.find_member(struct, derive.member or ""))
@@ -1087,10 +1094,10 @@ class _Writer:
         self.layout = layout
         self.returns = returns
         self.versions = versions
-        self.inner = _transparent(struct)
+        self.inner = transparent(struct)
         self.fields = [spec for step in layout.steps for spec in _fields_of(step)]
         self.env = _Env({spec.id: self.value(spec) for spec in struct.fields}, struct)
-        for tag in (t for spec in struct.fields if (s := module._tag_section(spec)) for t in s.tags):
+        for tag in (t for spec in struct.fields if (s := module.back.tag_section(spec)) for t in s.tags):
             self.env.names[tag.id] = f"v.{attribute(tag.id)}"
 
     def value(self, spec: Field) -> str:
@@ -1116,7 +1123,7 @@ class _Writer:
         """A value that this version cannot carry must be the default (or the field is ignorable)."""
         if self.inner is not None or spec.ignorable or spec.derive is not None or not self.m.stored(self.struct, spec):
             return None
-        if self.m._tag_section(spec) is not None or not self.versions:
+        if self.m.back.tag_section(spec) is not None or not self.versions:
             return None
         self.m.use("EncodeError")
         return View("absent", {"path": spec.id, "value": self.value(spec), "default": self.m.plain_default(self.struct, spec)})
@@ -1244,7 +1251,7 @@ class _Writer:
             guard = f"{source if spec.codec is None else f'data_{spec.id}'} is not None"
         facts: dict[str, Any] = {"guard": guard, "path": self.m._shown(self.struct, spec), "out": into, "marks": [{"name": spec.id, "offset": 0}],
                                  "end_marks": [spec.id], "checks": []}  # fmt: skip
-        if self.m._tag_section(spec) is not None:
+        if self.m.back.tag_section(spec) is not None:
             return self._tags(spec, facts)
         measured = any(f.derive is not None and f.derive.kind == "length_of" and f.derive.last is None and f.derive.first == spec.id for f in self.fields)
         if (measured and self._serialised(spec) and not unmeasured) or spec.codec is not None:
@@ -1313,7 +1320,7 @@ class _Writer:
         return View("switch", {**facts, "on": on, "branches": branches, "other": other})
 
     def _tags(self, spec: Field, facts: dict[str, Any]) -> View:
-        section = self.m._tag_section(spec)
+        section = self.m.back.tag_section(spec)
         assert section is not None
         self.m.use("write_tags")
         known = []
@@ -1377,7 +1384,7 @@ def _fields_of(step: Run | One) -> list[Field]:
     return found
 
 
-def _transparent(struct: Struct) -> Field | None:
+def transparent(struct: Struct) -> Field | None:
     """The member whose value the type stands for, where `-wire` says that it does."""
     if struct.wire in ("string", "bytes"):
         return struct.field("value")
@@ -1386,7 +1393,7 @@ def _transparent(struct: Struct) -> Field | None:
     return None
 
 
-def _codec_field(struct: Struct) -> Field | None:
+def codec_field(struct: Struct) -> Field | None:
     return next((spec for spec in struct.fields if spec.codec is not None), None)
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.log.control import control_record, control_type
 from kodec.log.records import ControlRecordType, Limits, Record, TimestampType
 from kodec.runtime.compression import decompress
@@ -337,10 +337,12 @@ class _Message(Batch):
         appended = self.timestamp_type is TimestampType.LogAppendTime
         found = []
         for offset, message in entries:
-            kind = self.timestamp_type
-            timestamp = self.max_timestamp if appended else message.timestamp
-            if self.magic and not message.magic:
+            if not message.magic:
                 kind, timestamp = TimestampType.NoTimestampType, -1
+            elif self.magic:
+                kind, timestamp = self.timestamp_type, self.max_timestamp if appended else message.timestamp
+            else:
+                kind, timestamp = TimestampType(message.attributes.timestamp_type), message.timestamp
             assert not isinstance(message.value, legacy.MessageSet)
             found.append(Record(base + offset, timestamp, kind, message.key, message.value))
         return found
@@ -361,7 +363,8 @@ def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Messa
         size = peek_entry_len_entry(offset, len_body, magic)
         path = f"[{len(found)}]"
         if size < PEEK_ENTRY_SIZE:
-            raise Malformed(f"{path}.len_message", "value not allowed", at=pos, need="a whole message", have=len_body)
+            at = pos + PEEK_ENTRY_AT["len_body"]
+            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need="a whole message", have=len_body)
         if size > end - pos:
             break
         try:
@@ -394,4 +397,5 @@ def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
             return _Message(data, position, limits)
     except FormatError as error:
         raise error.within(f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position) from None
-    raise Unsupported("magic", "unknown message format", at=position, need="0, 1 or 2", have=magic)
+    at = position + PEEK_ENTRY_AT["magic"]
+    raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)

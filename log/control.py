@@ -12,7 +12,7 @@ from kodec.generated.control.snapshot_footer_record import SnapshotFooterRecord
 from kodec.generated.control.snapshot_header_record import SnapshotHeaderRecord
 from kodec.generated.control.voters_record import VotersRecord
 from kodec.log.records import ControlRecord, ControlRecordType, Record
-from kodec.runtime.errors import FormatError, Malformed
+from kodec.runtime.errors import FormatError, Malformed, Unsupported
 
 __all__ = ["control_record", "control_type"]
 
@@ -57,6 +57,9 @@ def control_record(record: Record) -> ControlRecord:
     if kind is not ControlRecordType.UNKNOWN:
         try:
             data = _VALUES[kind].from_bytes(record.value or b"", exact=False)
+        except Unsupported:
+            # a version of a later Kafka: what the record is is known, what it says is not
+            data = None
         except FormatError as error:
             raise error.within("value") from None
     return ControlRecord(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -20,6 +21,9 @@ OnError = Literal["raise", "skip"]
 T = TypeVar("T")
 _log = logging.getLogger("kodec")
 _MAGICS = (0, 1, 2)
+_FIRST_BLOCK = 4096
+# What a question after an entry costs: about as much as so many bytes searched, or 16 times as many summed.
+_GLANCE, _TRIAL = 64, 1024
 
 
 class _Reader(Generic[T]):
@@ -41,7 +45,9 @@ class _Reader(Generic[T]):
         self.position = 0
         self.torn_tail: TornTail | None = None
         self.skipped: list[SkippedRange] = []
-        self._budget: int | None = None
+        self._spent = 0
+        self._barren: float = math.inf
+        self._chained = -1
         self._items = self._iterate()
 
     def _iterate(self) -> Iterator[T]:
@@ -73,7 +79,6 @@ class _Reader(Generic[T]):
         pos = 0
         try:
             while True:
-                size = 0
                 try:
                     size = self._frame(pos)
                     if size == 0:
@@ -86,8 +91,8 @@ class _Reader(Generic[T]):
                     error.in_source(source.name)
                     if not self._skip:
                         raise
-                    end = self._after_damage(pos, size)
-                    self.skipped.append(SkippedRange(pos, end, error))
+                    end = self._after_damage(pos)
+                    self.skipped.append(SkippedRange(pos, end, _bare(error)))
                     _log.warning("skipped bytes %d to %d: %s", pos, end, error)
                     pos = self.position = end
                     continue
@@ -120,14 +125,14 @@ class _Reader(Generic[T]):
             have = source.remaining(pos, self._limits.batch_bytes)
         elif size > self._limits.batch_bytes:
             raise LimitExceeded(
-                "len_body", "entry larger than allowed", at=pos, need=size, have=self._limits.batch_bytes,
-                limit="batch_bytes",
+                "len_body", "entry larger than allowed", at=pos + PEEK_ENTRY_AT["len_body"],
+                need=size, have=self._limits.batch_bytes, limit="batch_bytes",
             )  # fmt: skip
         else:
             have = source.remaining(pos, size)
         if have < size:
             # Cut off by a crash, or a length that was hit: an entry further on tells the two apart.
-            if self._find_entry(pos + 1) is not None:
+            if self._find_entry(pos + 1) is not None or self._gave_up():
                 raise Truncated("entry", at=pos, need=size, have=have)
             self._tear(pos, have, f"the entry has {size} bytes, {have} are there")
             return 0
@@ -138,68 +143,108 @@ class _Reader(Generic[T]):
 
     def _zeros_to_the_end(self, pos: int) -> bool:
         """Whether only zeros follow, as in a file that was allocated ahead; they are then the torn tail."""
-        at = pos
-        while block := self._source.read(at, CHUNK):
-            if block.count(0) != len(block):
+        at, width = pos, _FIRST_BLOCK
+        while block := self._source.read(at, width):
+            if any(block) if len(block) <= _FIRST_BLOCK else block.count(0) != len(block):
                 return False
             at += len(block)
+            width = min(2 * width, CHUNK)
         self._tear(pos, at - pos, "zeros")
         return True
 
     # -- past damage ------------------------------------------------------------------------------
 
-    def _after_damage(self, pos: int, size: int) -> int:
-        """Where to go on after a bad entry at `pos`; `size` is 0 where not even its frame holds."""
-        if size and (self._is_entry(pos + size) or self._source.remaining(pos + size, 1) == 0):
-            return pos + size
+    def _after_damage(self, pos: int) -> int:
+        """Where to go on after a bad entry at `pos`: where its own length leads, if that can be right."""
+        own = self._stated_end(pos)
+        if own is not None and (self._is_entry(pos) or self._leads_on(own)):
+            return own
         found = self._find_entry(pos + 1)
         if found is not None:
             return found
-        return pos + self._source.remaining(pos, 1 << 62)
+        return pos + self._source.remaining(pos, 1 << 62) if own is None else own
+
+    def _stated_end(self, pos: int) -> int | None:
+        """Where the entry at `pos` ends by its own length; None where that is no place in the source."""
+        head = self._source.read(pos, PEEK_ENTRY_SIZE)
+        if len(head) < PEEK_ENTRY_SIZE:
+            return None
+        size = peek_entry_len_entry(*peek_entry(head))
+        if not PEEK_ENTRY_SIZE < size <= self._limits.batch_bytes:
+            return None
+        return pos + size if self._source.remaining(pos, size) >= size else None
+
+    def _leads_on(self, pos: int) -> bool:
+        """Whether lengths lead from `pos` to a right entry or just to the end, over damaged ones in between.
+
+        Looking into the damaged ones instead would find entries that are the value of a record.
+        """
+        at = pos
+        while at > self._chained and self._source.remaining(at, 1) and not self._is_entry(at):
+            end = self._stated_end(at)
+            if end is None or not self._afford(_GLANCE, end):
+                return False
+            at = end
+        self._chained = max(self._chained, at)
+        return True
 
     def _find_entry(self, pos: int) -> int | None:
         """The next position from which a whole entry with a right checksum can be read."""
-        source = self._source
-        while block := source.read(pos, CHUNK + PEEK_ENTRY_SIZE):
+        if pos >= self._barren:
+            return None
+        source, limit = self._source, self._limits.batch_bytes
+        start, width = pos, _FIRST_BLOCK
+        while block := source.read(pos, width + PEEK_ENTRY_SIZE):
             for match in _PLAUSIBLE.finditer(block):
-                if self._is_entry(pos + match.start()):
-                    return pos + match.start()
-            if len(block) < CHUNK + PEEK_ENTRY_SIZE:
-                return None
-            pos += CHUNK
+                at = pos + match.start()
+                if not self._afford(_GLANCE, at):
+                    self._barren = -1
+                    return None
+                size = peek_entry_len_entry(*peek_entry(block, match.start()))
+                if size <= limit and source.remaining(at, size) >= size and self._is_entry(at):
+                    return at
+            if len(block) < width + PEEK_ENTRY_SIZE:
+                break
+            pos += width
+            width = min(2 * width, CHUNK)
+        self._barren = min(self._barren, start)
         return None
 
-    def _is_entry(self, pos: int) -> bool:
-        """Whether a whole entry with a right checksum starts at `pos`.
+    def _gave_up(self) -> bool:
+        return self._barren < 0
 
-        What all such questions may read together is bounded, so that a source made of false starts
-        ends the search and not the reader's patience.
+    def _afford(self, cost: int, reached: int) -> bool:
+        """Whether `cost` more may be spent on questions that got as far as `reached`.
+
+        A source made of false starts so ends the search and not the reader's patience.
         """
-        source = self._source
-        if self._budget is None:
-            self._budget = 64 * CHUNK + 16 * source.remaining(0, self._limits.batch_bytes)
-        head = source.read(pos, PEEK_ENTRY_SIZE)
-        if len(head) < PEEK_ENTRY_SIZE:
+        self._spent += cost
+        return self._spent <= 64 * CHUNK + 16 * reached
+
+    def _is_entry(self, pos: int) -> bool:
+        """Whether a whole entry with a right checksum starts at `pos`."""
+        end = self._stated_end(pos)
+        if end is None or not self._afford(_TRIAL + (end - pos) // 16, end):
             return False
-        base_offset, len_body, magic = peek_entry(head)
-        size = peek_entry_len_entry(base_offset, len_body, magic)
-        if magic not in _MAGICS or not PEEK_ENTRY_SIZE < size <= self._limits.batch_bytes:
-            return False
-        if source.remaining(pos, size) < size or self._budget < size:
-            return False
-        self._budget -= size
         try:
-            return open_batch(source.read(pos, size), pos, self._limits).crc_ok
+            return open_batch(self._source.read(pos, end - pos), pos, self._limits).crc_ok
         except FormatError:
             return False
 
 
+def _bare(error: FormatError) -> FormatError:
+    """`error` without the stack it came through, whose frames would keep the bytes of the batch."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
 def _plausible() -> re.Pattern[bytes]:
-    """What an entry's start can look like: a length that is not negative, a magic that is known."""
+    """What an entry's start can look like: a length that is neither negative nor tiny, a known magic."""
     length, magic = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
     magics = b"".join(b"\\x%02x" % value for value in _MAGICS)
     between = magic - length - 1
-    return re.compile(b"(?s)(?=[\x00-\x7f].{%d}[\x00-\x7f].{%d}[%s])" % (length - 1, between, magics))
+    tiny = b"\x00\x00\x00[\x00-\x0d]"
+    return re.compile(b"(?s)(?=.{%d}(?!%s)[\x00-\x7f].{%d}[%s])" % (length, tiny, between, magics))
 
 
 _PLAUSIBLE = _plausible()

@@ -61,7 +61,8 @@ class ControlRecord(Record):
 
     Attributes:
         type: what it says.
-        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type is UNKNOWN.
+        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type
+            is UNKNOWN, or the value of a version that kodec does not know.
     """
 
     type: ControlRecordType = ControlRecordType.UNKNOWN

@@ -70,7 +70,7 @@ class _File:
             if pos >= self._size:
                 return b""
             self._file.seek(self._origin + pos)
-            self._window = self._file.read(max(size, CHUNK))
+            self._window = _read_fully(self._file, max(size, CHUNK))
             self._at, start = pos, 0
         return self._window[start : start + size]
 
@@ -84,6 +84,14 @@ class _File:
         self._window = b""
         if self._owned:
             self._file.close()
+
+
+def _read_fully(file: BinaryIO, size: int) -> bytes:
+    """`size` bytes, or fewer where the file ends: a raw file may give less than it is asked for."""
+    data = file.read(size)
+    while data and len(data) < size and (more := file.read(size - len(data))):
+        data += more
+    return data
 
 
 class _Stream:

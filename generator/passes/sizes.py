@@ -10,7 +10,7 @@ from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Valid
 from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems
 
-__all__ = ["check_sizes"]
+__all__ = ["check_sizes", "interval_of"]
 
 Interval = tuple[float, float]
 _ALL: Interval = (-math.inf, math.inf)
@@ -37,13 +37,13 @@ def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, prob
     for step in layout.steps:
         if isinstance(step, One):
             _check(struct, step.field, env, problems)
-            env[step.field.id] = _of_field(model, step.field)
+            env[step.field.id] = interval_of(model, step.field)
             continue
         for item in step.fields:
             if isinstance(item.what, BitGroup):
-                env.update({member.id: _of_field(model, member) for member, _, _ in item.what.members})
+                env.update({member.id: interval_of(model, member) for member, _, _ in item.what.members})
             elif item.field is not None:
-                env[item.field.id] = _of_field(model, item.field)
+                env[item.field.id] = interval_of(model, item.field)
     for instance in struct.instances:
         if instance.peek_type is not None:
             env[instance.id] = _prim(instance.peek_type)
@@ -107,7 +107,8 @@ def _prim(prim: Prim) -> Interval:
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if prim.signed else (0, 2**bits - 1)
 
 
-def _of_field(model: Model, field: Field) -> Interval:
+def interval_of(model: Model, field: Field) -> Interval:
+    """The least and the greatest value of a field, by its type and its `valid`."""
     match field.type:
         case Prim() as prim:
             found = _prim(prim)
