@@ -52,7 +52,9 @@ def options(
 def generate(
     schemas: Annotated[Path | None, typer.Option(help="Folder of .ksy files.", file_okay=False)] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the modules.", file_okay=False)] = None,
-    tests: Annotated[Path | None, typer.Option(help="Folder for generated tests; none where not given.")] = None,
+    tests: Annotated[
+        Path | None, typer.Option(help="Folder for generated tests; none where not given.")
+    ] = None,
     package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
 ) -> None:
@@ -75,7 +77,9 @@ def generate(
         given = {name: settings.get(name) if value is None else value for name, value in given.items()}
     missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
     if missing:
-        raise typer.BadParameter(f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml")
+        raise typer.BadParameter(
+            f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml"
+        )
     if not Path(given["schemas"]).is_dir():
         raise typer.BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
@@ -107,8 +111,10 @@ def dump(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", exists=True, readable=True,
-            help="Segments (.log, .checkpoint), their .index, .timeindex, .txnindex and .snapshot files, or folders of them.",
+            metavar="PATH...",
+            exists=True,
+            readable=True,
+            help="Segments (.log, .checkpoint), .index, .timeindex, .txnindex, .snapshot files, or folders.",
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
@@ -119,30 +125,41 @@ def dump(
 ) -> None:
     """Print the batches and records of log files.
 
-    With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"}, bytes in
-    base64, null where there is none; with --batches --json a line for each batch.
+    With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
+    bytes in base64, null where there is none; with --batches --json a line for each batch.
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
     exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
-    """  # fmt: skip
+    """
     from kodec.cli.dumping import dump_paths
 
     printer = output.JsonLines() if json else output.Text()
     code = dump_paths(
-        paths, printer, control=control, on_error="skip" if skip else "raise", check_crc=not no_crc, batches_only=batches
+        paths,
+        printer,
+        control=control,
+        on_error="skip" if skip else "raise",
+        check_crc=not no_crc,
+        batches_only=batches,
     )
     raise typer.Exit(code)
 
 
 @app.command()
 def export(
-    log_dir: Annotated[Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")],
+    log_dir: Annotated[
+        Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+    ],
     to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
     master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
-    topic: Annotated[list[str] | None, typer.Option(help="Only this topic; may be given several times.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
+    ] = None,
     compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
-    internal: Annotated[bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")] = False,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
+    ] = False,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
@@ -158,9 +175,15 @@ def export(
     except ImportError as error:
         raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
     summary = run_export(
-        log_dir, to, master=master, compression=compression, topics=topic or None, include_internal=internal,
-        include_headers=not no_headers, permissive=skip, overwrite=overwrite, progress=output.say,
-    )  # fmt: skip
+        log_dir,
+        to,
+        master=master,
+        compression=compression,
+        topics=topic or None,
+        include_internal=internal,
+        include_headers=not no_headers,
+        permissive=skip,
+        overwrite=overwrite,
+        progress=output.say,
+    )
     output.export_summary(summary)
-
-

@@ -31,7 +31,13 @@ _LARGE = 16 << 20
 
 
 def dump_paths(
-    paths: list[Path], printer: output.Printer, *, control: bool, on_error: OnError, check_crc: bool, batches_only: bool
+    paths: list[Path],
+    printer: output.Printer,
+    *,
+    control: bool,
+    on_error: OnError,
+    check_crc: bool,
+    batches_only: bool,
 ) -> int:
     """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
     code = 0
@@ -83,10 +89,16 @@ def _dump_segment(
         for record in records:
             printer.record(record)
     for skipped in reader.skipped:
-        output.warn(f"{path}: skipped bytes {skipped.start} to {skipped.end}: {type(skipped.error).__name__}: {skipped.error}")
+        output.warn(
+            f"{path}: skipped bytes {skipped.start} to {skipped.end}: "
+            f"{type(skipped.error).__name__}: {skipped.error}"
+        )
     if reader.torn_tail is not None:
         tail = reader.torn_tail
-        output.warn(f"{path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: {tail.reason}")
+        output.warn(
+            f"{path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
+            f"{tail.reason}"
+        )
     return good and not reader.skipped
 
 

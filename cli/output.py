@@ -67,17 +67,27 @@ def row_of(record: Record) -> dict[str, object]:
 
 def _facts(batch: Batch) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "position": batch.position, "size": batch.size, "magic": batch.magic, "codec": batch.codec,
-        "baseOffset": batch.base_offset, "lastOffset": batch.last_offset, "count": batch.count,
-        "timestampType": batch.timestamp_type.name, "maxTimestamp": batch.max_timestamp,
-    }  # fmt: skip
+        "position": batch.position,
+        "size": batch.size,
+        "magic": batch.magic,
+        "codec": batch.codec,
+        "baseOffset": batch.base_offset,
+        "lastOffset": batch.last_offset,
+        "count": batch.count,
+        "timestampType": batch.timestamp_type.name,
+        "maxTimestamp": batch.max_timestamp,
+    }
     if batch.magic == 2:
         facts |= {
-            "leaderEpoch": batch.partition_leader_epoch, "producerId": batch.producer_id,
-            "producerEpoch": batch.producer_epoch, "baseSequence": batch.base_sequence,
-            "lastSequence": batch.last_sequence, "isTransactional": batch.is_transactional,
-            "isControl": batch.is_control, "deleteHorizon": batch.delete_horizon,
-        }  # fmt: skip
+            "leaderEpoch": batch.partition_leader_epoch,
+            "producerId": batch.producer_id,
+            "producerEpoch": batch.producer_epoch,
+            "baseSequence": batch.base_sequence,
+            "lastSequence": batch.last_sequence,
+            "isTransactional": batch.is_transactional,
+            "isControl": batch.is_control,
+            "deleteHorizon": batch.delete_horizon,
+        }
     return facts | {"crc": batch.crc, "crcOk": batch.crc_ok}
 
 
@@ -133,15 +143,21 @@ class Text:
     def batch(self, batch: Batch) -> None:
         offsets = f"{batch.base_offset}..{batch.last_offset}"
         parts = [
-            f"batch {offsets}", f"at {batch.position}", f"{batch.size} bytes", f"magic {batch.magic}", batch.codec,
+            f"batch {offsets}",
+            f"at {batch.position}",
+            f"{batch.size} bytes",
+            f"magic {batch.magic}",
+            batch.codec,
             f"{batch.count} record{'s' * (batch.count != 1)}",
-        ]  # fmt: skip
+        ]
         if batch.timestamp_type.value >= 0:
             parts.append(f"{batch.timestamp_type.name} {time_of(batch.max_timestamp)}")
         if batch.partition_leader_epoch >= 0:
             parts.append(f"epoch {batch.partition_leader_epoch}")
         if batch.producer_id >= 0:
-            sequence = f" sequence {batch.base_sequence}..{batch.last_sequence}" if batch.base_sequence >= 0 else ""
+            sequence = (
+                f" sequence {batch.base_sequence}..{batch.last_sequence}" if batch.base_sequence >= 0 else ""
+            )
             parts.append(f"producer {batch.producer_id}/{batch.producer_epoch}{sequence}")
         parts += ["transactional"] * batch.is_transactional + ["control"] * batch.is_control
         if batch.delete_horizon is not None:
@@ -151,11 +167,20 @@ class Text:
 
     def record(self, record: Record) -> None:
         if isinstance(record, ControlRecord):
-            print(f"  {record.offset}  {time_of(record.timestamp)}  {record.type.name} {record.data or ''}".rstrip())
+            said = f"{record.type.name} {record.data or ''}".rstrip()
+            print(f"  {record.offset}  {time_of(record.timestamp)}  {said}")
             return
-        line = f"  {record.offset}  {time_of(record.timestamp)}  {_shown(record.key)} = {_shown(record.value)}"
+        line = (
+            f"  {record.offset}  {time_of(record.timestamp)}  {_shown(record.key)} = {_shown(record.value)}"
+        )
         if record.headers:
-            line += "  {" + ", ".join(f"{_shown(k.encode('utf-8', 'surrogateescape'))}: {_shown(v)}" for k, v in record.headers) + "}"
+            line += (
+                "  {"
+                + ", ".join(
+                    f"{_shown(k.encode('utf-8', 'surrogateescape'))}: {_shown(v)}" for k, v in record.headers
+                )
+                + "}"
+            )
         print(line)
 
     def item(self, kind: str, item: object) -> None:
@@ -169,7 +194,8 @@ def changes(found: Sequence[Change], check: bool) -> int:
         for change in found:
             sys.stdout.write(change.diff)
         if found:
-            warn(f"{len(found)} file{'s' * (len(found) != 1)} differ from what the schemas give: run `kodec generate`")
+            files = f"{len(found)} file{'s' * (len(found) != 1)}"
+            warn(f"{files} differ from what the schemas give: run `kodec generate`")
             return 1
         say("generated code is up to date")
         return 0
@@ -181,15 +207,34 @@ def changes(found: Sequence[Change], check: bool) -> int:
 
 def export_summary(summary: ExportSummary) -> None:
     """A table with a row for each topic-partition, then what was left out."""
-    table = Table(title=f"{summary.records:,} records to {escape(str(summary.out))} in {summary.seconds:.1f} s")
-    for name in ("topic", "partition", "records", "offsets", "first timestamp", "last timestamp", "segments", "read", "written"):
+    table = Table(
+        title=f"{summary.records:,} records to {escape(str(summary.out))} in {summary.seconds:.1f} s"
+    )
+    for name in (
+        "topic",
+        "partition",
+        "records",
+        "offsets",
+        "first timestamp",
+        "last timestamp",
+        "segments",
+        "read",
+        "written",
+    ):
         table.add_column(name, justify="left" if name == "topic" else "right")
     for row in summary.partitions:
         span = "" if row.first_offset is None else f"{row.first_offset}..{row.last_offset}"
         table.add_row(
-            escape(row.topic), str(row.partition), f"{row.records:,}", span, time_of(row.min_timestamp),
-            time_of(row.max_timestamp), str(row.segments), _bytes(row.bytes), _bytes(row.written),
-        )  # fmt: skip
+            escape(row.topic),
+            str(row.partition),
+            f"{row.records:,}",
+            span,
+            time_of(row.min_timestamp),
+            time_of(row.max_timestamp),
+            str(row.segments),
+            _bytes(row.bytes),
+            _bytes(row.written),
+        )
     width = None if sys.stdout.isatty() else 160
     Console(width=width).print(table)
     for row in summary.partitions:

@@ -33,7 +33,8 @@ class Batch(ABC):
         last_offset: the offset of the last record that the entry was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.
         timestamp_type: NoTimestampType for v0.
-        partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0 and v1.
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
+            and v1.
         is_transactional, is_control: false in v0 and v1.
         delete_horizon: ms since epoch from which tombstones may go (KIP-534); None where not set.
     """
@@ -59,7 +60,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def base_offset(self) -> int:
-        """The first offset: of the header (v2), of the first record (v0, v1: a wrapper is decompressed for it)."""
+        """The first offset: the header's (v2), or the first record's (v0, v1: decompresses a wrapper)."""
 
     @property
     @abstractmethod
@@ -69,7 +70,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many records there are: as the header says (v2), or counted (v0, v1: a wrapper is decompressed)."""
+        """How many records there are: as the header says (v2), or counted (v0, v1: decompresses a wrapper)."""
 
     @property
     @abstractmethod
@@ -118,7 +119,9 @@ class Batch(ABC):
         return error.within(self._name(), shift=self.position + shift)
 
     def __repr__(self) -> str:
-        return f"<{self._name()} at byte {self.position}, {self.size} bytes, magic {self.magic}, {self.codec}>"
+        return (
+            f"<{self._name()} at byte {self.position}, {self.size} bytes, magic {self.magic}, {self.codec}>"
+        )
 
 
 class _RecordBatch(Batch):
@@ -248,7 +251,9 @@ class _Message(Batch):
         try:
             message, stop = legacy.read_message_head(data, self._start, len(data), _HEAD)
             if stop != len(data):
-                raise Malformed("value", "bytes are left over after the message", at=stop, need=0, have=len(data) - stop)
+                raise Malformed(
+                    "value", "bytes are left over after the message", at=stop, need=0, have=len(data) - stop
+                )
         except FormatError as error:
             raise error.within("message") from None
         self.message = message
@@ -261,7 +266,9 @@ class _Message(Batch):
         self.last_offset = offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
-            TimestampType(message.attributes.timestamp_type) if message.magic else TimestampType.NoTimestampType
+            TimestampType(message.attributes.timestamp_type)
+            if message.magic
+            else TimestampType.NoTimestampType
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
@@ -322,7 +329,7 @@ class _Message(Batch):
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
     def _absolute(self, entries: list[tuple[int, legacy.Message]]) -> list[Record]:
-        """Kafka's rules for offsets and timestamps inside a wrapper, decided by the wrapper's magic (KIP-31, KIP-32)."""
+        """Kafka's rules for offsets and timestamps inside a wrapper, by the wrapper's magic (KIP-31, KIP-32)."""
         base = 0
         if self.magic:
             last = entries[-1][0]
@@ -331,9 +338,12 @@ class _Message(Batch):
                 base = self.last_offset - last
                 if base < 0:
                     raise Malformed(
-                        f"[{len(entries) - 1}].offset", "relative offset beyond the wrapper's", at=0,
-                        need=f"at most {self.last_offset}", have=last,
-                    )  # fmt: skip
+                        f"[{len(entries) - 1}].offset",
+                        "relative offset beyond the wrapper's",
+                        at=0,
+                        need=f"at most {self.last_offset}",
+                        have=last,
+                    )
         appended = self.timestamp_type is TimestampType.LogAppendTime
         found = []
         for offset, message in entries:
@@ -354,7 +364,7 @@ def _plain_codec(message: legacy.Message) -> str:
 
 
 def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Message]]:
-    """(offset, message) of each whole entry in a wrapper; a part of one at the end is dropped, as Kafka does."""
+    """(offset, message) of each whole entry in a wrapper; as in Kafka, a part of one at the end is dropped."""
     found: list[tuple[int, legacy.Message]] = []
     options = ReadOptions(check_crc=check_crc)
     pos, end = 0, len(data)
@@ -364,17 +374,23 @@ def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Messa
         path = f"[{len(found)}]"
         if size < PEEK_ENTRY_SIZE:
             at = pos + PEEK_ENTRY_AT["len_body"]
-            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need="a whole message", have=len_body)
+            raise Malformed(
+                f"{path}.len_message", "value not allowed", at=at, need="a whole message", have=len_body
+            )
         if size > end - pos:
             break
         try:
             message, stop = legacy.read_message_head(data, pos + size - len_body, pos + size, options)
             if stop != pos + size:
-                raise Malformed("value", "bytes are left over after the message", at=stop, need=0, have=pos + size - stop)
+                raise Malformed(
+                    "value", "bytes are left over after the message", at=stop, need=0, have=pos + size - stop
+                )
         except FormatError as error:
             raise error.within(f"{path}.message") from None
         if message.attributes.compression:
-            raise Malformed(f"{path}.message.attributes", "a compressed message inside a compressed message", at=pos)
+            raise Malformed(
+                f"{path}.message.attributes", "a compressed message inside a compressed message", at=pos
+            )
         found.append((offset, message))
         pos += size
     if not found:
@@ -396,6 +412,8 @@ def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
         if magic in (0, 1):
             return _Message(data, position, limits)
     except FormatError as error:
-        raise error.within(f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position) from None
+        raise error.within(
+            f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position
+        ) from None
     at = position + PEEK_ENTRY_AT["magic"]
     raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)

@@ -22,7 +22,6 @@ class _Message(Protocol):
     def from_bytes(cls, data: bytes, *, exact: bool = True) -> object: ...
 
 
-
 _VALUES: dict[ControlRecordType, type[_Message]] = {
     ControlRecordType.ABORT: EndTxnMarker,
     ControlRecordType.COMMIT: EndTxnMarker,
@@ -63,5 +62,12 @@ def control_record(record: Record) -> ControlRecord:
         except FormatError as error:
             raise error.within("value") from None
     return ControlRecord(
-        record.offset, record.timestamp, record.timestamp_type, record.key, record.value, record.headers, kind, data
+        record.offset,
+        record.timestamp,
+        record.timestamp_type,
+        record.key,
+        record.value,
+        record.headers,
+        kind,
+        data,
     )

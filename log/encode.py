@@ -38,10 +38,10 @@ def encode(
     batch_bytes: int = 1_000_000,
     lossy: bool = False,
 ) -> bytes:
-    """Write records as a log holds them: record batches (magic 2) or messages (magic 0, 1), one after another.
+    """Write records as a log holds them: one record batch (magic 2) or message (magic 0, 1) after another.
 
     Args:
-        records: in ascending order of offset. An offset of -1 is the one after the record before (0 at first).
+        records: in ascending order of offset. An offset of -1 is the one after the record before, 0 at first.
         magic: the message format: 0, 1 or 2.
         compression: `none`, `gzip`, `snappy`, `lz4`, or (magic 2 only) `zstd`.
         level: on the codec's own scale; None is its default.
@@ -66,13 +66,21 @@ def encode(
     cut = _cut(numbered, batch_records, batch_bytes)
     if magic == 2:
         head = _head(
-            compression, partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control
+            compression,
+            partition_leader_epoch,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            transactional,
+            control,
         )
         return b"".join(_batches(cut, head, compression, options))
     fields = {
-        "partition_leader_epoch": partition_leader_epoch, "producer_id": producer_id,
-        "producer_epoch": producer_epoch, "base_sequence": base_sequence,
-    }  # fmt: skip
+        "partition_leader_epoch": partition_leader_epoch,
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+        "base_sequence": base_sequence,
+    }
     for name, value in fields.items():
         if value != -1:
             raise EncodeError(name, "needs magic 2", have=value)
@@ -95,7 +103,9 @@ def _numbered(
         if kind is TimestampType.NoTimestampType:
             kind = TimestampType.CreateTime
         if record.timestamp < -1:
-            raise EncodeError(f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=record.timestamp)
+            raise EncodeError(
+                f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=record.timestamp
+            )
         if offset != record.offset or kind is not record.timestamp_type:
             record = Record(offset, record.timestamp, kind, record.key, record.value, record.headers)
         yield record
@@ -138,20 +148,31 @@ def _code(codecs: type[v2.Compression] | type[legacy.Compression], name: str, ma
 
 
 def _head(
-    compression: str, epoch: int, producer_id: int, producer_epoch: int, sequence: int, transactional: bool, control: bool
+    compression: str,
+    epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    sequence: int,
+    transactional: bool,
+    control: bool,
 ) -> v2.RecordBatch:
     if producer_id >= 0 and (producer_epoch < 0 or (sequence < 0 and not control)):
         name = "producer_epoch" if producer_epoch < 0 else "base_sequence"
         raise EncodeError(name, "needed beside a producer_id", need="at least 0", have=-1)
     if producer_id < 0 and (transactional or producer_epoch >= 0 or sequence >= 0):
-        raise EncodeError("producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id)
+        raise EncodeError(
+            "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
+        )
     attributes = v2.BatchAttributes(
         compression=_code(v2.Compression, compression, 2), is_transactional=transactional, is_control=control
     )
     return v2.RecordBatch(
-        partition_leader_epoch=epoch, attributes=attributes, producer_id=producer_id, producer_epoch=producer_epoch,
+        partition_leader_epoch=epoch,
+        attributes=attributes,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
         base_sequence=sequence,
-    )  # fmt: skip
+    )
 
 
 def _batches(
@@ -171,7 +192,9 @@ def _batches(
             content = v2.write_record_batch_rows(head, records)
         except EncodeError as error:
             raise _renumbered(error, done) from None
-        head.records = content if compression == "none" else compress(compression, content, level=options.level)
+        head.records = (
+            content if compression == "none" else compress(compression, content, level=options.level)
+        )
         if compression == "none" and options.level is not None:
             compress(compression, b"", level=options.level)
         yield head.to_bytes(options)
@@ -220,10 +243,14 @@ def _messages(
 def _entry(record: Record, magic: int, index: int, lossy: bool) -> legacy.Entry:
     if not lossy:
         if record.headers:
-            raise EncodeError(f"records[{index}].headers", f"magic {magic} has no headers: `lossy` drops them")
+            raise EncodeError(
+                f"records[{index}].headers", f"magic {magic} has no headers: `lossy` drops them"
+            )
         if magic == 0 and record.timestamp != -1:
             raise EncodeError(
-                f"records[{index}].timestamp", "magic 0 has no timestamps: `lossy` drops them", have=record.timestamp
+                f"records[{index}].timestamp",
+                "magic 0 has no timestamps: `lossy` drops them",
+                have=record.timestamp,
             )
     kind = record.timestamp_type if magic else TimestampType.CreateTime
     message = legacy.Message(

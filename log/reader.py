@@ -109,7 +109,9 @@ class _Reader(Generic[T]):
         head = source.read(pos, PEEK_ENTRY_SIZE)
         if len(head) < PEEK_ENTRY_SIZE:
             if head:
-                self._tear(pos, len(head), "zeros" if not any(head) else "fewer bytes than the start of an entry")
+                self._tear(
+                    pos, len(head), "zeros" if not any(head) else "fewer bytes than the start of an entry"
+                )
             return 0
         base_offset, len_body, magic = peek_entry(head)
         size = peek_entry_len_entry(base_offset, len_body, magic)
@@ -125,9 +127,13 @@ class _Reader(Generic[T]):
             have = source.remaining(pos, self._limits.batch_bytes)
         elif size > self._limits.batch_bytes:
             raise LimitExceeded(
-                "len_body", "entry larger than allowed", at=pos + PEEK_ENTRY_AT["len_body"],
-                need=size, have=self._limits.batch_bytes, limit="batch_bytes",
-            )  # fmt: skip
+                "len_body",
+                "entry larger than allowed",
+                at=pos + PEEK_ENTRY_AT["len_body"],
+                need=size,
+                have=self._limits.batch_bytes,
+                limit="batch_bytes",
+            )
         else:
             have = source.remaining(pos, size)
         if have < size:
@@ -313,4 +319,3 @@ def read_batches(
     With `check_crc=False` a batch with a wrong checksum is given, and its `crc_ok` is false.
     """
     return BatchReader(source, check_crc, on_error, limits)
-

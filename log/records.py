@@ -9,7 +9,15 @@ from kodec.generated.control.control_record_key import ControlRecordType as _Sto
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import MIB
 
-__all__ = ["ControlRecord", "ControlRecordType", "Limits", "Record", "SkippedRange", "TimestampType", "TornTail"]
+__all__ = [
+    "ControlRecord",
+    "ControlRecordType",
+    "Limits",
+    "Record",
+    "SkippedRange",
+    "TimestampType",
+    "TornTail",
+]
 
 
 class TimestampType(enum.IntEnum):

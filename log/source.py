@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
@@ -135,7 +136,7 @@ def open_source(source: Source) -> ByteSource:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
-        return _File(open(source, "rb", buffering=0), os.fspath(source), owned=True)  # noqa: SIM115
+        return _File(Path(source).open("rb", buffering=0), os.fspath(source), owned=True)
     if not hasattr(source, "read"):
         raise TypeError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
@@ -143,5 +144,6 @@ def open_source(source: Source) -> ByteSource:
     name = getattr(source, "name", None)
     shown = name if isinstance(name, str) else None
     seekable = getattr(source, "seekable", None)
-    return _File(source, shown, owned=False) if seekable is not None and seekable() else _Stream(source, shown)
-
+    return (
+        _File(source, shown, owned=False) if seekable is not None and seekable() else _Stream(source, shown)
+    )

@@ -91,7 +91,9 @@ def span(name: str, size: int, pos: int, end: int) -> int:
 def ends_exactly(name: str, pos: int, stop: int) -> int:
     """`stop`, when the content of a sized field ends there. Raises Malformed where bytes are left."""
     if pos != stop:
-        raise Malformed(name, "bytes are left over after the field's content", at=pos, need=0, have=stop - pos)
+        raise Malformed(
+            name, "bytes are left over after the field's content", at=pos, need=0, have=stop - pos
+        )
     return stop
 
 
@@ -105,7 +107,9 @@ def bounded_count(name: str, count: int, least: int, pos: int, end: int) -> int:
         raise Malformed(name, "negative count", at=pos, need="at least 0", have=count)
     if count * max(least, 1) > end - pos:
         if least == 0:
-            raise LimitExceeded(name, "more elements than bytes", at=pos, need=count, have=end - pos, limit="bytes present")
+            raise LimitExceeded(
+                name, "more elements than bytes", at=pos, need=count, have=end - pos, limit="bytes present"
+            )
         raise Truncated(name, at=pos, need=count * least, have=end - pos)
     return count
 
@@ -139,7 +143,10 @@ def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int
 
 
 def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None:
-    """Write a tagged-field section in ascending order of tags. Raises EncodeError for a tag that stands twice."""
+    """Write a tagged-field section in ascending order of tags.
+
+    Raises EncodeError for a tag that stands twice.
+    """
     tags.sort(key=lambda item: item[0])
     out += write_uvarint32(len(tags))
     last = -1
