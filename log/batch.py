@@ -70,7 +70,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many records there are: as the header says (v2), or counted (v0, v1: decompresses a wrapper)."""
+        """How many records there are: by the header (v2), or counted (v0, v1: decompresses a wrapper)."""
 
     @property
     @abstractmethod
@@ -329,7 +329,7 @@ class _Message(Batch):
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
     def _absolute(self, entries: list[tuple[int, legacy.Message]]) -> list[Record]:
-        """Kafka's rules for offsets and timestamps inside a wrapper, by the wrapper's magic (KIP-31, KIP-32)."""
+        """Kafka's rules for offsets and timestamps in a wrapper, by the wrapper's magic (KIP-31, KIP-32)."""
         base = 0
         if self.magic:
             last = entries[-1][0]
@@ -364,7 +364,7 @@ def _plain_codec(message: legacy.Message) -> str:
 
 
 def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Message]]:
-    """(offset, message) of each whole entry in a wrapper; as in Kafka, a part of one at the end is dropped."""
+    """(offset, message) of each whole entry in a wrapper; a part of one at the end is dropped."""
     found: list[tuple[int, legacy.Message]] = []
     options = ReadOptions(check_crc=check_crc)
     pos, end = 0, len(data)

@@ -31,8 +31,15 @@ class TimestampOutOfRange(KodecError):
     """A record's timestamp, in ms, does not fit Spark's type, which counts microseconds in 64 bits."""
 
 
-def _timestamps(records: Sequence[Record]) -> list[int]:
-    return [record.timestamp * 1000 for record in records]
+def _timestamps(part: SourceSegment, records: Sequence[Record], kind: pa.DataType) -> pa.Array:
+    millis = [record.timestamp for record in records]
+    if min(millis) < -_MAX_MILLIS or max(millis) > _MAX_MILLIS:
+        record = next(record for record in records if not -_MAX_MILLIS <= record.timestamp <= _MAX_MILLIS)
+        raise TimestampOutOfRange(
+            f"{part.segment.path}: the timestamp {record.timestamp} ms at offset {record.offset} "
+            "is outside what Spark can hold"
+        )
+    return pa.array([time * 1000 for time in millis], kind)
 
 
 def _headers(records: Sequence[Record], kind: pa.DataType) -> pa.Array:
@@ -65,10 +72,8 @@ _COLUMNS: dict[str, _Column] = {
         pa.scalar(part.topic_partition.partition, kind), len(records)
     ),
     "offset": lambda _, records, kind: pa.array([record.offset for record in records], kind),
-    "timestamp": lambda _, records, kind: pa.array(_timestamps(records), kind),
-    "timestampType": lambda _, records, kind: pa.array(
-        [record.timestamp_type.value for record in records], kind
-    ),
+    "timestamp": _timestamps,
+    "timestampType": lambda _, records, kind: pa.array([record.timestamp_type for record in records], kind),
     "headers": lambda _, records, kind: _headers(records, kind),
 }
 
@@ -104,17 +109,10 @@ class SegmentRows:
             part = list(islice(self.records, min(_STRIDE, most - len(rows))))
             if not part:
                 break
-            weight += sum(len(record.key or b"") + len(record.value or b"") for record in part)
+            weight += sum([len(record.key or b"") + len(record.value or b"") for record in part])
             rows += part
         return rows
 
     def _batch(self, rows: list[Record]) -> pa.RecordBatch:
-        if "timestamp" in self.schema.names:
-            for record in rows:
-                if not -_MAX_MILLIS <= record.timestamp <= _MAX_MILLIS:
-                    raise TimestampOutOfRange(
-                        f"{self.part.segment.path}: the timestamp {record.timestamp} ms at offset "
-                        f"{record.offset} is outside what Spark can hold"
-                    )
         arrays = [_COLUMNS[field.name](self.part, rows, field.type) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

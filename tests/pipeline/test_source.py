@@ -22,10 +22,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
+from kodec.log.layout import find_partitions
 from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import FIRST_ROWS, MAX_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader, PruningLogReader
 
+ROOT = Path(__file__).parent.parent.parent
 KAFKA = (
     "key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,timestampType:int"
 )
@@ -78,6 +80,14 @@ def test_rows_are_those_of_read_records(log_dir: Path) -> None:
     found = rows(read(log_dir, includeHeaders="true"))
     assert found == [row for name in (0, 1) for row in expected(log_dir / f"orders-{name}", "orders", name)]
     assert len(found) == 340
+
+
+def test_rows_of_a_real_brokers_log_are_those_of_read_records() -> None:
+    (logs,) = ROOT.glob("tests/data/kafka-*/logs")
+    live = [owner for owner in find_partitions(logs) if not owner.topic_partition.is_internal]
+    found = rows(read(logs, includeHeaders="true"))
+    assert found == [row for owner in live for row in expected(owner.path, *owner.topic_partition)]
+    assert len({row["topic"] for row in found}) > 10
 
 
 @pytest.mark.parametrize("headers", [False, True])

@@ -119,6 +119,16 @@ def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_pa
     assert spark.read.parquet(str(out)).where("topic = '__internal'").count() == 10
 
 
+def test_a_topic_named_like_a_number_is_read_back_by_schema(
+    spark: Any, tmp_path: Path, write_segment: Callable[..., Path]
+) -> None:
+    write_segment(tmp_path / "logs" / "0042-0", 0, 4)
+    export(tmp_path / "logs", tmp_path / "out")
+    exported = spark.read.schema(schema(headers=True)).parquet(str(tmp_path / "out"))
+    direct = frame(spark, tmp_path / "logs", includeHeaders="true")
+    assertDataFrameEqual(exported.select(direct.columns), direct)
+
+
 def test_an_export_that_fails_leaves_what_was_there(
     spark: Any, tmp_path: Path, write_segment: Callable[..., Path]
 ) -> None:

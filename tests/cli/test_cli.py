@@ -1,0 +1,201 @@
+"""The kodec command as a user calls it: output, messages, exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kodec
+from kodec.cli.main import main
+from kodec.cli.output import time_of
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted((ROOT / "tests/data/samples").glob("*.log"))
+LOGS = ROOT / "tests/data/kafka-4.3.1/logs"
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kodec", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_dump_json_gives_exactly_the_expected_rows(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dump", "--json", str(sample)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = sample.with_name(sample.stem + ".expected.jsonl").read_text("utf-8").splitlines()
+    assert rows == [json.loads(line) for line in expected]
+
+
+def test_dump_text_shows_batches_and_records(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dump", str(LOGS / "orders-0/00000000000000000000.log")]) == 0
+    out = capsys.readouterr().out
+    assert "batch 0..9, at 0, 1295 bytes, magic 2, none, 10 records" in out
+    assert '"customer-0" = "{"order": 4' in out
+
+
+def test_control_records_only_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(LOGS / "transactions-0/00000000000000000000.log")
+    main(["dump", "--json", log])
+    plain = capsys.readouterr().out.splitlines()
+    main(["dump", "--json", "--control", log])
+    everything = capsys.readouterr().out.splitlines()
+    assert set(plain) < set(everything)
+    main(["dump", "--control", log])
+    text = capsys.readouterr().out
+    assert "ABORT EndTxnMarker" in text
+    assert "COMMIT EndTxnMarker" in text
+
+
+def test_batches_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    log = LOGS / "transactions-0/00000000000000000000.log"
+    main(["dump", "--json", "--batches", str(log)])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    batches = list(kodec.read_batches(log))
+    assert [row["position"] for row in rows] == [batch.position for batch in batches]
+    assert any(row["isControl"] for row in rows)
+    assert all(row["crcOk"] for row in rows)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".txnindex", ".snapshot"])
+def test_dump_of_the_files_beside_a_log(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = next(p for p in sorted(LOGS.glob(f"*/*{suffix}")) if p.stat().st_size)
+    assert main(["dump", "--json", str(path)]) == 0
+    assert all("kind" in json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert main(["dump", str(path)]) == 0
+    assert str(path) in capsys.readouterr().out
+
+
+def test_bad_bytes_exit_1_and_name_the_place(tmp_path: Path) -> None:
+    data = bytearray((LOGS / "orders-0/00000000000000000000.log").read_bytes())
+    data[2000] ^= 1
+    bad = tmp_path / "00000000000000000000.log"
+    bad.write_bytes(data)
+    done = run("dump", "--json", str(bad))
+    assert done.returncode == 1
+    assert done.stderr.startswith("CrcMismatch: RecordBatch(base_offset=")
+    assert f"of {bad}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(json.loads(line) for line in done.stdout.splitlines())
+
+    skipped = run("dump", "--json", "--skip", str(bad))
+    assert skipped.returncode == 1
+    assert "skipped bytes" in skipped.stderr
+    assert len(skipped.stdout.splitlines()) > len(done.stdout.splitlines())
+
+    unchecked = run("dump", "--no-crc", "--batches", str(bad))
+    assert unchecked.returncode == 0
+    assert "WRONG" in unchecked.stdout
+
+
+def test_the_other_files_are_dumped_after_a_bad_one(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.log"
+    bad.write_bytes(b"\x05" * 100)
+    done = run("dump", "--json", str(bad), str(SAMPLES[0]))
+    assert done.returncode == 1
+    assert done.stdout.count("\n") == len(list(kodec.read_records(SAMPLES[0])))
+
+
+def test_a_torn_tail_is_told_and_is_no_error(tmp_path: Path) -> None:
+    torn = tmp_path / "torn.log"
+    torn.write_bytes(SAMPLES[0].read_bytes()[:-3])
+    done = run("dump", str(torn))
+    assert done.returncode == 0
+    assert "ends at byte" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dump"],
+        ["dump", "no-such-file"],
+        ["frobnicate"],
+        ["dump", "--no-such-option", "x"],
+        ["export", "."],
+        ["generate", "--schemas", "no-such-folder", "--out", "x"],
+        ["generate", "--tests", "x", "--schemas", ".", "--out", "y"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_exits_2(arguments: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_command_has_help_with_an_example_and_exit_codes() -> None:
+    for command in ("generate", "dump", "export"):
+        done = run(command, "--help")
+        assert done.returncode == 0
+        assert "example:" in done.stdout
+        assert "exit:" in done.stdout
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"kodec {kodec.__version__}\n"
+    assert run("--help").returncode == 0
+
+
+def test_output_that_nobody_reads_any_more() -> None:
+    script = f"{sys.executable} -m kodec dump {LOGS} | head -1"
+    done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_generate_writes_then_has_nothing_to_do_then_notices_a_change(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "point.ksy").write_text(
+        "meta:\n  id: point\n  endian: be\nseq:\n  - id: x\n    type: s4\n  - id: y\n    type: s4\n",
+        encoding="utf-8",
+    )
+    arguments = ("generate", "--schemas", "schemas", "--out", "out")
+    assert "new" in run(*arguments, cwd=tmp_path).stdout
+    assert "nothing has changed" in run(*arguments, cwd=tmp_path).stdout
+    assert run(*arguments, "--check", cwd=tmp_path).returncode == 0
+    module = tmp_path / "out" / "point.py"
+    module.write_text(module.read_text("utf-8").replace("x: int = 0", "x: int = 1"), encoding="utf-8")
+    done = run(*arguments, "--check", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "-    x: int = 1" in done.stdout
+    assert "+    x: int = 0" in done.stdout
+
+
+def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "bad.ksy").write_text(
+        "meta:\n  id: bad\nseq:\n  - id: x\n    type: s4\n  - id: y\n    tipe: u1\n", encoding="utf-8"
+    )
+    done = run("generate", "--schemas", "schemas", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "schemas/bad.ksy:5:11: bad.x: `s4` has no byte order" in done.stderr
+    assert "schemas/bad.ksy:7:5: bad.y: unknown key `tipe`" in done.stderr
+    assert "did you mean `type`" in done.stderr
+    assert "nothing was written" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_the_libraries_of_the_command_line_a_plain_message(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text(
+        "raise ModuleNotFoundError('no typer', name='typer')\n", encoding="utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "kodec", "--version"], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install 'kodec[cli]'" in done.stderr
+
+
+def test_times_of_any_size_are_shown() -> None:
+    assert time_of(-1) == "none"
+    assert time_of(1_600_000_000_123) == "2020-09-13 12:26:40.123"
+    assert time_of(2**63 - 1) == str(2**63 - 1)
+    assert time_of(-62_135_596_800_001) == "-62135596800001"

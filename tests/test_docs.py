@@ -1,0 +1,86 @@
+"""What the pages say works: every Python block and every command runs, every link leads somewhere."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# What a clone is told to run is run by CI itself, or would install or serve something.
+ELSEWHERE = {"make", "pip"}
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in _BLOCK.findall(page.read_text("utf-8")) if kind == language]
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def environment() -> dict[str, str]:
+    scripts = str(Path(sys.executable).parent)
+    return {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "KODEC_DOCS_TEST": "1"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=named)
+def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(_runnable(text) for text in blocks(page, "python")), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def _runnable(text: str) -> str:
+    """Paths that stand for the reader's own become those of the committed logs."""
+    return text.replace('"/data/kafka-logs"', '"tests/data/kafka-4.3.1/logs"')
+
+
+COMMANDS = [
+    (page, line.removeprefix("$ "))
+    for page in PAGES
+    for text in blocks(page, "console")
+    for line in text.splitlines()
+    if line.startswith("$ ") or not text.startswith("$ ")
+]
+
+
+@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[f"{named(p)}: {c}" for p, c in COMMANDS])
+def test_command_of_a_page_runs(page: Path, command: str) -> None:
+    words = shlex.split(command.replace("/data/kafka-logs", "tests/data/kafka-4.3.1/logs"))
+    assert words[0] in ("kodec", "python"), f"{named(page)}: who runs `{command}`?"
+    words[:1] = [sys.executable, "-m", "kodec"] if words[0] == "kodec" else [sys.executable]
+    done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_shell_blocks_are_run_elsewhere() -> None:
+    for page in PAGES:
+        for text in blocks(page, "sh"):
+            for line in text.splitlines():
+                assert not line or line.split()[0] in ELSEWHERE, f"{named(page)}: nothing runs `{line}`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{named(page)}: {target}"
+
+
+def test_every_page_is_listed_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [named(page) for page in PAGES[1:] if f"({named(page)})" not in readme] == []
