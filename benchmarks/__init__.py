@@ -1,1 +1,1 @@
-"""How fast kodec's pure-Python codec is beside other readers of Kafka's formats; run as `python -m benchmarks`."""
+"""Measures kodec's pure-Python codec beside other readers of Kafka's formats: `python -m benchmarks`."""

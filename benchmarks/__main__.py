@@ -20,14 +20,20 @@ _RESULTS = Path(__file__).resolve().parent / "results"
 def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small logs and short runs: shows that it works")
-    parser.add_argument("--size", type=float, default=64, help="MiB of each log before compression (%(default)s)")
+    parser.add_argument(
+        "--size", type=float, default=64, help="MiB of each log before compression (%(default)s)"
+    )
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each case (%(default)s)")
     parser.add_argument("--seconds", type=float, default=0.3, help="CPU seconds of one run (%(default)s)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="which of %(default)s")
-    parser.add_argument("--peers", default=",".join(PEERS), help="which of %(default)s; kodec is always there")
+    parser.add_argument(
+        "--peers", default=",".join(PEERS), help="which of %(default)s; kodec is always there"
+    )
     parser.add_argument("--only", choices=("decode", "encode"), help="one direction")
     parser.add_argument("--plain", action="store_true", help="only v2 without compression")
-    parser.add_argument("--out", type=Path, default=None, help="where results go (benchmarks/results; nowhere if quick)")
+    parser.add_argument(
+        "--out", type=Path, default=None, help="where results go (benchmarks/results; nowhere if quick)"
+    )
     options = parser.parse_args(given)
     options.workloads = [name for name in options.workloads.split(",") if name]
     options.peers = [name for name in options.peers.split(",") if name]
@@ -54,7 +60,8 @@ def _cases(options: argparse.Namespace) -> list[Case]:
     return [
         case
         for case in CASES
-        if case.workload in options.workloads and not (options.plain and (case.magic, case.codec) != (2, "none"))
+        if case.workload in options.workloads
+        and not (options.plain and (case.magic, case.codec) != (2, "none"))
     ]
 
 
@@ -83,7 +90,7 @@ def main(given: list[str] | None = None) -> int:
                 results.append(report.Result(direction, case, corpus.raw_bytes, corpus.stored_bytes, figures))
                 ratios = ", ".join(f"{each.ratio[0]:.2f}x {each.name}" for each in figures[1:])
                 _say(
-                    f"[{number}/{len(cases)}] {direction} {case.name}: {figures[0].rate / 1e3:,.0f} k records/s"
+                    f"[{number}/{len(cases)}] {direction} {case.name}: {figures[0].rate / 1e3:,.0f} k/s"
                     + (f" = {ratios}" if ratios else "")
                     + f" ({time.monotonic() - started:.0f} s)"
                 )

@@ -61,7 +61,9 @@ class Workload:
         number = 0
         while True:
             key, value, headers = self.content(number, dice)
-            yield kodec.Record(number, _FIRST_TIMESTAMP + number, kodec.TimestampType.CreateTime, key, value, headers)
+            yield kodec.Record(
+                number, _FIRST_TIMESTAMP + number, kodec.TimestampType.CreateTime, key, value, headers
+            )
             number += 1
 
 
@@ -129,7 +131,7 @@ def _encode(records: list[kodec.Record], case: Case) -> bytes:
 
 
 def build(case: Case, size: int, kept: int) -> Corpus:
-    """The log of `case`: as many batches as make `size` bytes before compression, `rows` of about `kept` bytes."""
+    """The log of `case`: `size` bytes of batches, before compression, and `rows` of about `kept` bytes."""
     workload = WORKLOADS[case.workload]
     source = workload.records()
     batches: list[bytes] = []
@@ -148,4 +150,6 @@ def build(case: Case, size: int, kept: int) -> Corpus:
         batches.append(encoded)
         raw += len(encoded) if case == plain else len(_encode(records, plain))
     count = len(batches) * workload.batch
-    return Corpus(case, workload.batch, b"".join(batches), list(accumulate(map(len, batches))), rows, raw / count)
+    return Corpus(
+        case, workload.batch, b"".join(batches), list(accumulate(map(len, batches))), rows, raw / count
+    )

@@ -115,7 +115,9 @@ def decode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figure
     """Figures of kodec, then of each peer that reads the case. Raises Disagreement."""
     kodec_peer = Kodec()
     case = corpus.case
-    written = ((row.offset, row.timestamp, row.key, row.value, row.headers) for batch in corpus.rows for row in batch)
+    written = (
+        (row.offset, row.timestamp, row.key, row.value, row.headers) for batch in corpus.rows for row in batch
+    )
     head = corpus.data[: corpus.ends[len(corpus.rows) - 1]]
     _equal(f"kodec, {case.name}", kodec_peer.rows(head), written)
 

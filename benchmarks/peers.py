@@ -1,6 +1,7 @@
 """The readers and writers that are measured, each behind the same few functions.
 
-Every one decodes to objects and touches the same five fields of each record: offset, timestamp, key, value, headers.
+Every one decodes to objects and touches the same five fields of each record: offset, timestamp, key,
+value and headers.
 """
 
 from __future__ import annotations
@@ -37,8 +38,12 @@ class Absent(Exception):
 class Peer(Protocol):
     """What is asked of one that is measured."""
 
-    name: str
-    about: str
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> str:
+        """One line: the release, and what of it is measured."""
 
     def reads(self, case: Case) -> bool:
         """Whether it can decode the case."""
@@ -96,7 +101,11 @@ class Kodec:
         def encode() -> list[bytes]:
             return [
                 kodec.encode(
-                    batch, magic=case.magic, compression=case.codec, batch_records=len(batch), batch_bytes=_ROOMY
+                    batch,
+                    magic=case.magic,
+                    compression=case.codec,
+                    batch_records=len(batch),
+                    batch_bytes=_ROOMY,
                 )
                 for batch in batches
             ]
@@ -212,7 +221,7 @@ def _aiokafka_pure() -> Peer:
     before = os.environ.get("AIOKAFKA_NO_EXTENSIONS")
     os.environ["AIOKAFKA_NO_EXTENSIONS"] = "1"
     try:
-        default = importlib.import_module("aiokafka.record.default_records")
+        default: Any = importlib.import_module("aiokafka.record.default_records")
         legacy = importlib.import_module("aiokafka.record.legacy_records")
     finally:
         if before is None:
@@ -267,8 +276,8 @@ class _Ksc:
             base_offset, base_timestamp = batch.base_offset, batch.base_timestamp
             for record in batch.records.entries:
                 body = record.body
-                base_offset + body.offset_delta.value  # noqa: B018
-                base_timestamp + body.timestamp_delta.value  # noqa: B018
+                base_offset + body.offset_delta.value
+                base_timestamp + body.timestamp_delta.value
                 body.key if body.len_key.value >= 0 else None  # noqa: B018
                 body.value if body.len_value.value >= 0 else None  # noqa: B018
                 body.headers  # noqa: B018
@@ -285,7 +294,9 @@ class _Ksc:
                     batch.base_timestamp + body.timestamp_delta.value,
                     body.key if body.len_key.value >= 0 else None,
                     body.value if body.len_value.value >= 0 else None,
-                    tuple((each.key, each.value if each.len_value.value >= 0 else None) for each in body.headers),
+                    tuple(
+                        (each.key, each.value if each.len_value.value >= 0 else None) for each in body.headers
+                    ),
                 )
 
     def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:

@@ -23,11 +23,12 @@ __all__ = ["COLUMNS", "Result", "facts", "markdown", "rows", "show", "svg", "wri
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = ("", "case", "who", "k records/s", "MB/s", "to kafka-python", "kodec is", "in any round")
 _LIBRARIES = (
-    "kodec", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate", "kafka-python", "aiokafka",
-    "kaitaistruct",
+    "kodec", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate", "kafka-python",
+    "aiokafka", "kaitaistruct",
 )  # fmt: skip
 _COLOURS = {
-    "kodec": "#1b6ca8", "kafka-python": "#888888", "aiokafka": "#d98032", "aiokafka-py": "#e8c39e", "ksc": "#7a5195",
+    "kodec": "#1b6ca8", "aiokafka": "#d98032", "aiokafka-py": "#e8c39e",
+    "ksc": "#7a5195",
 }  # fmt: skip
 
 
@@ -66,7 +67,11 @@ def _commit() -> str:
     try:
         head = _git("rev-parse", "--short", "HEAD")
         folders = ("src", "log", "runtime", "generated", "benchmarks")
-        return f"{head}-changed" if _git("status", "--porcelain", "--untracked-files=no", "--", *folders) else head
+        return (
+            f"{head}-changed"
+            if _git("status", "--porcelain", "--untracked-files=no", "--", *folders)
+            else head
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -88,7 +93,7 @@ def _cpu() -> str:
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
     """The table, a row for each case and reader, with the columns of `COLUMNS`."""
-    made = []
+    made: list[tuple[str, ...]] = []
     for result in results:
         base = next((each for each in result.figures if each.name == "kafka-python"), None)
         for each in result.figures:
@@ -118,7 +123,10 @@ def show(results: list[Result]) -> None:
     except ImportError:
         widths = [max(len(line[at]) for line in [COLUMNS, *lines]) for at in range(len(COLUMNS))]
         for line in [COLUMNS, *lines]:
-            cells = (f"{cell:>{width}}" if at > 2 else f"{cell:<{width}}" for at, (cell, width) in enumerate(zip(line, widths, strict=True)))
+            cells = (
+                f"{cell:>{width}}" if at > 2 else f"{cell:<{width}}"
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
             print("  ".join(cells).rstrip())
         return
     table = Table(box=None, header_style="bold")
@@ -132,7 +140,7 @@ def show(results: list[Result]) -> None:
 def _titles(results: Iterable[Result]) -> str:
     used = {result.case.workload: result for result in reversed(list(results)) if result.case.magic == 2}
     return "".join(
-        f"- {name}: {workload.title}, {workload.batch} to a batch, {used[name].raw_bytes:.0f} bytes a record\n"
+        f"- {name}: {workload.title}, {workload.batch} to a batch, {used[name].raw_bytes:.0f} bytes each\n"
         for name, workload in WORKLOADS.items()
         if name in used
     )
@@ -148,8 +156,8 @@ def markdown(results: list[Result], about: list[str], absent: dict[str, str], se
         f"{known['cpu']}, {known['cores']} cores, {known['system']}, {known['python']}; "
         + ", ".join(f"{name} {number}" for name, number in libraries.items())
         + ".\n",
-        f"CPU time; medians of {settings.rounds} rounds in one process, kodec and each peer in turn. Compare ratios: "
-        "the absolute figures move with the machine. `docs/benchmarks.md` says how to read them.\n",
+        f"CPU time; medians of {settings.rounds} rounds in one process, kodec and each peer in turn. Compare "
+        "ratios: the absolute figures move with the machine. `docs/benchmarks.md` says how to read them.\n",
         *(f"- {line}" for line in about),
         *(f"- {name}: absent: {reason}" for name, reason in absent.items()),
         "",
@@ -195,10 +203,11 @@ def svg(results: list[Result]) -> str:
         if base is None:
             continue
         parts.append(
-            f'<text x="{left - 10}" y="{y + bar * len(result.figures) / 2 + 4:.0f}" text-anchor="end">'
+            f'<text x="{left - 10}" y="{y + bar * (len(result.figures) - 1) / 2 + 3:.0f}" text-anchor="end">'
             f"{escape(result.direction)} {escape(result.case.name)}</text>"
         )
-        for each in result.figures:
+        shown = [each for each in result.figures if each is not base]
+        for each in shown:
             value = base.ratio[0] if each.name == "kodec" else each.rate / base.rate
             start, stop = sorted((x(1), x(value)))
             parts.append(
@@ -209,7 +218,7 @@ def svg(results: list[Result]) -> str:
             y += bar
         y += 8
     axis = [
-        f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="52" y2="{y}" stroke="{"#444" if tick == 1 else "#ddd"}"/>'
+        f'<path d="M{x(tick):.1f} 52V{y}" stroke="{"#444" if tick == 1 else "#ddd"}"/>'
         f'<text x="{x(tick):.1f}" y="48" text-anchor="middle" font-size="10">{tick:g}x</text>'
         for tick in (0.1, 0.3, 1, 3, 10, 30)
     ]

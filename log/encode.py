@@ -192,6 +192,8 @@ def _batches(
             content = v2.write_record_batch_rows(head, records)
         except EncodeError as error:
             raise _renumbered(error, done) from None
+        except UnicodeEncodeError:
+            raise _unwritable_key(records, done) from None
         head.records = (
             content if compression == "none" else compress(compression, content, level=options.level)
         )
@@ -209,6 +211,17 @@ def _renumbered(error: EncodeError, done: int) -> EncodeError:
     if done and head.startswith("records["):
         error.path = f"records[{int(head[8:]) + done}]{rest}"
     return error
+
+
+def _unwritable_key(records: list[Record], done: int) -> EncodeError:
+    """The error for the first header key with a surrogate that does not stand for a byte."""
+    for index, record in enumerate(records, done):
+        for place, (key, _) in enumerate(record.headers):
+            try:
+                key.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError as error:
+                return EncodeError(f"records[{index}].headers[{place}].key", error.reason, have=key)
+    raise AssertionError("every key can be written")
 
 
 def _messages(

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _log = logging.getLogger("kodec")
 _MAGICS = (0, 1, 2)
 _FIRST_BLOCK = 4096
-# What a question after an entry costs: about as much as so many bytes searched, or 16 times as many summed.
+# What a question after an entry costs: about as much as so many bytes searched, or 64 times as many summed.
 _GLANCE, _TRIAL = 64, 1024
 
 
@@ -188,7 +188,7 @@ class _Reader(Generic[T]):
         at = pos
         while at > self._chained and self._source.remaining(at, 1) and not self._is_entry(at):
             end = self._stated_end(at)
-            if end is None or not self._afford(_GLANCE, end):
+            if end is None or not self._opens(at, end):
                 return False
             at = end
         self._chained = max(self._chained, at)
@@ -230,12 +230,16 @@ class _Reader(Generic[T]):
     def _is_entry(self, pos: int) -> bool:
         """Whether a whole entry with a right checksum starts at `pos`."""
         end = self._stated_end(pos)
-        if end is None or not self._afford(_TRIAL + (end - pos) // 16, end):
-            return False
+        return end is not None and (batch := self._opens(pos, end)) is not None and batch.crc_ok
+
+    def _opens(self, pos: int, end: int) -> Batch | None:
+        """The entry in these bytes, its checksum not looked at; None where it is none, or where enough was tried."""
+        if not self._afford(_TRIAL + (end - pos) // 64, end):
+            return None
         try:
-            return open_batch(self._source.read(pos, end - pos), pos, self._limits).crc_ok
+            return open_batch(self._source.read(pos, end - pos), pos, self._limits)
         except FormatError:
-            return False
+            return None
 
 
 def _bare(error: FormatError) -> FormatError:

@@ -24,7 +24,6 @@ from pyspark.sql.datasource import (
     LessThan,
     LessThanOrEqual,
 )
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -60,9 +59,21 @@ def schema(*, headers: bool = False) -> StructType:
     return StructType(columns)
 
 
+_ARROW = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestampType": pa.int32(),
+    "headers": pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+}
+
+
 def arrow_schema(wanted: StructType) -> pa.Schema:
-    """The Arrow schema that Spark demands of a batch with these columns."""
-    return to_arrow_schema(wanted, timezone="UTC")
+    """The Arrow schema that Spark demands of a batch with these columns: what its `to_arrow_schema` gives."""
+    return pa.schema([pa.field(column.name, _ARROW[column.name], column.nullable) for column in wanted])
 
 
 def check_columns(wanted: StructType) -> None:

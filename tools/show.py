@@ -6,32 +6,39 @@ Usage: show.py DIRECTORY [ROWS]
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+NUMBERS = ["partition", "offset"]
+WIDEST = 28
 COLUMNS = ["topic", "partition", "offset", "timestamp", "key", "value"]
 
 
 def text(value: object) -> str:
-    """A cell for people: bytes as text with escapes, null told from empty, long values cut."""
+    """A cell for people: bytes as text with escapes, null told from empty, long ones cut."""
     if value is None:
         return "null"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     shown = str(value)
     shown = shown if shown.isprintable() else repr(shown)[1:-1]
-    return shown if len(shown) <= 32 else f"{shown[:31]}…"
+    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
 
 
-def main(directory: str, rows: int = 3) -> None:
+def main(directory: str, rows: int = 2) -> None:
     folders = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
     data = ds.dataset(directory, format="parquet", partitioning=ds.partitioning(folders, flavor="hive"))
-    table = Table(title=f"{directory}: {data.count_rows()} rows, the first {rows} of each topic")
+    title = f"{directory}: {data.count_rows()} rows, the first {rows} of each topic"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in COLUMNS:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, no_wrap=True, justify="right" if name in NUMBERS else "left")
     topics = sorted(
         {str(ds.get_partition_keys(part.partition_expression)["topic"]) for part in data.get_fragments()}
     )
@@ -39,7 +46,8 @@ def main(directory: str, rows: int = 3) -> None:
         head = data.filter(ds.field("topic") == topic).head(rows, columns=COLUMNS)
         for row in head.to_pylist():
             table.add_row(*(text(row[name]) for name in COLUMNS))
-    Console().print(table)
+    # Where nobody watches there is no width to keep to.
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 if __name__ == "__main__":

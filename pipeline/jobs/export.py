@@ -293,8 +293,10 @@ def _check_target(target: Path, overwrite: bool) -> None:
 
 def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
     owners = len({part.topic_partition for part in listed})
-    size = sum(part.segment.size for part in listed) / 2**20
-    return f"{owners} topic-partitions, {len(listed)} segments, {size:.1f} MiB, {tasks} tasks"
+    size = sum(part.segment.size for part in listed)
+    shown = f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.1f} KiB"
+    counts = [(owners, "topic-partition"), (len(listed), "segment"), (tasks, "task")]
+    return ", ".join([*(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts), shown])
 
 
 def _run(

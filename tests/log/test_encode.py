@@ -1,11 +1,11 @@
-"""What `encode` writes is read back the same, by us and by other software; what cannot be written is named."""
+"""What `encode` writes is read back the same, by us and by others; what cannot be written is named."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka.record.memory_records import MemoryRecords as AiokafkaRecords
@@ -17,8 +17,10 @@ import kodec
 from kodec.errors import EncodeError
 from kodec.log.records import Record, TimestampType
 
-from ..conftest import Sample
 from .wire import PAIRS
+
+if TYPE_CHECKING:
+    from tests.conftest import Sample
 
 CREATE, APPEND = TimestampType.CreateTime, TimestampType.LogAppendTime
 LEVELS = {"gzip": (1, 9, -1), "lz4": (1, 9, 17), "zstd": (-7, 1, 19), "snappy": (), "none": ()}
@@ -40,7 +42,9 @@ def sizes_and_nulls() -> list[Record]:
     found = []
     for index, content in enumerate(contents):
         headers = (("h", content), ("", None), ("schlüssel", b""), ("h", b"again"))[: index % 5]
-        found.append(Record(index, 1_600_000_000_000 + (-1) ** index * 40 * index, CREATE, content, b"v", headers))
+        found.append(
+            Record(index, 1_600_000_000_000 + (-1) ** index * 40 * index, CREATE, content, b"v", headers)
+        )
         found.append(Record(index + 100, 1_600_000_000_000, CREATE, b"k", content, headers))
     return sorted(found, key=lambda record: record.offset)
 
@@ -178,7 +182,9 @@ def test_a_batch_is_cut_where_the_timestamp_type_changes(magic: int, codec: str)
     data = kodec.encode(records, magic=magic, compression=codec)
     assert read_all(data) == records
     if magic == 2 or codec == "gzip":
-        found = [(batch.count, batch.timestamp_type, batch.max_timestamp) for batch in kodec.read_batches(data)]
+        found = [
+            (batch.count, batch.timestamp_type, batch.max_timestamp) for batch in kodec.read_batches(data)
+        ]
         assert found == [(2, CREATE, 6), (2, APPEND, 7), (1, APPEND, 8), (1, CREATE, 9)]
     for name in READERS:
         assert_others_read(name, data, records)
@@ -269,6 +275,12 @@ BAD: list[tuple[str, list[Record], dict[str, Any], str]] = [
     ("leader epoch beyond int32", [Record()], {"partition_leader_epoch": 2**31}, "partition_leader_epoch"),
     ("offset beyond int64", [Record(2**63)], {}, "base_offset"),
     ("timestamp beyond int64", [Record(timestamp=2**63)], {}, "base_timestamp"),
+    (
+        "header key no UTF-8",
+        [Record(), Record(headers=(("a", None), ("\ud800", None)))],
+        {},
+        "records[1].headers[1].key",
+    ),
     ("timestamp too far from the first", [Record(), Record(timestamp=2**63 - 1)], {}, "records[1]"),
 ]
 
@@ -290,7 +302,9 @@ def test_the_record_is_counted_over_all_batches() -> None:
         kodec.encode(records, batch_records=2)
     assert caught.value.path == "records[5]"
     with pytest.raises(EncodeError) as caught:
-        kodec.encode([*[Record()] * 5, Record(headers=(("h", b""),))], magic=1, compression="gzip", batch_records=2)
+        kodec.encode(
+            [*[Record()] * 5, Record(headers=(("h", b""),))], magic=1, compression="gzip", batch_records=2
+        )
     assert caught.value.path == "records[5].headers"
 
 
@@ -325,7 +339,15 @@ def test_any_records(magic: int, codec: str, drawn: list[Any], batch_records: in
 
 
 def test_header_keys_of_any_kind() -> None:
-    odd = (("", b"1"), ("a", None), ("a", b""), ("a", b"2"), ("\udcff\udcfe", b"3"), ("é😀", b"4"), ("x" * 70, None))
+    odd = (
+        ("", b"1"),
+        ("a", None),
+        ("a", b""),
+        ("a", b"2"),
+        ("\udcff\udcfe", b"3"),
+        ("é😀", b"4"),
+        ("x" * 70, None),
+    )
     (record,) = read_all(kodec.encode([Record(0, headers=odd)]))
     assert record.headers == odd
     many = tuple((f"h{index}", b"v") for index in range(5000))

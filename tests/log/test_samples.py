@@ -6,13 +6,15 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import kodec
 
-from ..conftest import Sample
+if TYPE_CHECKING:
+    from tests.conftest import Sample
+
 
 UNSEEN = {"brokerRewrote", "lz4HeaderChecksum"}
 
@@ -106,7 +108,9 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "bytes": lambda path: path.read_bytes(),
     "bytearray": lambda path: bytearray(path.read_bytes()),
     "memoryview": lambda path: memoryview(path.read_bytes()),
-    "memoryview of words": lambda path: memoryview(path.read_bytes() + bytes(-path.stat().st_size % 2)).cast("H"),
+    "memoryview of words": lambda path: memoryview(path.read_bytes() + bytes(-path.stat().st_size % 2)).cast(
+        "H"
+    ),
     "BytesIO": lambda path: io.BytesIO(path.read_bytes()),
     "file": lambda path: path.open("rb"),
     "unbuffered file": lambda path: path.open("rb", buffering=0),

@@ -90,7 +90,7 @@ def batch(
     length: int | None = None,
     crc: int | None = None,
 ) -> bytes:
-    """A batch of magic 2, of records or of their bytes as they are to be stored; numbers not given are right."""
+    """A batch of magic 2, of records or of their bytes as they are stored; numbers not given are right."""
     if not isinstance(records, bytes):
         records = list(records)
         count = len(records) if count is None else count
