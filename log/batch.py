@@ -17,6 +17,9 @@ __all__ = ["Batch", "open_batch"]
 
 _MAX_SEQUENCE = 2**31 - 1
 _HEAD = ReadOptions(check_crc=False)
+# The codec without the variant that old messages have of it. A look-up: there is one for each message.
+_PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
+_KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
 
 
 class Batch(ABC):
@@ -28,7 +31,6 @@ class Batch(ABC):
         magic: the message format, 0, 1 or 2.
         data: the bytes of the entry.
         codec: `none`, `gzip`, `snappy`, `lz4` or `zstd`.
-        attributes: the attribute bits as stored.
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the entry was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.
@@ -44,7 +46,6 @@ class Batch(ABC):
     magic: int
     data: bytes
     codec: str
-    attributes: int
     crc: int
     last_offset: int
     max_timestamp: int
@@ -56,6 +57,11 @@ class Batch(ABC):
     is_transactional: bool = False
     is_control: bool = False
     delete_horizon: int | None = None
+
+    @property
+    @abstractmethod
+    def attributes(self) -> int:
+        """The attribute bits as stored."""
 
     @property
     @abstractmethod
@@ -141,7 +147,6 @@ class _RecordBatch(Batch):
         flags.timestamp_type = kind
         self.head = head
         self.codec = v2.codec_of_record_batch(head)
-        self.attributes = int.from_bytes(flags.to_bytes(), "big")
         assert head.crc is not None and head.last_offset_delta is not None and head.max_timestamp is not None
         self.crc = head.crc
         self.last_offset = head.base_offset + head.last_offset_delta
@@ -158,6 +163,10 @@ class _RecordBatch(Batch):
 
     def _name(self) -> str:
         return f"RecordBatch(base_offset={self.head.base_offset})"
+
+    @property
+    def attributes(self) -> int:
+        return int.from_bytes(self.head.attributes.to_bytes(), "big")
 
     @property
     def base_offset(self) -> int:
@@ -259,22 +268,23 @@ class _Message(Batch):
         self.message = message
         self.magic = message.magic
         self._codec = legacy.codec_of_message(message)
-        self.codec = _plain_codec(message)
-        self.attributes = message.attributes.to_bytes()[0]
+        self.codec = _PLAIN_CODECS[message.attributes.compression]
         assert message.crc is not None
         self.crc = message.crc
         self.last_offset = offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
-            TimestampType(message.attributes.timestamp_type)
-            if message.magic
-            else TimestampType.NoTimestampType
+            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
 
     def _name(self) -> str:
         return f"Message(offset={self.last_offset})"
+
+    @property
+    def attributes(self) -> int:
+        return self.message.attributes.to_bytes()[0]
 
     @property
     def base_offset(self) -> int:
@@ -356,11 +366,6 @@ class _Message(Batch):
             assert not isinstance(message.value, legacy.MessageSet)
             found.append(Record(base + offset, timestamp, kind, message.key, message.value))
         return found
-
-
-def _plain_codec(message: legacy.Message) -> str:
-    """The codec without the variant that old messages have of it."""
-    return legacy.Compression(message.attributes.compression).name.lower()
 
 
 def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Message]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
@@ -16,6 +18,7 @@ __all__ = ["encode"]
 
 _MAX_DELTA = 2**31 - 1
 _SEQUENCES = 2**31
+_timestamp = attrgetter("timestamp")
 # About what a record takes beside key, value and headers, in any format: enough to cut batches by.
 _OVERHEAD = 34
 
@@ -62,8 +65,7 @@ def encode(
     if magic not in (0, 1, 2):
         raise EncodeError("magic", "unknown message format", need="0, 1 or 2", have=magic)
     options = WriteOptions(level)
-    numbered = _numbered(records, base_offset, timestamp_type)
-    cut = _cut(numbered, batch_records, batch_bytes)
+    cut = _cut(records, base_offset, timestamp_type, batch_records, batch_bytes)
     if magic == 2:
         head = _head(
             compression,
@@ -89,52 +91,54 @@ def encode(
     return b"".join(_messages(cut, magic, compression, options, lossy))
 
 
-def _numbered(
-    records: Iterable[Record], base_offset: int | None, timestamp_type: TimestampType | None
-) -> Iterator[Record]:
+def _cut(
+    records: Iterable[Record],
+    base_offset: int | None,
+    timestamp_type: TimestampType | None,
+    batch_records: int | None,
+    batch_bytes: int,
+) -> Iterator[list[Record]]:
+    """Lists of records that one batch can hold: of one timestamp type, within the limits; numbered."""
+    batch: list[Record] = []
+    full = sys.maxsize if batch_records is None else max(batch_records, 1)
+    room = 0
     expected = 0 if base_offset is None else base_offset
-    first = True
+    first = Record()
     for index, record in enumerate(records):
-        offset = expected if base_offset is not None or record.offset == -1 else record.offset
-        if offset < 0 or (offset < expected and not first):
+        offset = record.offset
+        if base_offset is not None or offset == -1:
+            offset = expected
+        if offset < expected or offset < 0:
             need = "at least 0" if offset < 0 else f"at least {expected}"
             raise EncodeError(f"records[{index}].offset", "offsets must ascend", need=need, have=offset)
+        timestamp = record.timestamp
+        if timestamp < -1:
+            raise EncodeError(
+                f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=timestamp
+            )
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
         if kind is TimestampType.NoTimestampType:
             kind = TimestampType.CreateTime
-        if record.timestamp < -1:
-            raise EncodeError(
-                f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=record.timestamp
-            )
         if offset != record.offset or kind is not record.timestamp_type:
-            record = Record(offset, record.timestamp, kind, record.key, record.value, record.headers)
-        yield record
-        expected = offset + 1
-        first = False
-
-
-def _cut(records: Iterable[Record], batch_records: int | None, batch_bytes: int) -> Iterator[list[Record]]:
-    """Lists of records that one batch can hold: of one timestamp type, within the limits."""
-    batch: list[Record] = []
-    size = 0
-    for record in records:
-        weight = _OVERHEAD + len(record.key or b"") + len(record.value or b"")
-        if record.headers:
-            weight += sum(10 + len(key) + len(value or b"") for key, value in record.headers)
-        if batch:
-            first = batch[0]
-            full = size + weight > batch_bytes or (batch_records is not None and len(batch) >= batch_records)
-            appended = first.timestamp_type is TimestampType.LogAppendTime
-            if (
-                full
-                or record.timestamp_type is not first.timestamp_type
-                or (appended and record.timestamp != first.timestamp)
-                or record.offset - first.offset > _MAX_DELTA
-            ):
-                yield batch
-                batch, size = [], 0
+            record = Record(offset, timestamp, kind, record.key, record.value, record.headers)
+        size = _OVERHEAD + len(record.key or b"") + len(record.value or b"")
+        for name, value in record.headers:
+            size += 10 + len(name) + len(value or b"")
+        if batch and (
+            size > room
+            or len(batch) >= full
+            or kind is not first.timestamp_type
+            or (kind is TimestampType.LogAppendTime and timestamp != first.timestamp)
+            or offset - first.offset > _MAX_DELTA
+        ):
+            yield batch
+            batch = []
+        if not batch:
+            first = record
+            room = batch_bytes
         batch.append(record)
-        size += weight
+        room -= size
+        expected = offset + 1
     if batch:
         yield batch
 
@@ -183,7 +187,7 @@ def _batches(
         first, last = records[0], records[-1]
         head.base_offset = first.offset
         head.base_timestamp = first.timestamp
-        head.max_timestamp = max(record.timestamp for record in records)
+        head.max_timestamp = max(map(_timestamp, records))
         head.last_offset_delta = last.offset - first.offset
         head.num_records = len(records)
         # LogAppendTime is set after writing the rows: their deltas are written either way

@@ -6,6 +6,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from types import TracebackType
 from typing import Generic, Literal, Self, TypeVar
 
@@ -233,7 +234,7 @@ class _Reader(Generic[T]):
         return end is not None and (batch := self._opens(pos, end)) is not None and batch.crc_ok
 
     def _opens(self, pos: int, end: int) -> Batch | None:
-        """The entry in these bytes, its checksum not looked at; None where it is none, or where enough was tried."""
+        """The entry in these bytes, its checksum not looked at; None where it is none or enough was tried."""
         if not self._afford(_TRIAL + (end - pos) // 64, end):
             return None
         try:
@@ -279,8 +280,9 @@ class RecordReader(_Reader[Record]):
     def _iterate(self) -> Iterator[Record]:
         control, check_crc = self._control, self._check_crc
         batches: _Reader[list[Record]] = self  # type: ignore[assignment]
-        for records in batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc)):
-            yield from records
+        return chain.from_iterable(
+            batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc))
+        )
 
 
 def read_records(

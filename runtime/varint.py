@@ -18,7 +18,10 @@ from typing import NoReturn
 from kodec.runtime.errors import EncodeError, Malformed, Truncated
 
 __all__ = [
+    "UNZIGZAG_1",
+    "UNZIGZAG_2",
     "ZIGZAG_SMALL",
+    "ZIGZAG_VALUES",
     "read_uvarint32",
     "read_zigzag32",
     "read_zigzag64",
@@ -127,6 +130,20 @@ ZIGZAG_SMALL: tuple[bytes, ...] = tuple(_groups(raw) for raw in range(1 << 14))
 
 Generated writers index it with the value already in zigzag form, and call ``write_*`` above it.
 """
+
+ZIGZAG_VALUES: tuple[bytes, ...] = ZIGZAG_SMALL[::2]
+"""The bytes of each value from 0 to 8191 as a varint. Generated writers index it with a length or a delta."""
+
+UNZIGZAG_1: tuple[int, ...] = tuple(raw >> 1 ^ -(raw & 1) for raw in range(1 << 7))
+"""The value of each one-byte form. Generated readers index it with the byte."""
+
+UNZIGZAG_2: tuple[tuple[int, ...], ...] = tuple(
+    tuple((first & 0x7F | second << 7) >> 1 ^ -(first & 1) for second in range(1 << 7))
+    if first > 0x7F
+    else ()
+    for first in range(1 << 8)
+)
+"""The value of each two-byte form, by the first byte (128 and above) and the second (below 128)."""
 
 
 def _encode(raw: int) -> bytes:

@@ -159,6 +159,14 @@ def test_a_newer_marker_is_read_as_version_0() -> None:
     assert isinstance(found, ControlRecord) and found.data == EndTxnMarker(version=9, coordinator_epoch=7)
 
 
+@pytest.mark.parametrize(("kind", "value"), VALUES[2:], ids=IDS[2:])
+def test_a_kraft_value_newer_than_its_schema_is_not_read(kind: ControlRecordType, value: Any) -> None:
+    newer = struct.pack(">h", 9) + value.to_bytes()[2:]
+    (found,) = kodec.read_records(batch([record(0, key_of(kind), newer)], attributes=0x20), control=True)
+    assert isinstance(found, ControlRecord)
+    assert (found.type, found.data, found.value) == (kind, None, newer)
+
+
 @pytest.mark.parametrize("control", [True, False])
 def test_an_empty_control_batch(control: bool) -> None:
     data = batch([], attributes=0x30, producer=(55, 2, -1), base=8)

@@ -194,6 +194,19 @@ def test_entries_inside_a_damaged_one_are_not_served() -> None:
             assert [r.value for r in found] == [b"right"]
 
 
+def test_what_skipping_cannot_know() -> None:
+    inside = batch([record(0, None, b"inside")])
+    outer = batch([record(0, None, inside)])
+    right = batch([record(0, None, b"right")])
+    # the length was hit: where the entry ended is not known, and what is inside looks like the next
+    found, _ = skip(right + resized(2)(outer) + right)
+    assert [r.value for r in found] == [b"right", b"inside", b"right"]
+    # the length was hit so that it leads to the entry after the next
+    found, ranges = skip(right + resized(len(right))(outer) + right + right)
+    assert [r.value for r in found] == [b"right", b"right"]
+    assert ranges == [(len(right), 2 * len(right) + len(outer))]
+
+
 def test_a_damaged_entry_before_a_torn_tail() -> None:
     right = batch([record(0, None, b"right")])
     for tail in (right[:-1], bytes(5000), right[:9]):

@@ -252,6 +252,15 @@ def test_14_mixed_magics_inside_a_wrapper() -> None:
     refuse(wrapper(9, batch([record()])), Malformed, "message.value[0].message.magic")
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+def test_bytes_left_over_in_a_message_are_refused(magic: int) -> None:
+    # Kafka does not look behind the value
+    whole = message(3, b"k", b"v", magic=magic)
+    refuse(entry(3, whole[16:] + b"x") + GOOD, Malformed, "message.value")
+    inner = entry(0, whole[16:] + b"x")
+    refuse(wrapper(3, inner, magic=magic), Malformed, "message.value[0].message.value", check_crc=False)
+
+
 # -- batches of magic 2 ---------------------------------------------------------------------------
 
 
@@ -291,6 +300,8 @@ def test_18_negative_count() -> None:
     for count in (-1, -(2**31)):
         error = refuse(batch(record(), count=count), Malformed, "num_records")
         assert (error.have, error.at) == (count, len(GOOD) + 57)
+        with pytest.raises(Malformed):
+            list(kodec.read_batches(batch(record(), count=count)))
 
 
 @pytest.mark.parametrize("codec", CODECS[2])
@@ -434,6 +445,8 @@ def test_33_unknown_codec(code: int) -> None:
     assert refuse(batch(record(), count=1, attributes=code), Unsupported, "compression").have == code
     for magic in (0, 1):
         refuse(message(0, magic=magic, attributes=code), Unsupported, "compression")
+        with pytest.raises(Unsupported):
+            list(kodec.read_batches(message(0, magic=magic, attributes=code)))
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -1,10 +1,13 @@
 import java.io.FileOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import org.apache.kafka.tools.DumpLogSegments;
 
 /**
  * Runs kafka-dump-log once for each line of a list, in one JVM.
@@ -16,24 +19,54 @@ public final class DumpEach {
     private DumpEach() {
     }
 
+    /** Passes on what is printed. Scala keeps the stream that it finds first, so the stream stays and its target changes. */
+    private static final class Switch extends OutputStream {
+        private OutputStream target;
+
+        @Override
+        public void write(int one) throws IOException {
+            target.write(one);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            target.write(bytes, offset, length);
+        }
+
+        @Override
+        public void flush() throws IOException {
+            target.flush();
+        }
+    }
+
     public static void main(String[] args) throws Exception {
-        PrintStream out = System.out;
-        PrintStream err = System.err;
+        Switch output = new Switch();
+        PrintStream text = new PrintStream(output, true, StandardCharsets.UTF_8);
+        System.setOut(text);
+        System.setErr(text);
+        Method dump = tool().getMethod("main", String[].class);
         for (String line : Files.readAllLines(Path.of(args[0]), StandardCharsets.UTF_8)) {
             String[] parts = line.split("\t");
             Files.createDirectories(Path.of(parts[0]).getParent());
-            try (PrintStream text = new PrintStream(new FileOutputStream(parts[0]), true, StandardCharsets.UTF_8)) {
-                System.setOut(text);
-                System.setErr(text);
+            try (OutputStream file = new FileOutputStream(parts[0])) {
+                output.target = file;
                 try {
-                    DumpLogSegments.main(Arrays.copyOfRange(parts, 1, parts.length));
-                } catch (Exception thrown) {
-                    text.println("Exception: " + thrown);
+                    dump.invoke(null, (Object) Arrays.copyOfRange(parts, 1, parts.length));
+                } catch (InvocationTargetException thrown) {
+                    text.println("Exception: " + thrown.getCause());
                 }
-            } finally {
-                System.setOut(out);
-                System.setErr(err);
+                text.flush();
             }
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** The class has moved in Kafka 4.0. */
+    private static Class<?> tool() throws ClassNotFoundException {
+        try {
+            return Class.forName("org.apache.kafka.tools.DumpLogSegments");
+        } catch (ClassNotFoundException older) {
+            return Class.forName("kafka.tools.DumpLogSegments");
         }
     }
 }

@@ -18,7 +18,17 @@ import org.apache.kafka.common.compress.Lz4Compression;
 import org.apache.kafka.common.compress.ZstdCompression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.record.*;
+import org.apache.kafka.common.record.CompressionType;
+import org.apache.kafka.common.record.ControlRecordType;
+import org.apache.kafka.common.record.ControlRecordUtils;
+import org.apache.kafka.common.record.EndTransactionMarker;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.MemoryRecordsBuilder;
+import org.apache.kafka.common.record.Record;
+import org.apache.kafka.common.record.RecordBatch;
+import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 import org.apache.kafka.common.utils.CloseableIterator;
@@ -251,13 +261,33 @@ public final class Judge {
         throw new IllegalStateException("no timestamp type");
     }
 
-    /** The type by its key; the value of a transaction marker must decode too. */
+    /** The type by its key; a value of a known type must decode too. */
     private static int controlType(Record record) {
         ControlRecordType type = ControlRecordType.parse(record.key());
-        if (type == ControlRecordType.ABORT || type == ControlRecordType.COMMIT) {
-            EndTransactionMarker.deserialize(record);
+        switch (type) {
+            case ABORT:
+            case COMMIT:
+                EndTransactionMarker.deserialize(record);
+                break;
+            case LEADER_CHANGE:
+                ControlRecordUtils.deserializeLeaderChangeMessage(record);
+                break;
+            case SNAPSHOT_HEADER:
+                ControlRecordUtils.deserializeSnapshotHeaderRecord(record);
+                break;
+            case SNAPSHOT_FOOTER:
+                ControlRecordUtils.deserializeSnapshotFooterRecord(record);
+                break;
+            case KRAFT_VERSION:
+                ControlRecordUtils.deserializeKRaftVersionRecord(record);
+                break;
+            case KRAFT_VOTERS:
+                ControlRecordUtils.deserializeVotersRecord(record);
+                break;
+            default:
+                return -1;
         }
-        return type == ControlRecordType.UNKNOWN ? -1 : type.ordinal();
+        return type.type();
     }
 
     private static byte[] bytes(ByteBuffer from) {

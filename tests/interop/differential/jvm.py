@@ -1,0 +1,98 @@
+"""Finds a JDK and Kafka's jars, compiles Judge.java and runs it, and nothing of it outlives this process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCES = ROOT / "tests" / "interop" / "java" / "differential"
+CACHE = ROOT / ".cache" / "differential"
+KAFKA = "3.9.2"
+OTHER_KAFKA = "4.3.1"
+_RECORD = re.compile(r"^(import org\.apache\.kafka\.common\.record\.)(?!TimestampType)", re.MULTILINE)
+
+
+class Absent(Exception):
+    """What is needed to run Kafka's classes is not on this machine, and why."""
+
+
+def _program(name: str) -> str:
+    """Path of a program of the JDK, or of Maven: JAVA_HOME first, then PATH."""
+    home = os.environ.get("JAVA_HOME")
+    if home and Path(home, "bin", name).is_file():
+        return str(Path(home, "bin", name))
+    found = shutil.which(name)
+    if found is None:
+        raise Absent(f"`{name}` is not on PATH")
+    return found
+
+
+def _run(command: list[str], what: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise Absent(f"{what}: {(done.stderr + done.stdout).strip()[-600:]}")
+
+
+def jars(version: str = KAFKA) -> Path:
+    """The folder with kafka-clients and its libraries; fetched by Maven once. Raises Absent."""
+    pom = SOURCES / "pom.xml"
+    folder = CACHE / f"jars-{version}"
+    stamp = folder / "pom.sha256"
+    digest = hashlib.sha256(pom.read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text() == digest:
+        return folder
+    maven = _program("mvn")
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [
+        maven, "-B", "-q", "-f", str(pom), f"-Dkafka.version={version}",
+        f"-Dmaven.repo.local={CACHE / 'maven-repository'}", "dependency:copy-dependencies",
+        f"-DoutputDirectory={folder}", "-DincludeScope=runtime",
+    ]  # fmt: skip
+    _run(command, "Maven could not fetch Kafka's classes")
+    stamp.write_text(digest)
+    return folder
+
+
+def classes(source: Path, version: str = KAFKA) -> Path:
+    """The folder with the compiled `source`, made once for each content of it. Raises Absent."""
+    compiler = _program("javac")
+    text = source.read_text()
+    if int(version.partition(".")[0]) >= 4:
+        text = _RECORD.sub(r"\1internal.", text)
+    library = jars(version)
+    digest = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:16]
+    folder = CACHE / "classes" / digest
+    if folder.is_dir():
+        return folder
+    made = CACHE / "classes" / f"{digest}.{os.getpid()}"
+    made.mkdir(parents=True)
+    copy = made / source.name
+    copy.write_text(text)
+    _run(
+        [
+            compiler, "-J-XX:-UsePerfData", "-encoding", "UTF-8", "-nowarn",
+            "-cp", str(library / "*"), "-d", str(made), str(copy),
+        ],
+        "javac refused our source",
+    )  # fmt: skip
+    try:
+        made.rename(folder)
+    except OSError:
+        # another process was first
+        shutil.rmtree(made)
+    return folder
+
+
+def command(source: Path, version: str = KAFKA, *, heap: str = "256m", flags: tuple[str, ...] = ()) -> list[str]:
+    """The command that runs the class in `source`. Raises Absent."""
+    path = os.pathsep.join([str(classes(source, version)), str(jars(version) / "*")])
+    return [
+        _program("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:-OmitStackTraceInFastThrow",
+        "-Xshare:auto", "-Dfile.encoding=UTF-8", "-XX:ErrorFile=/dev/null", "-XX:-CreateCoredumpOnCrash",
+        *flags, "-cp", path, source.stem,
+    ]  # fmt: skip
