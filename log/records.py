@@ -84,6 +84,7 @@ class Limits:
     Attributes:
         batch_bytes: the largest entry (batch, or message with its wrapper) as stored.
         decompressed_bytes: the most that the records of one entry may take when decompressed.
+            As Python objects they take more: 20 times as much for empty records, 40 times for empty headers.
     """
 
     batch_bytes: int = 1024 * MIB

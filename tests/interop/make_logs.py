@@ -7,32 +7,34 @@ import argparse
 import hashlib
 import json
 import os
-import re
 import shutil
 import signal
-import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn, TypeVar
-from xml.etree import ElementTree
+from typing import Any, TypeVar
 
 import dump_log
+from kafka_lab import (
+    CLUSTER_ID,
+    CODECS,
+    GENERATIONS,
+    Broker,
+    Toolbox,
+    Unusable,
+    kafka_version,
+    run,
+    say,
+    step,
+    stop_on_signal,
+    wait_for,
+)
 
-HERE = Path(__file__).resolve().parent
-JAVA_SOURCES = HERE / "java"
 T = TypeVar("T")
-NODE_ID = 1
-# Fixed, so that two runs differ in no more than they must.
-CLUSTER_ID = "a29kZWMtcmVhbC1sb2dzMQ"
-DIRECTORY_ID = "a29kZWMtZGlyZWN0b3J5MQ"
 SIZE_LIMIT = 5 * 1024 * 1024
 EXIT_UNUSABLE = 2
 
@@ -74,7 +76,6 @@ DECODERS = {
 DUMPED = {".log", ".checkpoint", ".index", ".timeindex", ".txnindex", ".snapshot"}
 # How often a compacted topic is written and cleaned again after its first cleaning.
 CLEANINGS = {"compacted": 1, "compacted-often": 4, "compacted-append.time": 0}
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CONTROL = (
     "ABORT",
     "COMMIT",
@@ -114,244 +115,10 @@ ROOT_TEXT = (
     "cleaner-offset-checkpoint",
 )
 
-# No roll by age (markers bear the wall clock, records do not), small pre-allocated indexes,
-# small internal topics, an eager cleaner, snapshots of the metadata every few kilobytes.
-BROKER = """\
-process.roles=broker,controller
-node.id={node}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-inter.broker.listener.name=PLAINTEXT
-controller.listener.names=CONTROLLER
-controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
-log.dirs={logs}
-auto.create.topics.enable=false
-log.retention.ms=-1
-log.roll.ms=315360000000
-log.index.size.max.bytes=4096
-log.segment.delete.delay.ms=500
-log.cleaner.backoff.ms=200
-log.cleaner.threads=1
-log.cleaner.dedupe.buffer.size=4194304
-log.initial.task.delay.ms=500
-group.initial.rebalance.delay.ms=0
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
-transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-share.coordinator.state.topic.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.share.enable=true
-metadata.log.max.record.bytes.between.snapshots=4000
-metadata.log.max.snapshot.interval.ms=0
-metadata.max.idle.interval.ms=5000
-controlled.shutdown.enable=true
-num.network.threads=2
-num.io.threads=2
-background.threads=2
-"""
 
-
-class Unusable(Exception):
-    """Something this script needs is not on the machine, or the making failed; the text says what."""
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-@contextmanager
-def step(text: str) -> Iterator[None]:
-    """Print what begins, and how long it took."""
-    print(f"{text} ...", flush=True)
-    begun = time.monotonic()
-    yield
-    print(f"    done in {time.monotonic() - begun:.1f} s", flush=True)
-
-
-def find_program(name: str, why: str) -> str:
-    """Path of a JDK or Maven program: JAVA_HOME first, then PATH."""
-    home = os.environ.get("JAVA_HOME")
-    if home and name in ("java", "javac"):
-        for candidate in (Path(home, "bin", name), Path(home, "bin", name + ".exe")):
-            if candidate.is_file():
-                return str(candidate)
-    found = shutil.which(name)
-    if found is None:
-        raise Unusable(f"`{name}` was not found on PATH: {why}")
-    return found
-
-
-def java_major(java: str) -> int:
-    done = subprocess.run([java, "-XX:-UsePerfData", "-version"], capture_output=True, text=True, check=False)
-    match = re.search(r'version "(\d+)', done.stderr)
-    if match is None:
-        raise Unusable(f"`java -version` says nothing known: {done.stderr.strip()}")
-    return int(match[1])
-
-
-def kafka_version() -> str:
-    """The Kafka release that the committed pom names."""
-    found = ElementTree.parse(JAVA_SOURCES / "pom.xml").findtext("properties/kafka.version")
-    if not found:
-        raise Unusable("pom.xml names no kafka.version")
-    return found
-
-
-class Toolbox:
-    """The Java programs, Kafka's jars and our compiled classes, all inside the work directory."""
-
-    def __init__(self, work: Path, repository: Path | None) -> None:
-        self.work = work
-        self.java = find_program("java", "Kafka needs a JDK of version 17 or newer")
-        self.javac = find_program("javac", "a JDK is needed, a bare Java runtime is not enough")
-        self.mvn = find_program("mvn", "Apache Maven fetches Kafka")
-        self.major = java_major(self.java)
-        if self.major < 17:
-            raise Unusable(f"Kafka needs Java 17 or newer, this is {self.major}")
-        self.jars = work / "jars"
-        self.classes = work / "classes"
-        self.temporary = work / "tmp"
-        self.temporary.mkdir(exist_ok=True)
-        self.repository = repository or work / "maven-repository"
-
-    def fetch(self) -> None:
-        """Fetch Kafka by the coordinates of the committed pom, once for each content of it."""
-        pom = JAVA_SOURCES / "pom.xml"
-        stamp = self.jars / "pom.sha256"
-        digest = hashlib.sha256(pom.read_bytes()).hexdigest()
-        if stamp.is_file() and stamp.read_text() == digest:
-            say("    already there")
-            return
-        shutil.rmtree(self.jars, ignore_errors=True)
-        run(
-            [
-                self.mvn, "-B", "-q", "-f", str(pom), f"-Dmaven.repo.local={self.repository}",
-                f"-Djava.io.tmpdir={self.temporary}", "dependency:copy-dependencies",
-                f"-DoutputDirectory={self.jars}", "-DincludeScope=runtime",
-            ],
-            "Maven could not fetch Kafka",
-        )  # fmt: skip
-        stamp.write_text(digest)
-
-    def compile(self) -> None:
-        shutil.rmtree(self.classes, ignore_errors=True)
-        self.classes.mkdir()
-        sources = sorted(str(path) for path in JAVA_SOURCES.glob("*.java"))
-        command = [
-            self.javac, "-J-XX:-UsePerfData", "-encoding", "UTF-8", "-nowarn",
-            "-cp", str(self.jars / "*"), "-d", str(self.classes), *sources,
-        ]  # fmt: skip
-        run(command, "javac refused our sources")
-
-    def command(self, main: str, *arguments: str, heap: str = "256m") -> list[str]:
-        return [
-            self.java, f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
-            "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={self.temporary}", f"-DLOG_DIR={self.work}",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
-            "-cp", os.pathsep.join([str(self.classes), str(self.jars / "*")]), main, *arguments,
-        ]  # fmt: skip
-
-
-def run(command: list[str], otherwise: str, cwd: Path | None = None) -> None:
-    """Run a command to its end; on failure raise with the end of what it printed."""
-    # Without this Maven's JVM leaves a file in the system's temporary directory.
-    environment = {**os.environ, "MAVEN_OPTS": f"{os.environ.get('MAVEN_OPTS', '')} -XX:-UsePerfData".strip()}
-    # Standard input is a pipe of ours: our Java programs end with it, so that none outlives this process.
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=cwd,
-        env=environment,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            output = process.stdout.read()
-        except BaseException:
-            process.kill()
-            raise
-        code = process.wait()
-    if code != 0:
-        raise Unusable(f"{otherwise} (exit code {code}):\n{output[-6000:]}")
-
-
-class Broker:
-    """One KRaft broker and controller on loopback, which never outlives this process."""
-
-    def __init__(self, tools: Toolbox) -> None:
-        self.tools = tools
-        self.logs = tools.work / "logs"
-        self.config = tools.work / "broker.properties"
-        self.output = tools.work / "broker.out"
-        self.port, self.controller_port = free_ports(2)
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def format(self) -> None:
-        text = BROKER.format(
-            node=NODE_ID, port=self.port, controller_port=self.controller_port, logs=self.logs.as_posix()
-        )
-        self.config.write_text(text, encoding="utf-8")
-        voter = f"{NODE_ID}@127.0.0.1:{self.controller_port}:{DIRECTORY_ID}"
-        arguments = ["format", "-t", CLUSTER_ID, "-c", str(self.config), "--initial-controllers", voter]
-        run(self.tools.command("kafka.tools.StorageTool", *arguments), "kafka-storage format failed")
-
-    def start(self) -> None:
-        command = self.tools.command("Broker", str(self.config), heap="512m")
-        with self.output.open("ab") as output:
-            # Its standard input is a pipe that ends when this process ends, however that comes about.
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
-        wait_for("the broker to listen", self.listening, 60)
-
-    def listening(self) -> bool:
-        if self.process is None or self.process.poll() is not None:
-            raise Unusable(f"the broker ended:\n{self.output.read_text(errors='replace')[-6000:]}")
-        with socket.socket() as probe:
-            probe.settimeout(1)
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self) -> None:
-        """Shut down in order: indexes are trimmed, snapshots and checkpoints written."""
-        assert self.process is not None
-        self.process.terminate()
-        code = self.process.wait(90)
-        self.process = None
-        if not (self.logs / ".kafka_cleanshutdown").is_file():
-            raise Unusable(f"the broker left (exit code {code}) without a clean shutdown")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def client(self, *arguments: str) -> None:
-        command = self.tools.command("RealLogs", f"127.0.0.1:{self.port}", *arguments)
-        run(command, f"the client step {arguments[0]} failed")
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
-
-
-def wait_for(what: str, ready: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        if time.monotonic() > end:
-            raise Unusable(f"waited {seconds:.0f} s for {what}")
-        time.sleep(0.1)
+def client(broker: Broker, *arguments: str) -> None:
+    command = broker.tools.command("RealLogs", broker.address, *arguments)
+    run(command, f"the client step {arguments[0]} failed")
 
 
 # ------------------------------------------------------------------ compaction
@@ -404,9 +171,9 @@ def copy_partition(source: Path, target: Path) -> None:
             shutil.copyfile(path, target / path.name)
 
 
-def keep_crashed(logs: Path, target: Path) -> None:
-    """Keep some partitions as the killed broker left them: tails of zeros, no clean-shutdown file."""
-    for name in CRASHED:
+def keep_crashed_partitions(logs: Path, target: Path, names: Iterable[str]) -> None:
+    """Keep partitions as the killed broker left them: tails of zeros, no clean-shutdown file."""
+    for name in names:
         copy_partition(logs / name, target / name)
     for name in ROOT_TEXT:
         if (logs / name).is_file():
@@ -590,15 +357,12 @@ def write_manifest(result: Path, tools: Toolbox, differ: list[str], facts: dict[
 
 def make(work: Path, out: Path, repository: Path | None) -> None:
     version = kafka_version()
-    tools = Toolbox(work, repository)
+    tools = Toolbox(work, repository, GENERATIONS["4.3"])
     result = work / f"kafka-{version}"
     consumed = work / "consumed"
     for old in (work / "logs", result, consumed):
         shutil.rmtree(old, ignore_errors=True)
-    with step(f"Getting Apache Kafka {version} through Maven"):
-        tools.fetch()
-    with step(f"Compiling our Java sources (Java {tools.major})"):
-        tools.compile()
+    tools.prepare()
 
     broker = Broker(tools)
     logs = broker.logs
@@ -608,28 +372,28 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
         with step(f"Starting a KRaft broker on 127.0.0.1:{broker.port}"):
             broker.start()
         with step("Creating topics"):
-            broker.client("create")
+            client(broker, "create")
         with step("Writing data"):
-            broker.client("write")
+            client(broker, "write")
         with step("Waiting for the log cleaner"):
             for topic, again in CLEANINGS.items():
                 wait_for_cleaner(logs, topic, 0)
                 for number in range(1, again + 1):
                     before = cleaned_up_to(logs, topic)
-                    broker.client("compact-again", topic, str(number))
+                    client(broker, "compact-again", topic, str(number))
                     wait_for_cleaner(logs, topic, before)
         with step("Consumer groups: classic, consumer and share"):
-            broker.client("groups")
-            broker.client("share")
+            client(broker, "groups")
+            client(broker, "share")
         with step("Killing the broker, keeping a copy of what it left"):
             broker.kill()
-            keep_crashed(logs, result / "crashed")
+            keep_crashed_partitions(logs, result / "crashed", CRASHED)
         with step("Starting it again: log recovery and the next leader epoch"):
             broker.start()
         with step("Writing more, leaving one transaction open"):
-            broker.client("after-crash")
+            client(broker, "after-crash")
         with step("Reading everything back with the Java consumer"):
-            broker.client("consume", str(consumed))
+            client(broker, "consume", str(consumed))
         with step("Shutting down in order"):
             broker.stop()
     finally:
@@ -653,10 +417,6 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(result, target)
     say(f"{target}: {total:,} bytes")
-
-
-def stop_on_signal(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,10 +11,12 @@ from judge import CODES, END, HEAD, REFUSED, ROWS, STOPPED, Item, Question, item
 import kodec
 from kodec.runtime.errors import FormatError
 
-__all__ = ["Difference", "Outcome", "compare"]
+__all__ = ["CRASHED", "Difference", "Outcome", "compare"]
+
+CRASHED = 9
 
 _LIMITS = kodec.Limits(decompressed_bytes=32 << 20)
-NAMES = {END: "end", ROWS: "rows", REFUSED: "refused", STOPPED: "stopped"}
+NAMES = {END: "end", ROWS: "rows", REFUSED: "refused", STOPPED: "stopped", CRASHED: "crashed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ def outcomes(question: Question) -> Iterator[Outcome]:
         except FormatError as error:
             yield Outcome(STOPPED, error=error)
             return
+        except Exception as error:
+            yield Outcome(CRASHED, error=error)
+            return
         try:
             if question.checked:
                 batch.verify_crc()
@@ -99,6 +104,9 @@ def outcomes(question: Question) -> Iterator[Outcome]:
         except FormatError as error:
             yield Outcome(REFUSED, error=error, batch=batch)
             continue
+        except Exception as error:
+            yield Outcome(CRASHED, error=error, batch=batch)
+            return
         try:
             yield Outcome(ROWS, _head(batch), pack_rows(rows), batch=batch)
         except struct.error as error:

@@ -1,7 +1,7 @@
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
-import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
@@ -41,6 +41,8 @@ public final class DumpEach {
 
     public static void main(String[] args) throws Exception {
         Switch output = new Switch();
+        OutputStream before = System.err;
+        output.target = before;
         PrintStream text = new PrintStream(output, true, StandardCharsets.UTF_8);
         System.setOut(text);
         System.setErr(text);
@@ -56,9 +58,10 @@ public final class DumpEach {
                     text.println("Exception: " + thrown.getCause());
                 }
                 text.flush();
+            } finally {
+                output.target = before;
             }
         }
-        Runtime.getRuntime().halt(0);
     }
 
     /** The class has moved in Kafka 4.0. */
