@@ -174,16 +174,21 @@ def export(
         from kodec.pipeline.jobs.export import export as run_export
     except ImportError as error:
         raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
-    summary = run_export(
-        log_dir,
-        to,
-        master=master,
-        compression=compression,
-        topics=topic or None,
-        include_internal=internal,
-        include_headers=not no_headers,
-        permissive=skip,
-        overwrite=overwrite,
-        progress=output.say,
-    )
+    try:
+        summary = run_export(
+            log_dir,
+            to,
+            master=master,
+            compression=compression,
+            topics=topic or None,
+            include_internal=internal,
+            include_headers=not no_headers,
+            permissive=skip,
+            overwrite=overwrite,
+            progress=output.say,
+        )
+    except (OSError, ValueError) as error:
+        # a target that is not empty, a topic that is not there, an option out of range
+        output.warn(f"kodec: {error}")
+        raise typer.Exit(1) from None
     output.export_summary(summary)

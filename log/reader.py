@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Generic, Literal, Self, TypeVar
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.batch import Batch, open_batch
+from kodec.log.batch import Batch
+from kodec.log.entry import MAGICS, open_batch
 from kodec.log.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
@@ -21,7 +22,6 @@ __all__ = ["BatchReader", "OnError", "RecordReader", "read_batches", "read_recor
 OnError = Literal["raise", "skip"]
 T = TypeVar("T")
 _log = logging.getLogger("kodec")
-_MAGICS = (0, 1, 2)
 _FIRST_BLOCK = 4096
 # What a question after an entry costs: about as much as so many bytes searched, or 64 times as many summed.
 _GLANCE, _TRIAL = 64, 1024
@@ -121,7 +121,7 @@ class _Reader(Generic[T]):
         if size <= PEEK_ENTRY_SIZE:
             at = pos + PEEK_ENTRY_AT["len_body"]
             raise Malformed("len_body", "too small for any entry", at=at, need="a whole entry", have=len_body)
-        if magic not in _MAGICS:
+        if magic not in MAGICS:
             at = pos + PEEK_ENTRY_AT["magic"]
             raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)
         if size > self._limits.batch_bytes and size > source.remaining(pos, self._limits.batch_bytes):
@@ -252,7 +252,7 @@ def _bare(error: FormatError) -> FormatError:
 def _plausible() -> re.Pattern[bytes]:
     """What an entry's start can look like: a length that is neither negative nor tiny, a known magic."""
     length, magic = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
-    magics = b"".join(b"\\x%02x" % value for value in _MAGICS)
+    magics = b"".join(b"\\x%02x" % value for value in MAGICS)
     between = magic - length - 1
     tiny = b"\x00\x00\x00[\x00-\x0d]"
     return re.compile(b"(?s)(?=.{%d}(?!%s)[\x00-\x7f].{%d}[%s])" % (length, tiny, between, magics))

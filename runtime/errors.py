@@ -95,6 +95,9 @@ class FormatError(KodecError):
         body = ": ".join(part for part in (self.reason, self._facts()) if part)
         return f"{self.path}: {body}, {place}" if self.path else f"{body}, {place}"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def __reduce__(self) -> tuple[object, ...]:
         # Spark carries errors between processes; keyword-only arguments need help to travel.
         return (_rebuild, (type(self), self.path, self.__dict__.copy()))

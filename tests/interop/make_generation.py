@@ -194,9 +194,9 @@ class Writer:
         wait_for("the cleaner", settled, 60)
 
     def groups(self) -> None:
-        topic = f"v{self.generation.magic}-none"
-        self.cluster.clients.do("group", "readers", topic, 20, "the first reading")
-        self.cluster.clients.do("group", "readers", topic, 1, "réglé ✓")
+        magic = self.generation.magic
+        self.cluster.clients.do("group", "readers", f"v{magic}-none", 20, "the first reading")
+        self.cluster.clients.do("group", "readers", f"v{magic}-gzip", 20, "réglé ✓")
         self.cluster.clients.do("group", "others", "segments", 30, "")
 
 
