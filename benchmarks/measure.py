@@ -63,26 +63,38 @@ class _Runner:
 
     figures: Figures
     run: Callable[[], int]
+    clock: Callable[[], float] = process_time
 
     def rate(self) -> float:
         """Records per CPU second of one run."""
         gc.collect()
-        start = process_time()
+        start = self.clock()
         count = self.run()
-        spent = process_time() - start
+        spent = self.clock() - start
         if count != self.figures.records:
             raise Disagreement(f"{self.figures.name}: {count} records, not {self.figures.records}")
         return count / max(spent, 1e-9)
 
 
-def _sized(make: Callable[[int], Callable[[], object]], most: int, seconds: float) -> int:
+def _clock(peer: Peer) -> Callable[[], float]:
+    """CPU seconds of this process, or of the peer's own."""
+    clock: Callable[[], float] = getattr(peer, "clock", process_time)
+    return clock
+
+
+def _sized(
+    make: Callable[[int], Callable[[], object]],
+    most: int,
+    seconds: float,
+    clock: Callable[[], float] = process_time,
+) -> int:
     """How many batches, at most `most`, take about `seconds`."""
     batches = 1
     while True:
         run = make(batches)
-        start = process_time()
+        start = clock()
         run()
-        spent = process_time() - start
+        spent = clock() - start
         if batches == most or spent >= seconds / 4:
             return max(1, min(most, int(batches * seconds / max(spent, 1e-9))))
         batches = min(most, batches * 4)
@@ -126,11 +138,11 @@ def decode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figure
             data = corpus.data[: corpus.ends[batches - 1]]
             return lambda: peer.decode(data)
 
-        batches = _sized(make, len(corpus.ends), settings.seconds)
+        batches = _sized(make, len(corpus.ends), settings.seconds, _clock(peer))
         if peer is not kodec_peer:
             data = corpus.data[: corpus.ends[batches - 1]]
             _equal(f"{peer.name}, {case.name}", peer.rows(data), kodec_peer.rows(data))
-        return _Runner(Figures(peer.name, batches * corpus.batch), make(batches))
+        return _Runner(Figures(peer.name, batches * corpus.batch), make(batches), _clock(peer))
 
     return _rounds(runner(kodec_peer), [runner(peer) for peer in peers if peer.reads(case)], settings)
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import kodec
 from benchmarks.corpora import Case
+from benchmarks.java import peer as java
 
 __all__ = ["PEERS", "Absent", "Peer", "Row", "load"]
 
@@ -319,8 +320,16 @@ def _ksc() -> Peer:
     return _Ksc(reader, version("kaitaistruct"))
 
 
+def _java() -> Peer:
+    try:
+        return java.KafkaClients()
+    except java.Absent as reason:
+        raise Absent(str(reason)) from None
+
+
 PEERS: dict[str, Callable[[], Peer]] = {
     "kafka-python": _kafka_python, "aiokafka": _aiokafka, "aiokafka-py": _aiokafka_pure, "ksc": _ksc,
+    "java": _java,
 }  # fmt: skip
 
 

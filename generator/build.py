@@ -10,11 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generator import expr as ex
-from kodec.generator.load import Node, load_file
+from kodec.generator.load import Node, Scalar, load_file
 from kodec.generator.model import (
-    Bits, Bytes, Codec, Column, Derive, Enum, EnumItem, Field, Instance, Model, Param, Prim, Ref, Schema, Str,
-    Struct, Switch, Tag, TypeRef, Valid,
-)  # fmt: skip
+    Bits,
+    Bytes,
+    Codec,
+    Column,
+    Derive,
+    Enum,
+    EnumItem,
+    Field,
+    Instance,
+    Model,
+    Param,
+    Prim,
+    Ref,
+    Schema,
+    Str,
+    Struct,
+    Switch,
+    Tag,
+    TypeRef,
+    Valid,
+)
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.versions import VersionRange
 
@@ -28,16 +46,48 @@ _IGNORED = re.compile(r"-(webide-.*|affected-by)\Z")
 _TOP_KEYS = {"meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"}
 _TYPE_OWN_KEYS = {"-wire", "-row", "-versions", "-flexible", "-topic", "-orig-id"}
 _META_KEYS = {
-    "id", "title", "application", "file-extension", "xref", "tags", "license", "ks-version", "imports", "encoding",
-    "endian", "bit-endian",
-}  # fmt: skip
+    "id",
+    "title",
+    "application",
+    "file-extension",
+    "xref",
+    "tags",
+    "license",
+    "ks-version",
+    "imports",
+    "encoding",
+    "endian",
+    "bit-endian",
+}
 _FIELD_KEYS = {
-    "id", "size", "size-eos", "type", "enum", "valid", "contents", "repeat", "repeat-expr", "repeat-until", "if",
-    "encoding", "doc", "doc-ref",
-}  # fmt: skip
+    "id",
+    "size",
+    "size-eos",
+    "type",
+    "enum",
+    "valid",
+    "contents",
+    "repeat",
+    "repeat-expr",
+    "repeat-until",
+    "if",
+    "encoding",
+    "doc",
+    "doc-ref",
+}
 _FIELD_OWN_KEYS = {
-    "-orig-id", "-derive", "-default", "-nullable", "-since", "-until", "-ignorable", "-tags", "-codec", "-inner", "-column",
-}  # fmt: skip
+    "-orig-id",
+    "-derive",
+    "-default",
+    "-nullable",
+    "-since",
+    "-until",
+    "-ignorable",
+    "-tags",
+    "-codec",
+    "-inner",
+    "-column",
+}
 _UNSUPPORTED = {
     "process": "decode the bytes yourself, or use `-codec`",
     "terminator": "use a length field and `size`",
@@ -54,12 +104,18 @@ _UNSUPPORTED = {
 _PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]?)(be|le)?\Z")
-_IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
+_IDENT = re.compile(r"[a-z]([a-z0-9_]*[a-z0-9])?\Z")
 _DERIVE = re.compile(
     r"\s*(length_of|count_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
     r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
 )
-_ENCODINGS = {"utf-8": "utf-8", "ascii": "ascii", "iso-8859-1": "latin-1", "utf-16le": "utf-16-le", "utf-16be": "utf-16-be"}
+_ENCODINGS = {
+    "utf-8": "utf-8",
+    "ascii": "ascii",
+    "iso-8859-1": "latin-1",
+    "utf-16le": "utf-16-le",
+    "utf-16be": "utf-16-be",
+}
 
 
 @dataclass(slots=True)
@@ -87,7 +143,9 @@ def build(folder: Path) -> Model:
         if unit is None:
             continue
         if unit.id in units:
-            problems.add(unit.root.place, unit.id, f"two files have the id: the other is {units[unit.id].path}")
+            problems.add(
+                unit.root.place, unit.id, f"two files have the id: the other is {units[unit.id].path}"
+            )
         units[unit.id] = unit
     builder = _Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
@@ -124,10 +182,14 @@ def _load_unit(file: Path, name: str, folder: Path, problems: Problems) -> _Unit
     return _Unit(ident.value, name, digest, root, tuple(imports), types, enums)
 
 
-def _collect(node: Node, name: str, types: dict[str, Node], enums: dict[str, Node], problems: Problems) -> None:
+def _collect(
+    node: Node, name: str, types: dict[str, Node], enums: dict[str, Node], problems: Problems
+) -> None:
     types[name] = node
     for key, into in (("enums", enums), ("types", None)):
         children = node.get(key)
+        if children is not None and not isinstance(children.value, dict):
+            problems.add(children.place, name.replace("::", "."), f"`{key}` must be a mapping")
         for child, value in children.map.items() if children else ():
             full = f"{name}::{child}"
             if not isinstance(child, str) or not _IDENT.match(child):
@@ -153,13 +215,22 @@ class _Builder:
         self.endian = self._word(meta, "endian", "meta", ("be", "le"))
         self.encoding = self._text(meta, "encoding")
         if self._word(meta, "bit-endian", "meta", ("be", "le")) == "le":
-            self._bad(meta.map["bit-endian"], "meta", "little-endian bit fields are not supported", "bit-endian: be")
+            self._bad(
+                meta.map["bit-endian"], "meta", "little-endian bit fields are not supported", "bit-endian: be"
+            )
         structs = tuple(self._struct(name, node) for name, node in unit.types.items())
         enums = tuple(self._enum(name, node) for name, node in unit.enums.items())
         return Schema(
-            unit.id, unit.path, unit.digest, self._text(meta, "title") or "", self._text(meta, "application") or "",
-            self._text(meta, "license") or "", unit.imports, structs, enums,
-        )  # fmt: skip
+            unit.id,
+            unit.path,
+            unit.digest,
+            self._text(meta, "title") or "",
+            self._text(meta, "application") or "",
+            self._text(meta, "license") or "",
+            unit.imports,
+            structs,
+            enums,
+        )
 
     # -- small readers ------------------------------------------------------------------------
 
@@ -197,6 +268,18 @@ class _Builder:
             return None
         return text
 
+    def _list(self, node: Node, key: str, path: str) -> list[Node]:
+        child = node.get(key)
+        if child is not None and not isinstance(child.value, list):
+            self._bad(child, path, f"`{key}` must be a list")
+        return child.items if child is not None else []
+
+    def _map(self, node: Node, key: str, path: str) -> dict[Scalar, Node]:
+        child = node.get(key)
+        if child is not None and not isinstance(child.value, dict):
+            self._bad(child, path, f"`{key}` must be a mapping")
+        return child.map if child is not None else {}
+
     def _refs(self, node: Node) -> tuple[str, ...]:
         child = node.get("doc-ref")
         if child is None:
@@ -219,7 +302,8 @@ class _Builder:
         # an expression about the container is resolved where the container is known
         late = "_batch" in ex.names(parsed)
         return ex.replace(
-            parsed, lambda part: self._enum_value(part, node, path, late) if isinstance(part, ex.EnumValue) else None
+            parsed,
+            lambda part: self._enum_value(part, node, path, late) if isinstance(part, ex.EnumValue) else None,
         )
 
     def _flag(self, node: Node, key: str, path: str) -> bool:
@@ -268,10 +352,10 @@ class _Builder:
         self._known(node, _TOP_KEYS if top else _TOP_KEYS - {"meta"}, _TYPE_OWN_KEYS, path)
         wire = self._word(node, "-wire", path, WIRE_KINDS)
         versions, version_field = self._versions(node, path)
-        params = tuple(self._param(item, path) for item in (node.get("params") or _NONE).items)
-        fields = tuple(self._field(item, name, path) for item in (node.get("seq") or _NONE).items)
+        params = tuple(self._param(item, path) for item in self._list(node, "params", path))
+        fields = tuple(self._field(item, name, path) for item in self._list(node, "seq", path))
         instances = tuple(
-            self._instance(str(key), item, path) for key, item in (node.get("instances") or _NONE).map.items()
+            self._instance(str(key), item, path) for key, item in self._map(node, "instances", path).items()
         )
         seen: set[str] = set()
         for ident in [p.id for p in params] + [f.id for f in fields] + [i.id for i in instances]:
@@ -280,10 +364,21 @@ class _Builder:
             seen.add(ident)
         row, columns = self._row(node, path)
         return Struct(
-            name, node.place, fields, instances, params, self._text(node, "doc") or "", self._refs(node), wire,
-            row, columns, versions, version_field, self._range(node, "-flexible", path),
+            name,
+            node.place,
+            fields,
+            instances,
+            params,
+            self._text(node, "doc") or "",
+            self._refs(node),
+            wire,
+            row,
+            columns,
+            versions,
+            version_field,
+            self._range(node, "-flexible", path),
             self._text(node, "-topic"),
-        )  # fmt: skip
+        )
 
     def _range(self, node: Node, key: str, path: str) -> VersionRange | None:
         text = self._text(node, key)
@@ -305,7 +400,13 @@ class _Builder:
         for item in listed.items if listed else []:
             if isinstance(item.value, dict):
                 self._known(item, {"name", "type", "value"}, set(), path)
-                columns.append(Column(self._text(item, "name") or "", self._text(item, "type"), self._expr(item.get("value"), path)))
+                columns.append(
+                    Column(
+                        self._text(item, "name") or "",
+                        self._text(item, "type"),
+                        self._expr(item.get("value"), path),
+                    )
+                )
             else:
                 columns.append(str(item.value))
         return True, tuple(columns)
@@ -315,7 +416,9 @@ class _Builder:
         if child is None or not isinstance(child.value, dict):
             found = self._range(node, "-versions", path)
             if found is not None and (not found or found.last - found.first > 255):
-                self._bad(node.map["-versions"], path, "-versions must be a closed range of at most 256 versions")
+                self._bad(
+                    node.map["-versions"], path, "-versions must be a closed range of at most 256 versions"
+                )
                 found = None
             return found, "version"
         self._known(child, {"field", "range"}, set(), path)
@@ -326,13 +429,23 @@ class _Builder:
         ident = self._ident(node, path)
         kind = self._text(node, "type") or ""
         if kind != "bool" and not _PRIM.match(kind):
-            self._bad(node, f"{path}.{ident}", f"a parameter of type `{kind}` is not supported", "bool, or an integer type")
+            self._bad(
+                node,
+                f"{path}.{ident}",
+                f"a parameter of type `{kind}` is not supported",
+                "bool, or an integer type",
+            )
         return Param(ident, kind, self._text(node, "doc") or "")
 
     def _ident(self, node: Node, path: str) -> str:
         ident = self._text(node, "id")
         if ident is None or not _IDENT.match(ident):
-            self._bad(node, path, "a field needs an id" if ident is None else f"`{ident}` is not a name", "lower_snake_case")
+            self._bad(
+                node,
+                path,
+                "a field needs an id" if ident is None else f"`{ident}` is not a name",
+                "lower_snake_case",
+            )
             return f"unnamed_{node.place.line}"
         return ident
 
@@ -356,15 +469,32 @@ class _Builder:
                 self._bad(node, path, f"`repeat: {word}` and `repeat-{word}` go together")
         codec = self._codec(node, scope, path)
         return Field(
-            ident, kind, node.place, self._text(node, "-orig-id"), self._expr(node.get("size"), path),
-            self._flag(node, "size-eos", path), contents, repeat, self._expr(node.get("repeat-expr"), path),
-            self._expr(node.get("repeat-until"), path), self._expr(node.get("if"), path), enum,
-            self._valid(node, path), self._derive(node, path), self._expr(node.get("-default"), path),
-            self._expr(node.get("-nullable"), path), self._number(node, "-since", path),
-            self._number(node, "-until", path), self._flag(node, "-ignorable", path), codec,
-            self._tags(node, kind, path), self._column(node, ident, path),
-            self._text(node, "doc") or "", self._refs(node),
-        )  # fmt: skip
+            ident,
+            kind,
+            node.place,
+            self._text(node, "-orig-id"),
+            self._expr(node.get("size"), path),
+            self._flag(node, "size-eos", path),
+            contents,
+            repeat,
+            self._expr(node.get("repeat-expr"), path),
+            self._expr(node.get("repeat-until"), path),
+            self._expr(node.get("if"), path),
+            enum,
+            self._valid(node, path),
+            self._derive(node, path),
+            self._expr(node.get("-default"), path),
+            self._expr(node.get("-nullable"), path),
+            self._number(node, "-since", path),
+            self._number(node, "-until", path),
+            self._flag(node, "-ignorable", path),
+            codec,
+            self._tags(node, kind, path),
+            self._column(node, ident, path),
+            self._text(node, "doc") or "",
+            self._refs(node),
+            {str(key): each.place for key, each in node.map.items()},
+        )
 
     def _type(self, node: Node, scope: str, path: str) -> TypeRef:
         child = node.get("type")
@@ -389,7 +519,9 @@ class _Builder:
         if text == "str":
             encoding = self._text(node, "encoding") or self.encoding or ""
             if encoding.lower() not in _ENCODINGS:
-                self._bad(at, path, f"encoding `{encoding}` is not supported", nearest(encoding.lower(), _ENCODINGS))
+                self._bad(
+                    at, path, f"encoding `{encoding}` is not supported", nearest(encoding.lower(), _ENCODINGS)
+                )
             if node.get("size") is None and node.get("size-eos") is None:
                 self._bad(at, path, "a str needs `size` or `size-eos`")
             return Str(_ENCODINGS.get(encoding.lower(), "utf-8"))
@@ -398,10 +530,14 @@ class _Builder:
             return Bytes()
         return self._ref(at, text, scope, path)
 
-    def _prim(self, at: Node, text: str, width: int, signed: bool, floating: bool, endian: str | None, path: str) -> Prim:
+    def _prim(
+        self, at: Node, text: str, width: int, signed: bool, floating: bool, endian: str | None, path: str
+    ) -> Prim:
         endian = endian or self.endian
         if endian is None and width > 1:
-            self._bad(at, path, f"`{text}` has no byte order", "set meta/endian, or write the type with le or be")
+            self._bad(
+                at, path, f"`{text}` has no byte order", "set meta/endian, or write the type with le or be"
+            )
         name = re.sub(r"(le|be)\Z", "", text)
         return Prim(name, width, signed, floating, endian or "be")
 
@@ -483,11 +619,16 @@ class _Builder:
             return Valid(eq=self._expr(child, path))
         self._known(child, {"eq", "min", "max", "any-of", "expr"}, set(), path)
         any_of = child.get("any-of")
-        choices = tuple(e for item in any_of.items if (e := self._expr(item, path)) is not None) if any_of else None
+        choices = (
+            tuple(e for item in any_of.items if (e := self._expr(item, path)) is not None) if any_of else None
+        )
         return Valid(
-            self._expr(child.get("eq"), path), self._expr(child.get("min"), path), self._expr(child.get("max"), path),
-            choices, self._expr(child.get("expr"), path),
-        )  # fmt: skip
+            self._expr(child.get("eq"), path),
+            self._expr(child.get("min"), path),
+            self._expr(child.get("max"), path),
+            choices,
+            self._expr(child.get("expr"), path),
+        )
 
     def _derive(self, node: Node, path: str) -> Derive | None:
         child = node.get("-derive")
@@ -504,14 +645,21 @@ class _Builder:
         match = _DERIVE.match(str(text_node.value)) if text_node else None
         if match is None:
             self._bad(
-                text_node or child, path, "`-derive` cannot be read",
+                text_node or child,
+                path,
+                "`-derive` cannot be read",
                 "length_of(x), length_of(a..b), count_of(x), crc32(a..b), crc32c(a..b), last(x.y) or max(x.y), then `+ n`",
-            )  # fmt: skip
+            )
             return None
         kind, first, last, member, plus = match.groups()
         wants_member = kind in ("last", "max")
         if wants_member != (member is not None) or (last is not None and kind in ("count_of", "last", "max")):
-            self._bad(text_node or child, path, f"`{kind}` does not take what it was given", "last(x.y), crc32(a..b), count_of(x)")
+            self._bad(
+                text_node or child,
+                path,
+                f"`{kind}` does not take what it was given",
+                "last(x.y), crc32(a..b), count_of(x)",
+            )
             return None
         extra = self._expr(Node(plus, child.place, {}), path) if plus else None
         return Derive(kind, first, last, member, extra, verify, when)
@@ -534,7 +682,12 @@ class _Builder:
         by = self._expr(by_node, path)
         target = self._resolve(str(inner.value), scope, lambda unit: unit.types)
         if target is None:
-            self._bad(inner, path, f"unknown type `{inner.value}`", nearest(str(inner.value), self._seen_types(scope)))
+            self._bad(
+                inner,
+                path,
+                f"unknown type `{inner.value}`",
+                nearest(str(inner.value), self._seen_types(scope)),
+            )
         if by is None or target is None:
             return None
         return Codec(by, target, pairs, when)
@@ -549,15 +702,26 @@ class _Builder:
         tags: list[Tag] = []
         for number, item in child.map.items():
             if not isinstance(number, int) or number not in cases:
-                self._bad(item, path, f"tag {number} has no case in the switch", "each tag is a case of the body's type")
+                self._bad(
+                    item,
+                    path,
+                    f"tag {number} has no case in the switch",
+                    "each tag is a case of the body's type",
+                )
                 continue
             if isinstance(item.value, dict):
                 self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-default"}, path)
                 ident = self._ident(item, path)
                 tags.append(
-                    Tag(number, ident, cases[number], self._text(item, "-orig-id"), self._text(item, "doc") or "",
-                        self._expr(item.get("-default"), path))
-                )  # fmt: skip
+                    Tag(
+                        number,
+                        ident,
+                        cases[number],
+                        self._text(item, "-orig-id"),
+                        self._text(item, "doc") or "",
+                        self._expr(item.get("-default"), path),
+                    )
+                )
             else:
                 tags.append(Tag(number, str(item.value), cases[number]))
         for case in cases.keys() - {tag.number for tag in tags}:
@@ -573,11 +737,19 @@ class _Builder:
         if isinstance(child.value, str):
             return Column(child.value)
         self._known(child, {"name", "type", "value"}, set(), path)
-        return Column(self._text(child, "name") or ident, self._text(child, "type"), self._expr(child.get("value"), path))
+        return Column(
+            self._text(child, "name") or ident,
+            self._text(child, "type"),
+            self._expr(child.get("value"), path),
+        )
 
     def _instance(self, ident: str, node: Node, path: str) -> Instance:
         path = f"{path}.{ident}"
-        self._known(node, {"value", "pos", "type", "doc", "doc-ref", "if", "enum"}, {"-orig-id", "-column"}, path)
+        if not _IDENT.match(ident):
+            self._bad(node, path, f"`{ident}` is not a name", "lower_snake_case")
+        self._known(
+            node, {"value", "pos", "type", "doc", "doc-ref", "if", "enum"}, {"-orig-id", "-column"}, path
+        )
         doc = self._text(node, "doc") or ""
         for key in ("if", "enum"):
             if node.get(key) is not None:
@@ -592,7 +764,9 @@ class _Builder:
         text = self._text(node, "type") or ""
         match = _PRIM.match(text)
         if at is None or match is None:
-            self._bad(node, path, "this `pos` is not supported", "an integer peeked at `_io.pos + n`, n a number")
+            self._bad(
+                node, path, "this `pos` is not supported", "an integer peeked at `_io.pos + n`, n a number"
+            )
             return Instance(ident, node.place, ex.Literal(0), doc=doc)
         kind = self._prim(node, text, int(match[2]), match[1] == "s", False, match[3], path)
         return Instance(ident, node.place, None, at, kind, doc)
@@ -600,6 +774,9 @@ class _Builder:
     def _enum(self, name: str, node: Node) -> Enum:
         path = name.replace("::", ".")
         items: list[EnumItem] = []
+        if not isinstance(node.value, dict):
+            self._bad(node, path, "a mapping is expected here")
+        seen: set[str] = set()
         for value, item in node.map.items():
             if not isinstance(value, int) or isinstance(value, bool):
                 self._bad(item, path, f"`{value}` is not a whole number")
@@ -607,11 +784,21 @@ class _Builder:
             if isinstance(item.value, dict):
                 self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-since", "-until"}, path)
                 items.append(
-                    EnumItem(value, self._ident(item, path), self._text(item, "doc") or "",
-                             self._number(item, "-since", path), self._number(item, "-until", path))
-                )  # fmt: skip
+                    EnumItem(
+                        value,
+                        self._ident(item, path),
+                        self._text(item, "doc") or "",
+                        self._number(item, "-since", path),
+                        self._number(item, "-until", path),
+                    )
+                )
             else:
                 items.append(EnumItem(value, str(item.value)))
+            ident = items[-1].id
+            if not _IDENT.match(ident) or ident in seen:
+                what = "stands twice" if ident in seen else "is not a name"
+                self._bad(item, path, f"`{ident}` {what}", "" if ident in seen else "lower_snake_case")
+            seen.add(ident)
         return Enum(name, tuple(items))
 
 
@@ -625,5 +812,3 @@ def _peek_distance(pos: ex.Expr) -> int | None:
 
 
 _NONE = Node({}, Place("", 0, 0), {})
-
-

@@ -11,9 +11,12 @@ from pathlib import Path
 from kodec.generator.build import build
 from kodec.generator.model import Model, to_json
 from kodec.generator.passes import run_passes
-from kodec.generator.python import PythonBackEnd
+from kodec.generator.problems import Problems
+from kodec.generator.python.collisions import check_collisions
+from kodec.generator.python.facts import Facts
+from kodec.generator.python.module import Module
+from kodec.generator.python.tests import test_view
 from kodec.generator.render import GENERATOR_VERSION, formatted, render_module, render_tests
-from kodec.generator.testviews import test_view
 
 __all__ = ["Change", "Output", "changes", "generate", "render_all"]
 
@@ -47,21 +50,29 @@ def load(schemas: Path) -> Model:
 def render_all(schemas: Path, *, package: str | None = None) -> Output:
     """All generated text. `package` is what tests import the modules as; None gives no tests."""
     model = load(schemas)
-    back = PythonBackEnd(model)
+    back = Facts(model)
+    problems = Problems()
+    check_collisions(back, problems)
+    problems.raise_if_any()
     modules: dict[str, str] = {}
     tests: dict[str, str] = {}
     manifest: dict[str, dict[str, str]] = {}
     for schema in model.schemas:
         if not back.wanted(schema):
             continue
-        view = back.module(schema)
+        view = Module(back, schema).build()
         modules[view.path] = render_module(view)
         manifest[view.path] = {"schema": schema.path, "sha256": schema.sha256}
         if package is not None and (tests_of := test_view(back, schema, package)) is not None:
-            tests[f"test_{view.path.replace('/', '_')}"] = render_tests(tests_of)
+            flat = view.path.replace("/", "_")
+            # `a/b.ksy` and `a_b.ksy` are two schemas
+            name = flat if f"test_{flat}" not in tests else view.path.replace("/", "__")
+            tests[f"test_{name}"] = render_tests(tests_of)
     for folder in sorted({"", *(path.rpartition("/")[0] for path in modules)}):
         inside = f" in `{folder}`" if folder else ""
-        text = f'{MARK} {GENERATOR_VERSION}\n"""Codecs made from the schemas{inside}; never edited by hand."""\n'
+        text = (
+            f'{MARK} {GENERATOR_VERSION}\n"""Codecs made from the schemas{inside}; never edited by hand."""\n'
+        )
         modules[f"{folder}/__init__.py".lstrip("/")] = text
     modules = formatted(modules)
     tests = formatted(tests)
@@ -82,7 +93,9 @@ def changes(wanted: dict[str, str], folder: Path) -> list[Change]:
         path = folder / name
         have = path.read_text("utf-8") if path.is_file() else None
         if have != wanted[name]:
-            found.append(Change(path, "new" if have is None else "changed", _diff(path, have or "", wanted[name])))
+            found.append(
+                Change(path, "new" if have is None else "changed", _diff(path, have or "", wanted[name]))
+            )
     for path in sorted(folder.rglob("*.py")) if folder.is_dir() else ():
         name = path.relative_to(folder).as_posix()
         if name not in wanted and path.read_text("utf-8", "replace").startswith(MARK):
@@ -92,12 +105,17 @@ def changes(wanted: dict[str, str], folder: Path) -> list[Change]:
 
 def _diff(path: Path, have: str, want: str) -> str:
     lines = difflib.unified_diff(
-        have.splitlines(keepends=True), want.splitlines(keepends=True), f"{path} (committed)", f"{path} (from the schemas)"
+        have.splitlines(keepends=True),
+        want.splitlines(keepends=True),
+        f"{path} (committed)",
+        f"{path} (from the schemas)",
     )
     return "".join(lines)
 
 
-def generate(schemas: Path, out: Path, *, tests: Path | None = None, package: str = "", check: bool = False) -> list[Change]:
+def generate(
+    schemas: Path, out: Path, *, tests: Path | None = None, package: str = "", check: bool = False
+) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
 
     Raises SchemaError, and then nothing was written.

@@ -10,9 +10,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 __all__ = [
-    "Attr", "Binary", "Call", "Cast", "EnumValue", "Expr", "ExprError", "Index", "Items", "Literal", "Name",
-    "Ternary", "Unary", "fold", "names", "parse", "text_of", "walk",
-]  # fmt: skip
+    "Attr",
+    "Binary",
+    "Call",
+    "Cast",
+    "EnumValue",
+    "Expr",
+    "ExprError",
+    "Index",
+    "Items",
+    "Literal",
+    "Name",
+    "Ternary",
+    "Unary",
+    "fold",
+    "names",
+    "parse",
+    "text_of",
+    "walk",
+]
 
 
 class ExprError(ValueError):
@@ -107,9 +123,16 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _LEVELS: tuple[tuple[str, ...], ...] = (
-    ("or",), ("and",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",), ("<<", ">>"),
-    ("+", "-"), ("*", "/", "%"),
-)  # fmt: skip
+    ("or",),
+    ("and",),
+    ("==", "!=", "<", "<=", ">", ">="),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
 _NOT_LEVEL = 2
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 MAX_DEPTH = 60
@@ -215,7 +238,11 @@ class _Parser:
         self.at += 1
         if kind == "num":
             plain = text.replace("_", "")
-            return Literal(float(plain) if "." in plain else int(plain, 0 if plain[:1] == "0" and len(plain) > 1 and plain[1] in "xob" else 10))
+            return Literal(
+                float(plain)
+                if "." in plain
+                else int(plain, 0 if plain[:1] == "0" and len(plain) > 1 and plain[1] in "xob" else 10)
+            )
         if kind == "str":
             return Literal(_unquote(text))
         if kind == "name":
@@ -297,12 +324,23 @@ def replace(expr: Expr, swap: Callable[[Expr], Expr | None]) -> Expr:
 
 
 _FOLD: dict[str, Callable[[int, int], int | bool]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-    "/": lambda a, b: a // b, "%": lambda a, b: a % b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
-    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
 
 
 def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
@@ -354,6 +392,12 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
             return Literal(_FOLD[op](a, b))  # type: ignore[arg-type]
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))
+    match op, left, right:
+        case "==" | "!=" | "<" | "<=" | ">" | ">=", Binary(
+            "+" | "-" as sign, inner, Literal(int(a))
+        ), Literal(int(b)):
+            # `x - 1 >= 0` says `x >= 1`
+            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
     return Binary(op, left, right)
 
 
@@ -361,8 +405,10 @@ def text_of(expr: Expr) -> str:
     """The expression as Kaitai text, for messages and for the model's JSON."""
     match expr:
         case Literal(value):
-            return {True: "true", False: "false"}[value] if isinstance(value, bool) else (
-                '"' + value.replace('"', '\\"') + '"' if isinstance(value, str) else str(value)
+            return (
+                {True: "true", False: "false"}[value]
+                if isinstance(value, bool)
+                else ('"' + value.replace('"', '\\"') + '"' if isinstance(value, str) else str(value))
             )
         case Items(items):
             return f"[{', '.join(map(text_of, items))}]"

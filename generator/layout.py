@@ -16,7 +16,18 @@ from kodec.generator.expr import Attr, Binary, Expr, Literal, Name, Ternary, fol
 from kodec.generator.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
 from kodec.generator.problems import Place
 
-__all__ = ["BitGroup", "Layout", "Layouts", "One", "Run", "RunField", "Step", "Variant", "byte_order", "solve"]
+__all__ = [
+    "BitGroup",
+    "Layout",
+    "Layouts",
+    "One",
+    "Run",
+    "RunField",
+    "Step",
+    "Variant",
+    "byte_order",
+    "solve",
+]
 
 VARINT_MIN = {"zigzag32": 1, "zigzag64": 1, "uvarint32": 1, "uuid": 16}
 
@@ -122,6 +133,9 @@ class Layouts:
     def _make(self, struct: Struct, known: dict[str, int | bool]) -> Layout:
         steps: list[Step] = []
         pending: list[RunField] = []
+        range_ends = {
+            f.derive.last or f.derive.first for f in struct.fields if f.derive and f.derive.is_range
+        }
         bits: list[Field] = []
         absent: list[Field] = []
 
@@ -131,7 +145,9 @@ class Layouts:
                 steps.append(Run(tuple(pending), offset))
                 pending.clear()
 
-        def push(field: Field | None, size: int, what: Prim | Bytes | Ref | BitGroup, inner: Run | None) -> None:
+        def push(
+            field: Field | None, size: int, what: Prim | Bytes | Ref | BitGroup, inner: Run | None
+        ) -> None:
             if pending and byte_order(pending) and _endian_of(what, inner) not in ("", byte_order(pending)):
                 flush()
             offset = pending[-1].offset + pending[-1].size if pending else 0
@@ -148,10 +164,15 @@ class Layouts:
                 if width % 8 == 0:
                     push(None, width // 8, _group(bits, width), None)
                     bits = []
+                    if field.id in range_ends:
+                        flush()
                 continue
             fixed = self._fixed(field)
             if fixed is not None:
                 push(field, *fixed)
+                # what a length or a checksum covers ends here: the check follows
+                if field.id in range_ends:
+                    flush()
                 continue
             flush()
             steps.append(One(field))
@@ -169,16 +190,27 @@ class Layouts:
         valid = field.valid
         if valid is not None:
             choices = None if valid.any_of is None else tuple(fold(each, known) for each in valid.any_of)
-            valid = Valid(f(valid.eq), f(valid.min), f(valid.max), choices, f(valid.expr))
+            whole = self._element_value(field, valid.expr)
+            valid = _plain(Valid(f(valid.eq), f(valid.min), f(valid.max), choices, f(whole)))
+            if field.id in known and _holds(valid, known[field.id]):
+                valid = None
         return dataclasses.replace(
             field,
             type=self._folded_type(struct, field.type, known),
             size=f(field.size),
             repeat_expr=f(field.repeat_expr),
-            repeat_until=f(field.repeat_until),
+            repeat_until=f(self._element_value(field, field.repeat_until)),
             condition=None if condition == Literal(True) else condition,
             valid=valid,
         )
+
+    def _element_value(self, field: Field, expr: Expr | None) -> Expr | None:
+        """`_.value` of an intrinsic is the number itself."""
+        if expr is None or not isinstance(field.type, Ref):
+            return expr
+        if self.model.struct(field.type.target).wire not in VARINT_MIN:
+            return expr
+        return replace(expr, lambda part: Name("_") if part == Attr(Name("_"), "value") else None)
 
     def _folded_type(self, struct: Struct, kind: TypeRef, known: dict[str, int | bool]) -> TypeRef:
         if isinstance(kind, Ref):
@@ -204,7 +236,9 @@ class Layouts:
 
         return replace(expr, swap)
 
-    def null_sign(self, struct: Struct, field: Field, length: Field, known: dict[str, int | bool]) -> int | None:
+    def null_sign(
+        self, struct: Struct, field: Field, length: Field, known: dict[str, int | bool]
+    ) -> int | None:
         """The value of `length` with which the writer says that `field` is null."""
         if field.nullable is None:
             return None
@@ -237,6 +271,8 @@ class Layouts:
                     return 16, ref, None
                 if struct.wire or ref.args or struct.versions or struct.name in self._making:
                     return None
+                if any(f.derive is not None for f in struct.fields):
+                    return None
                 inner = self.layout(struct, {}).fixed
                 if inner is not None and field.size in (None, Literal(inner.size)):
                     return inner.size, ref, inner
@@ -248,7 +284,7 @@ class Layouts:
             return 0
         if isinstance(field.size, Literal) and isinstance(field.size.value, int):
             return field.size.value
-        if field.size is not None and not isinstance(field.type, Ref):
+        if field.size is not None or field.size_eos:
             return 0
         match field.type:
             case Prim(width=width):
@@ -260,15 +296,38 @@ class Layouts:
                 if struct.name in self._making:
                     return 0
                 return min(
-                    variant.layout.min_size for known in self.bindings(struct) for variant in self.variants(struct, known)
+                    variant.layout.min_size
+                    for known in self.bindings(struct)
+                    for variant in self.variants(struct, known)
                 )
+            case Switch(_, cases, default):
+                kinds = [each for _, each in cases] + ([] if default is None else [default])
+                return min(self.least_of(each) for each in kinds)
         return 0
 
     def least_of(self, kind: TypeRef) -> int:
         """The fewest bytes that one element of this type can take."""
-        if isinstance(kind, (Prim, Ref)):
-            return self.least(Field("", kind, _NOWHERE))
-        return 0
+        return self.least(Field("", kind, _NOWHERE)) if isinstance(kind, (Prim, Ref, Switch)) else 0
+
+
+def _plain(valid: Valid) -> Valid:
+    """`expr: _ >= 1` is `min: 1`."""
+    match valid:
+        case Valid(None, None, None, None, Binary(">=", Name("_"), Literal() as low)):
+            return Valid(min=low)
+        case Valid(None, None, None, None, Binary("<=", Name("_"), Literal() as high)):
+            return Valid(max=high)
+    return valid
+
+
+def _holds(valid: Valid, value: int | bool) -> bool:
+    """Whether a value that is known to be there is surely allowed."""
+    rules = (("==", valid.eq), (">=", valid.min), ("<=", valid.max))
+    if any(
+        rule is not None and fold(Binary(op, Literal(value), rule)) != Literal(True) for op, rule in rules
+    ):
+        return False
+    return (valid.any_of is None or Literal(value) in valid.any_of) and valid.expr is None
 
 
 def _group(bits: list[Field], width: int) -> BitGroup:

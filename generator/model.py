@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +17,28 @@ from kodec.generator.problems import Place
 from kodec.generator.versions import VersionRange
 
 __all__ = [
-    "Bits", "Bytes", "Codec", "Column", "Derive", "Enum", "EnumItem", "Field", "Instance", "Model", "Param", "Prim",
-    "Ref", "Schema", "Str", "Struct", "Switch", "Tag", "TypeRef", "Valid", "to_json",
-]  # fmt: skip
+    "Bits",
+    "Bytes",
+    "Codec",
+    "Column",
+    "Derive",
+    "Enum",
+    "EnumItem",
+    "Field",
+    "Instance",
+    "Model",
+    "Param",
+    "Prim",
+    "Ref",
+    "Schema",
+    "Str",
+    "Struct",
+    "Switch",
+    "Tag",
+    "TypeRef",
+    "Valid",
+    "to_json",
+]
 
 MODEL_VERSION = 1
 
@@ -105,6 +125,11 @@ class Derive:
         return self.kind in ("crc32", "crc32c")
 
     @property
+    def is_range(self) -> bool:
+        """Whether it speaks of the bytes from one field to another, which are known when they are written."""
+        return self.is_checksum or (self.kind == "length_of" and self.last is not None)
+
+    @property
     def is_length(self) -> bool:
         return self.kind in ("length_of", "count_of")
 
@@ -170,6 +195,11 @@ class Field:
     column: Column | None = None
     doc: str = ""
     doc_ref: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, key: str) -> Place:
+        """Where the value of `key` stands, for messages; the field itself where it has no such key."""
+        return self.places.get(key, self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +326,9 @@ def _plain(value: Any) -> Any:
             found["kind"] = type(value).__name__.lower()
         for spec in dataclasses.fields(value):
             item = getattr(value, spec.name)
-            if isinstance(item, Place) or (spec.default is not dataclasses.MISSING and item == spec.default):
+            if isinstance(item, (Place, Mapping)) or (
+                spec.default is not dataclasses.MISSING and item == spec.default
+            ):
                 continue
             found[spec.name] = _plain(item)
         return found

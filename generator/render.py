@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from ruff import find_ruff_bin
+from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
-from kodec.generator.python import ModuleView, View
+from kodec.generator.python.views import ModuleView, View
 
 __all__ = ["GENERATOR_VERSION", "formatted", "render_module", "render_tests"]
 
@@ -70,7 +70,15 @@ def formatted(texts: dict[str, str]) -> dict[str, str]:
         for index, text in enumerate(texts.values()):
             (root / f"{index}.py").write_text(text, encoding="utf-8", newline="\n")
         done = subprocess.run(
-            [find_ruff_bin(), "format", "--isolated", "--no-cache", "--quiet", f"--line-length={LINE_LENGTH}", folder],
+            [
+                find_ruff_bin(),
+                "format",
+                "--isolated",
+                "--no-cache",
+                "--quiet",
+                f"--line-length={LINE_LENGTH}",
+                folder,
+            ],
             capture_output=True,
             text=True,
             check=False,

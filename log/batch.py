@@ -8,9 +8,11 @@ from kodec.log.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["HEAD", "Batch"]
+__all__ = ["HEAD", "LEAST_BODY", "Batch"]
 
 HEAD = ReadOptions(check_crc=False)
+LEAST_BODY = 14
+"""What follows the length of the smallest entry there is, a message of magic 0, in bytes: Kafka's bound for all."""
 """A header is read first and its checksum verified when asked for."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kodec.generated.log import message_set as legacy
-from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.batch import HEAD, Batch
+from kodec.generated.log.log_segment import PEEK_ENTRY_AT, peek_entry
+from kodec.log.batch import HEAD, LEAST_BODY, Batch
 from kodec.log.records import Limits, Record, TimestampType
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed
@@ -14,6 +14,8 @@ __all__ = ["MessageEntry"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
+# The offset and the length in front of a message, in bytes.
+_BEFORE_BODY = PEEK_ENTRY_AT["len_body"] + 4
 _KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
 
 
@@ -130,12 +132,10 @@ class MessageEntry(Batch):
         appended = self.timestamp_type is TimestampType.LogAppendTime
         found = []
         for offset, message in entries:
-            if not message.magic:
-                kind, timestamp = TimestampType.NoTimestampType, -1
-            elif self.magic:
+            if message.magic:
                 kind, timestamp = self.timestamp_type, self.max_timestamp if appended else message.timestamp
             else:
-                kind, timestamp = TimestampType(message.attributes.timestamp_type), message.timestamp
+                kind, timestamp = TimestampType.NoTimestampType, -1
             assert not isinstance(message.value, legacy.MessageSet)
             found.append(Record(base + offset, timestamp, kind, message.key, message.value))
         return found
@@ -146,17 +146,19 @@ def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Messa
     found: list[tuple[int, legacy.Message]] = []
     options = ReadOptions(check_crc=check_crc)
     pos, end = 0, len(data)
-    while end - pos >= PEEK_ENTRY_SIZE:
-        offset, len_body, magic = peek_entry(data, pos)
-        size = peek_entry_len_entry(offset, len_body, magic)
+    # Kafka looks at a length as soon as offset and length are there, so a part of an entry needs a right one
+    while end - pos >= _BEFORE_BODY:
+        at = pos + PEEK_ENTRY_AT["len_body"]
+        len_body = int.from_bytes(data[at : pos + _BEFORE_BODY], "big", signed=True)
+        size = _BEFORE_BODY + len_body
         path = f"[{len(found)}]"
-        if size < PEEK_ENTRY_SIZE:
-            at = pos + PEEK_ENTRY_AT["len_body"]
+        if len_body < LEAST_BODY:
             raise Malformed(
-                f"{path}.len_message", "value not allowed", at=at, need="a whole message", have=len_body
+                f"{path}.len_message", "value not allowed", at=at, need=f"at least {LEAST_BODY}", have=len_body
             )
         if size > end - pos:
             break
+        offset, _, _ = peek_entry(data, pos)
         try:
             message, stop = legacy.read_message_head(data, pos + size - len_body, pos + size, options)
             if stop != pos + size:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Generic, Literal, Self, TypeVar
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.batch import Batch
+from kodec.log.batch import LEAST_BODY, Batch
 from kodec.log.entry import MAGICS, open_batch
 from kodec.log.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.source import CHUNK, Source, open_source
@@ -118,9 +118,10 @@ class _Reader(Generic[T]):
         size = peek_entry_len_entry(base_offset, len_body, magic)
         if len_body == 0 and not any(head) and self._zeros_to_the_end(pos):
             return 0
-        if size <= PEEK_ENTRY_SIZE:
+        if len_body < LEAST_BODY:
             at = pos + PEEK_ENTRY_AT["len_body"]
-            raise Malformed("len_body", "too small for any entry", at=at, need="a whole entry", have=len_body)
+            need = f"at least {LEAST_BODY}"
+            raise Malformed("len_body", "too small for any entry", at=at, need=need, have=len_body)
         if magic not in MAGICS:
             at = pos + PEEK_ENTRY_AT["magic"]
             raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)

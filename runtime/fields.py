@@ -21,6 +21,7 @@ __all__ = [
     "bad_run",
     "bit_field",
     "bounded_count",
+    "encode_text",
     "ends_exactly",
     "exact_size",
     "member_of",
@@ -164,17 +165,28 @@ def bad_run(fields: Sequence[tuple[str, str]], values: Sequence[object]) -> Enco
     for (name, code), value in zip(fields, values, strict=True):
         try:
             struct.pack(">" + code, value)
-        except struct.error as error:
+        except (struct.error, OverflowError) as error:
             return EncodeError(name, str(error), have=value)
     raise AssertionError("every value fits")
 
 
 def bit_field(name: str, value: int, width: int) -> int:
     """`value` when it fits `width` bits. Raises EncodeError."""
-    number = int(value)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        raise EncodeError(name, "not a number", have=value) from None
     if not 0 <= number < 1 << width:
         raise EncodeError(name, f"does not fit {width} bits", have=value)
     return number
+
+
+def encode_text(name: str, text: str, encoding: str, errors: str) -> bytes:
+    """The bytes of `text`. Raises EncodeError for a character that the encoding does not have."""
+    try:
+        return text.encode(encoding, errors)
+    except UnicodeEncodeError as error:
+        raise EncodeError(name, f"not {encoding}: {error.reason}", have=text) from None
 
 
 def exact_size(name: str, value: bytes, size: int) -> bytes:

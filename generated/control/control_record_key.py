@@ -3,7 +3,8 @@
 """Kafka control record key.
 
 Key of a record in a batch whose `attributes.is_control` is set. It says what the record's value is.
-Bytes after these four are ignored."""
+Bytes after these four are ignored.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class ControlRecordKey:
     """Key of a record in a batch whose `attributes.is_control` is set. It says what the record's value
     is. Bytes after these four are ignored.
 
-    Source: https://kafka.apache.org/documentation/#controlbatch Control Batches"""
+    Source: https://kafka.apache.org/documentation/#controlbatch Control Batches
+    """
 
     version: int = 0
     """Version of the key. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -109,7 +111,6 @@ def read_control_record_key(
     if version < 0:
         raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
     pos += 4
-
     return ControlRecordKey(version=version, control_type=control_type), pos
 
 
@@ -117,10 +118,7 @@ def write_control_record_key(out: bytearray, v: ControlRecordKey, opt: WriteOpti
     """Append `control_record_key` to `out`. Raises EncodeError."""
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    values_1 = (
-        v.version,
-        v.control_type,
-    )
+    values_1 = (v.version, v.control_type)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:

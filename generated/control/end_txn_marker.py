@@ -3,7 +3,8 @@
 """Kafka EndTxnMarker (value of a control record).
 
 Value of the control record that ends a transaction (KIP-98). Its key says whether by commit or by
-abort; the producer is that of the batch. Bytes after these six are ignored."""
+abort; the producer is that of the batch. Bytes after these six are ignored.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +44,10 @@ class EndTxnMarker:
     """Value of the control record that ends a transaction (KIP-98). Its key says whether by commit or
     by abort; the producer is that of the batch. Bytes after these six are ignored.
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/End
-    TxnMarker.json EndTxnMarker"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/EndTxnMarker.json
+    EndTxnMarker
+    """
 
     version: int = 0
     """Version of the value. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -87,7 +90,6 @@ def read_end_txn_marker(
     if version < 0:
         raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
     pos += 6
-
     return EndTxnMarker(version=version, coordinator_epoch=coordinator_epoch), pos
 
 
@@ -95,10 +97,7 @@ def write_end_txn_marker(out: bytearray, v: EndTxnMarker, opt: WriteOptions = DE
     """Append `end_txn_marker` to `out`. Raises EncodeError."""
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    values_1 = (
-        v.version,
-        v.coordinator_epoch,
-    )
+    values_1 = (v.version, v.coordinator_epoch)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:

@@ -2,7 +2,8 @@
 # Do not edit. Change the schema or the template, then run `kodec generate`.
 """Kafka KRaftVersionRecord (value of a control record).
 
-Value of the control record that sets the feature level `kraft.version` (KIP-853)."""
+Value of the control record that sets the feature level `kraft.version` (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -45,8 +46,10 @@ _CODES_1 = (
 class KraftVersionRecord:
     """Value of the control record that sets the feature level `kraft.version` (KIP-853).
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/KRa
-    ftVersionRecord.json KRaftVersionRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/KRaftVersionRecord.json
+    KRaftVersionRecord
+    """
 
     VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -93,17 +96,12 @@ def _read_kraft_version_record(
     if end - pos < 4:
         raise truncated_run(pos, end, _FIELDS_1)
     version, kraft_version = _RUN_1.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 0", have=version)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return KraftVersionRecord(version=version, kraft_version=kraft_version, tagged_fields=tagged_fields), pos
 
 
@@ -122,23 +120,16 @@ def read_kraft_version_record(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_kraft_version_record.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_kraft_version_record.unpack_from(buf, pos)
     reader = _READERS_read_kraft_version_record.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0", pos + 0)
+        raise unknown_version("version", version, "0", pos)
     return reader(buf, pos, end, opt)
 
 
 def _write_kraft_version_record(out: bytearray, v: KraftVersionRecord, opt: WriteOptions) -> None:
     """Append `kraft_version_record`, version 0, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 0:
-        raise EncodeError("version", "value not allowed", need="at most 0", have=v.version)
-    values_1 = (
-        v.version,
-        v.kraft_version,
-    )
+    values_1 = (v.version, v.kraft_version)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:

@@ -3,7 +3,8 @@
 """Kafka LeaderChangeMessage (value of a control record).
 
 Value of the control record that a newly elected KRaft leader writes first (KIP-595). All its
-versions are flexible, and the version is the message's own first field rather than a prefix."""
+versions are flexible, and the version is the message's own first field rather than a prefix.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +122,6 @@ def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return Voter(voter_id=voter_id, tagged_fields=tagged_fields), pos
 
 
@@ -137,7 +137,6 @@ def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id, tagged_fields=tagged_fields), pos
 
 
@@ -156,7 +155,7 @@ def read_voter(
     """
     reader = _READERS_read_voter.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0-1", pos + 0)
+        raise unknown_version("version", version, "0-1", pos)
     return reader(buf, pos, end, opt, version)
 
 
@@ -177,10 +176,7 @@ def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int = 
 
 def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int = 0) -> None:
     """Append `voter`, version 1, to `out`. Raises EncodeError."""
-    values_2 = (
-        v.voter_id,
-        v.voter_directory_id.bytes,
-    )
+    values_2 = (v.voter_id, v.voter_directory_id.bytes)
     try:
         out += _RUN_2.pack(*values_2)
     except StructError:
@@ -208,8 +204,10 @@ class LeaderChangeMessage:
     """Value of the control record that a newly elected KRaft leader writes first (KIP-595). All its
     versions are flexible, and the version is the message's own first field rather than a prefix.
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/Lea
-    derChangeMessage.json LeaderChangeMessage"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/LeaderChangeMessage.json
+    LeaderChangeMessage
+    """
 
     VERSIONS: ClassVar[range] = range(0, 2)
 
@@ -262,16 +260,12 @@ def _read_leader_change_message_v0(
     if end - pos < 6:
         raise truncated_run(pos, end, _FIELDS_3)
     version, leader_id = _RUN_3.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 1:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 1", have=version)
     pos += 6
     at = pos
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="(_ >= 1)", have=num_voters_plus_one
+            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
     for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end)):
@@ -287,7 +281,7 @@ def _read_leader_change_message_v0(
             "num_granting_voters_plus_one",
             "value not allowed",
             at=at,
-            need="(_ >= 1)",
+            need="at least 1",
             have=num_granting_voters_plus_one,
         )
     granting_voters: list[Voter] = []
@@ -302,7 +296,6 @@ def _read_leader_change_message_v0(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -319,16 +312,12 @@ def _read_leader_change_message_v1(
     if end - pos < 6:
         raise truncated_run(pos, end, _FIELDS_3)
     version, leader_id = _RUN_3.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 1:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 1", have=version)
     pos += 6
     at = pos
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="(_ >= 1)", have=num_voters_plus_one
+            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
     for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end)):
@@ -344,7 +333,7 @@ def _read_leader_change_message_v1(
             "num_granting_voters_plus_one",
             "value not allowed",
             at=at,
-            need="(_ >= 1)",
+            need="at least 1",
             have=num_granting_voters_plus_one,
         )
     granting_voters: list[Voter] = []
@@ -359,7 +348,6 @@ def _read_leader_change_message_v1(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -385,10 +373,10 @@ def read_leader_change_message(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _VERSION_read_leader_change_message.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_leader_change_message.unpack_from(buf, pos)
     reader = _READERS_read_leader_change_message.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0-1", pos + 0)
+        raise unknown_version("version", version, "0-1", pos)
     return reader(buf, pos, end, opt)
 
 
@@ -396,14 +384,7 @@ def _write_leader_change_message_v0(out: bytearray, v: LeaderChangeMessage, opt:
     """Append `leader_change_message`, version 0, to `out`. Raises EncodeError."""
     num_voters_plus_one = len(v.voters) + 1
     num_granting_voters_plus_one = len(v.granting_voters) + 1
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 1:
-        raise EncodeError("version", "value not allowed", need="at most 1", have=v.version)
-    values_3 = (
-        v.version,
-        v.leader_id,
-    )
+    values_3 = (v.version, v.leader_id)
     try:
         out += _RUN_3.pack(*values_3)
     except StructError:
@@ -434,14 +415,7 @@ def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt:
     """Append `leader_change_message`, version 1, to `out`. Raises EncodeError."""
     num_voters_plus_one = len(v.voters) + 1
     num_granting_voters_plus_one = len(v.granting_voters) + 1
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 1:
-        raise EncodeError("version", "value not allowed", need="at most 1", have=v.version)
-    values_3 = (
-        v.version,
-        v.leader_id,
-    )
+    values_3 = (v.version, v.leader_id)
     try:
         out += _RUN_3.pack(*values_3)
     except StructError:

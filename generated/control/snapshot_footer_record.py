@@ -3,7 +3,8 @@
 """Kafka SnapshotFooterRecord (value of a control record).
 
 Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot without it is not
-complete."""
+complete.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -41,8 +42,10 @@ class SnapshotFooterRecord:
     """Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot without it is not
     complete.
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/Sna
-    pshotFooterRecord.json SnapshotFooterRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/SnapshotFooterRecord.json
+    SnapshotFooterRecord
+    """
 
     VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -86,17 +89,12 @@ def _read_snapshot_footer_record(
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_1)
     (version,) = _RUN_1.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 0", have=version)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return SnapshotFooterRecord(version=version, tagged_fields=tagged_fields), pos
 
 
@@ -115,19 +113,15 @@ def read_snapshot_footer_record(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_snapshot_footer_record.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_snapshot_footer_record.unpack_from(buf, pos)
     reader = _READERS_read_snapshot_footer_record.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0", pos + 0)
+        raise unknown_version("version", version, "0", pos)
     return reader(buf, pos, end, opt)
 
 
 def _write_snapshot_footer_record(out: bytearray, v: SnapshotFooterRecord, opt: WriteOptions) -> None:
     """Append `snapshot_footer_record`, version 0, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 0:
-        raise EncodeError("version", "value not allowed", need="at most 0", have=v.version)
     values_1 = (v.version,)
     try:
         out += _RUN_1.pack(*values_1)

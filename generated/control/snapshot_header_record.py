@@ -2,7 +2,8 @@
 # Do not edit. Change the schema or the template, then run `kodec generate`.
 """Kafka SnapshotHeaderRecord (value of a control record).
 
-Value of the control record that starts a KRaft snapshot (KIP-630)."""
+Value of the control record that starts a KRaft snapshot (KIP-630).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -45,8 +46,10 @@ _CODES_1 = (
 class SnapshotHeaderRecord:
     """Value of the control record that starts a KRaft snapshot (KIP-630).
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/Sna
-    pshotHeaderRecord.json SnapshotHeaderRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/SnapshotHeaderRecord.json
+    SnapshotHeaderRecord
+    """
 
     VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -93,17 +96,12 @@ def _read_snapshot_header_record(
     if end - pos < 10:
         raise truncated_run(pos, end, _FIELDS_1)
     version, last_contained_log_timestamp = _RUN_1.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 0", have=version)
     pos += 10
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return SnapshotHeaderRecord(
         version=version,
         last_contained_log_timestamp=last_contained_log_timestamp,
@@ -126,23 +124,16 @@ def read_snapshot_header_record(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_snapshot_header_record.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_snapshot_header_record.unpack_from(buf, pos)
     reader = _READERS_read_snapshot_header_record.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0", pos + 0)
+        raise unknown_version("version", version, "0", pos)
     return reader(buf, pos, end, opt)
 
 
 def _write_snapshot_header_record(out: bytearray, v: SnapshotHeaderRecord, opt: WriteOptions) -> None:
     """Append `snapshot_header_record`, version 0, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 0:
-        raise EncodeError("version", "value not allowed", need="at most 0", have=v.version)
-    values_1 = (
-        v.version,
-        v.last_contained_log_timestamp,
-    )
+    values_1 = (v.version, v.last_contained_log_timestamp)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:

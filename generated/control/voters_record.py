@@ -2,7 +2,8 @@
 # Do not edit. Change the schema or the template, then run `kodec generate`.
 """Kafka VotersRecord (value of a control record).
 
-Value of the control record that gives the voters of the KRaft quorum (KIP-853)."""
+Value of the control record that gives the voters of the KRaft quorum (KIP-853).
+"""
 
 from __future__ import annotations
 
@@ -130,7 +131,6 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return Endpoint(name=name, host=host, port=port, tagged_fields=tagged_fields), pos
 
 
@@ -204,7 +204,6 @@ def read_kraft_version_feature(
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return KraftVersionFeature(
         min_supported_version=min_supported_version,
         max_supported_version=max_supported_version,
@@ -216,10 +215,7 @@ def write_kraft_version_feature(
     out: bytearray, v: KraftVersionFeature, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `kraft_version_feature` to `out`. Raises EncodeError."""
-    values_2 = (
-        v.min_supported_version,
-        v.max_supported_version,
-    )
+    values_2 = (v.min_supported_version, v.max_supported_version)
     try:
         out += _RUN_2.pack(*values_2)
     except StructError:
@@ -283,7 +279,11 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
         raise Malformed(
-            "num_endpoints_plus_one", "value not allowed", at=at, need="(_ >= 1)", have=num_endpoints_plus_one
+            "num_endpoints_plus_one",
+            "value not allowed",
+            at=at,
+            need="at least 1",
+            have=num_endpoints_plus_one,
         )
     endpoints: list[Endpoint] = []
     for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end)):
@@ -301,7 +301,6 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return Voter(
         voter_id=voter_id,
         voter_directory_id=voter_directory_id,
@@ -314,10 +313,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
 def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `voter` to `out`. Raises EncodeError."""
     num_endpoints_plus_one = len(v.endpoints) + 1
-    values_3 = (
-        v.voter_id,
-        v.voter_directory_id.bytes,
-    )
+    values_3 = (v.voter_id, v.voter_directory_id.bytes)
     try:
         out += _RUN_3.pack(*values_3)
     except StructError:
@@ -343,8 +339,10 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
 class VotersRecord:
     """Value of the control record that gives the voters of the KRaft quorum (KIP-853).
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/Vot
-    ersRecord.json VotersRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/VotersRecord.json
+    VotersRecord
+    """
 
     VERSIONS: ClassVar[range] = range(0, 1)
 
@@ -389,16 +387,12 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_4)
     (version,) = _RUN_4.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 0", have=version)
     pos += 2
     at = pos
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="(_ >= 1)", have=num_voters_plus_one
+            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
     for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end)):
@@ -412,7 +406,6 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
     for tag, pos, limit in found:
         tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return VotersRecord(version=version, voters=voters, tagged_fields=tagged_fields), pos
 
 
@@ -431,20 +424,16 @@ def read_voters_record(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _VERSION_read_voters_record.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_voters_record.unpack_from(buf, pos)
     reader = _READERS_read_voters_record.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0", pos + 0)
+        raise unknown_version("version", version, "0", pos)
     return reader(buf, pos, end, opt)
 
 
 def _write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions) -> None:
     """Append `voters_record`, version 0, to `out`. Raises EncodeError."""
     num_voters_plus_one = len(v.voters) + 1
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 0:
-        raise EncodeError("version", "value not allowed", need="at most 0", have=v.version)
     values_4 = (v.version,)
     try:
         out += _RUN_4.pack(*values_4)

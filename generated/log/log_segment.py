@@ -7,14 +7,15 @@ entry is one message of magic 0 or 1, or one record batch of magic 2, and one fi
 file's name is the segment's base offset in 20 decimal digits.
 
 A segment that a broker is writing, or that it left behind in a crash, may end in a part of an entry
-or in zeros. This description is of whole entries."""
+or in zeros. This description is of whole entries.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct
 
-from kodec.runtime.errors import EncodeError, FormatError, Unsupported
+from kodec.runtime.errors import EncodeError, FormatError, Malformed, Unsupported
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -128,7 +129,6 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         body = buf[pos:stop]
         pos = stop
     ends_exactly("body", pos, stop)
-
     return Entry(body=body), pos
 
 
@@ -159,7 +159,8 @@ class LogSegment:
     A segment that a broker is writing, or that it left behind in a crash, may end in a part of an
     entry or in zeros. This description is of whole entries.
 
-    Source: https://kafka.apache.org/documentation/#log Log"""
+    Source: https://kafka.apache.org/documentation/#log Log
+    """
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, in ascending order of their offsets."""
@@ -195,19 +196,24 @@ def read_log_segment(
     """Read `log_segment` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     entries: list[Entry] = []
     while pos < end:
+        before = pos
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-
+        if pos == before:
+            raise Malformed("entries", "an element without bytes would repeat for ever", at=pos)
     return LogSegment(entries=entries), pos
 
 
 def write_log_segment(out: bytearray, v: LogSegment, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `log_segment` to `out`. Raises EncodeError."""
     for count, item in enumerate(v.entries):
+        held = len(out)
         try:
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
+        if len(out) == held:
+            raise EncodeError("entries", "an element without bytes could not be read back", have=item)

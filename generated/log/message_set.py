@@ -11,7 +11,8 @@ magic 0 and relative ones (0, 1, 2, with gaps after compaction) in magic 1, wher
 offset is the wrapper's offset, minus the last relative offset, plus its own. They must not be
 wrappers themselves.
 
-A fetch response may cut the last message short; this description is of whole messages."""
+A fetch response may cut the last message short; this description is of whole messages.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +165,6 @@ def read_message_attributes(
     timestamp_type = member_of(TimestampType, reserved_bits >> 3 & 0x1)
     compression = member_of(Compression, reserved_bits & 0x7)
     pos += 1
-
     return MessageAttributes(reserved=reserved, timestamp_type=timestamp_type, compression=compression), pos
 
 
@@ -185,8 +185,10 @@ def write_message_attributes(out: bytearray, v: MessageAttributes, opt: WriteOpt
 class Message:
     """A message without its offset.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common
-    /record/LegacyRecord.java LegacyRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
+    LegacyRecord
+    """
 
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
@@ -217,7 +219,8 @@ class Message:
     compressed `message_set`.
 
     In magic 0 the header checksum of an LZ4 frame is computed over the frame's magic number too
-    (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec `lz4_legacy`."""
+    (KIP-57), so LZ4 libraries refuse the frame as it is. This is the codec `lz4_legacy`.
+    """
 
     @classmethod
     def read_from(
@@ -251,15 +254,15 @@ def checksum_of_message(buf: bytes, pos: int, end: int) -> tuple[int, int]:
 
 def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Message, int]:
     """Read `message`, its compressible field as the bytes that are stored. Raises FormatError."""
-    start_crc = pos
-    start_magic = pos + 4
+    start_of_crc = pos
+    start_of_magic = pos + 4
     if end - pos < 6:
         raise truncated_run(pos, end, _FIELDS_2)
-    crc, magic, attributes_bits = _RUN_2.unpack_from(buf, pos)
+    crc, magic, attributes_reserved_bits = _RUN_2.unpack_from(buf, pos)
     attributes = MessageAttributes(
-        reserved=attributes_bits >> 4 & 0xF,
-        timestamp_type=member_of(TimestampType, attributes_bits >> 3 & 0x1),
-        compression=member_of(Compression, attributes_bits & 0x7),
+        reserved=attributes_reserved_bits >> 4 & 0xF,
+        timestamp_type=member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
+        compression=member_of(Compression, attributes_reserved_bits & 0x7),
     )
     if magic not in (
         0,
@@ -292,10 +295,9 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
         value = buf[pos:stop]
         pos = stop
     if opt.check_crc:
-        computed = crc32(memoryview(buf)[start_magic:pos])
+        computed = crc32(memoryview(buf)[start_of_magic:pos])
         if computed != crc:
-            raise CrcMismatch("crc", at=start_crc, need=crc, have=computed)
-
+            raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
     return Message(
         crc=crc,
         magic=magic,
@@ -379,16 +381,16 @@ def _stored_message(v: Message, opt: WriteOptions) -> bytes | None:
 
 def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message` to `out`. Raises EncodeError."""
-    data_value = _stored_message(v, opt)
+    bytes_of_value = _stored_message(v, opt)
     len_key = -1 if v.key is None else len(v.key)
-    len_value = -1 if data_value is None else len(data_value)
+    len_value = -1 if bytes_of_value is None else len(bytes_of_value)
     if v.magic not in (
         0,
         1,
     ):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
-    at_crc = len(out)
-    at_magic = len(out) + 4
+    place_of_crc = len(out)
+    place_of_magic = len(out) + 4
     values_2 = (
         0,
         v.magic,
@@ -405,6 +407,8 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
             out += _RUN_3.pack(v.timestamp)
         except StructError:
             raise bad_run(_CODES_3, (v.timestamp,)) from None
+    elif v.timestamp != -1:
+        raise EncodeError("timestamp", "given, but its condition does not hold", need=-1)
     values_4 = (len_key,)
     try:
         out += _RUN_4.pack(*values_4)
@@ -417,11 +421,9 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
         out += _RUN_5.pack(*values_5)
     except StructError:
         raise bad_run(_CODES_5, values_5) from None
-    at_value = len(out)
-    if data_value is not None:
-        out += data_value
-    end_value = len(out)
-    _RUN_6.pack_into(out, at_crc, crc32(memoryview(out)[at_magic:]))
+    if bytes_of_value is not None:
+        out += bytes_of_value
+    _RUN_6.pack_into(out, place_of_crc, crc32(memoryview(out)[place_of_magic:]))
 
 
 @dataclass(slots=True)
@@ -473,27 +475,25 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("message")
-
     return Entry(offset=offset, message=message), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
-    data_message = bytearray()
+    bytes_of_message = bytearray()
     try:
-        write_message(data_message, v.message, opt)
+        write_message(bytes_of_message, v.message, opt)
     except EncodeError as error:
         raise error.within("message")
-    len_message = len(data_message)
-    values_7 = (
-        v.offset,
-        len_message,
-    )
+    len_message = len(bytes_of_message)
+    if len_message < 14:
+        raise EncodeError("len_message", "value not allowed", need="at least 14", have=len_message)
+    values_7 = (v.offset, len_message)
     try:
         out += _RUN_7.pack(*values_7)
     except StructError:
         raise bad_run(_CODES_7, values_7) from None
-    out += data_message
+    out += bytes_of_message
 
 
 @dataclass(slots=True)
@@ -510,7 +510,8 @@ class MessageSet:
 
     A fetch response may cut the last message short; this description is of whole messages.
 
-    Source: https://kafka.apache.org/documentation/#messageset Old Message Format"""
+    Source: https://kafka.apache.org/documentation/#messageset Old Message Format
+    """
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""
@@ -551,7 +552,6 @@ def read_message_set(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-
     return MessageSet(entries=entries), pos
 
 

@@ -7,7 +7,8 @@ the name of both files. Both columns ascend. To find an offset, take the last en
 above it and read the segment from there on.
 
 The index of the active segment is allocated in advance and padded with zeros, so in a file that was
-not closed the first entry after the first one whose offset is 0 ends the index."""
+not closed the first entry after the first one whose offset is 0 ends the index.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +91,6 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     if ofs_batch < 0:
         raise Malformed("ofs_batch", "value not allowed", at=pos + 4, need="at least 0", have=ofs_batch)
     pos += 8
-
     return Entry(relative_offset=relative_offset, ofs_batch=ofs_batch), pos
 
 
@@ -98,10 +98,7 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     """Append `entry` to `out`. Raises EncodeError."""
     if v.ofs_batch < 0:
         raise EncodeError("ofs_batch", "value not allowed", need="at least 0", have=v.ofs_batch)
-    values_1 = (
-        v.relative_offset,
-        v.ofs_batch,
-    )
+    values_1 = (v.relative_offset, v.ofs_batch)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
@@ -117,8 +114,10 @@ class OffsetIndex:
     The index of the active segment is allocated in advance and padded with zeros, so in a file that
     was not closed the first entry after the first one whose offset is 0 ends the index.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storag
-    e/internals/log/OffsetIndex.java OffsetIndex"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java
+    OffsetIndex
+    """
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 8 bytes each."""
@@ -159,7 +158,6 @@ def read_offset_index(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-
     return OffsetIndex(entries=entries), pos
 
 

@@ -4,7 +4,8 @@
 
 What a broker knows of the idempotent and transactional producers (KIP-98) of a partition at the
 offset that is the file's name. It is taken when a segment is rolled and on shutdown. Kafka deletes
-a snapshot that it cannot read or whose CRC is wrong, and uses an older one."""
+a snapshot that it cannot read or whose CRC is wrong, and uses an older one.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +141,6 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         current_txn_first_offset,
     ) = _RUN_1.unpack_from(buf, pos)
     pos += 46
-
     return Entry(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
@@ -177,8 +177,10 @@ class ProducerSnapshot:
     offset that is the file's name. It is taken when a segment is rolled and on shutdown. Kafka
     deletes a snapshot that it cannot read or whose CRC is wrong, and uses an older one.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storag
-    e/internals/log/ProducerStateManager.java ProducerStateManager"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
+    ProducerStateManager
+    """
 
     version: int = 1
     """Version of the file's format. There has been no other."""
@@ -223,8 +225,8 @@ def read_producer_snapshot(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ProducerSnapshot, int]:
     """Read `producer_snapshot` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    start_crc = pos + 2
-    start_num_entries = pos + 6
+    start_of_crc = pos + 2
+    start_of_num_entries = pos + 6
     if end - pos < 10:
         raise truncated_run(pos, end, _FIELDS_2)
     version, crc, num_entries = _RUN_2.unpack_from(buf, pos)
@@ -241,10 +243,9 @@ def read_producer_snapshot(
             raise error.within("entries", len(entries))
         entries.append(item)
     if opt.check_crc:
-        computed = crc32c(memoryview(buf)[start_num_entries:pos])
+        computed = crc32c(memoryview(buf)[start_of_num_entries:pos])
         if computed != crc:
-            raise CrcMismatch("crc", at=start_crc, need=crc, have=computed)
-
+            raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
     return ProducerSnapshot(version=version, crc=crc, entries=entries), pos
 
 
@@ -253,22 +254,16 @@ def write_producer_snapshot(out: bytearray, v: ProducerSnapshot, opt: WriteOptio
     num_entries = len(v.entries)
     if v.version != 1:
         raise EncodeError("version", "value not allowed", need="1", have=v.version)
-    at_crc = len(out) + 2
-    at_num_entries = len(out) + 6
-    values_2 = (
-        v.version,
-        0,
-        num_entries,
-    )
+    place_of_crc = len(out) + 2
+    place_of_num_entries = len(out) + 6
+    values_2 = (v.version, 0, num_entries)
     try:
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    at_entries = len(out)
     for count, item in enumerate(v.entries):
         try:
             write_entry(out, item, opt)
         except EncodeError as error:
             raise error.within("entries", count)
-    end_entries = len(out)
-    _RUN_3.pack_into(out, at_crc, crc32c(memoryview(out)[at_num_entries:]))
+    _RUN_3.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_num_entries:]))

@@ -3,7 +3,8 @@
 """Kafka record (magic 2).
 
 One record inside an uncompressed (or already decompressed) magic-2 record batch. Offsets and
-timestamps are deltas against the batch header."""
+timestamps are deltas against the batch header.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
+    encode_text,
     ends_exactly,
     span,
     truncated_run,
@@ -45,7 +47,8 @@ _CODES_1 = (("attributes", "b"),)
 class Header:
     """One header of a record (KIP-82).
 
-    Source: https://kafka.apache.org/documentation/#recordheader Record Header"""
+    Source: https://kafka.apache.org/documentation/#recordheader Record Header
+    """
 
     key: str = ""
     """The header's name, UTF-8. May be empty, never null."""
@@ -83,7 +86,7 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     if len_key < 0:
-        raise Malformed("len_key", "value not allowed", at=at, need="(_ >= 0)", have=len_key)
+        raise Malformed("len_key", "value not allowed", at=at, need="at least 0", have=len_key)
     stop = span("key", len_key, pos, end)
     key = str(buf[pos:stop], "utf-8", "surrogateescape")
     pos = stop
@@ -93,20 +96,19 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
         stop = span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
-
     return Header(key=key, value=value), pos
 
 
 def write_header(out: bytearray, v: Header, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `header` to `out`. Raises EncodeError."""
-    data_key = v.key.encode("utf-8", "surrogateescape")
-    len_key = len(data_key)
+    bytes_of_key = encode_text("key", v.key, "utf-8", "surrogateescape")
+    len_key = len(bytes_of_key)
     len_value = -1 if v.value is None else len(v.value)
     try:
         out += write_zigzag32(len_key)
     except EncodeError as error:
         raise error.within("len_key")
-    out += data_key
+    out += bytes_of_key
     try:
         out += write_zigzag32(len_value)
     except EncodeError as error:
@@ -119,8 +121,10 @@ def write_header(out: bytearray, v: Header, opt: WriteOptions = DEFAULT_WRITE) -
 class RecordBody:
     """What a record holds after its length.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common
-    /record/DefaultRecord.java DefaultRecord"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
+    DefaultRecord
+    """
 
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
@@ -192,7 +196,7 @@ def read_record_body(
     at = pos
     num_headers, pos = read_zigzag32(buf, pos, end, "num_headers")
     if num_headers < 0:
-        raise Malformed("num_headers", "value not allowed", at=at, need="(_ >= 0)", have=num_headers)
+        raise Malformed("num_headers", "value not allowed", at=at, need="at least 0", have=num_headers)
     headers: list[Header] = []
     for _ in range(bounded_count("headers", num_headers, 2, pos, end)):
         try:
@@ -200,7 +204,6 @@ def read_record_body(
         except FormatError as error:
             raise error.within("headers", len(headers))
         headers.append(item)
-
     return RecordBody(
         attributes=attributes,
         timestamp_delta=timestamp_delta,
@@ -257,7 +260,8 @@ class Record:
     """One record inside an uncompressed (or already decompressed) magic-2 record batch. Offsets and
     timestamps are deltas against the batch header.
 
-    Source: https://kafka.apache.org/documentation/#record Record"""
+    Source: https://kafka.apache.org/documentation/#record Record
+    """
 
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""
@@ -292,27 +296,26 @@ def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_body, pos = read_zigzag32(buf, pos, end, "len_body")
     if len_body < 0:
-        raise Malformed("len_body", "value not allowed", at=at, need="(_ >= 0)", have=len_body)
+        raise Malformed("len_body", "value not allowed", at=at, need="at least 0", have=len_body)
     stop = span("body", len_body, pos, end)
     try:
         body, pos = read_record_body(buf, pos, stop, opt)
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("body")
-
     return Record(body=body), pos
 
 
 def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record` to `out`. Raises EncodeError."""
-    data_body = bytearray()
+    bytes_of_body = bytearray()
     try:
-        write_record_body(data_body, v.body, opt)
+        write_record_body(bytes_of_body, v.body, opt)
     except EncodeError as error:
         raise error.within("body")
-    len_body = len(data_body)
+    len_body = len(bytes_of_body)
     try:
         out += write_zigzag32(len_body)
     except EncodeError as error:
         raise error.within("len_body")
-    out += data_body
+    out += bytes_of_body

@@ -6,7 +6,8 @@ The message format of Apache Kafka 0.11 and later, on disk and on the wire: a he
 then records, which are compressed as one block when `attributes.compression` is not `none`.
 
 The last offset of a batch is `base_offset + last_offset_delta`, also where compaction has removed
-the last records; the next batch starts after it."""
+the last records; the next batch starts after it.
+"""
 
 from __future__ import annotations
 
@@ -190,7 +191,6 @@ def read_batch_attributes(
     timestamp_type = member_of(TimestampType, reserved_bits >> 3 & 0x1)
     compression = member_of(Compression, reserved_bits & 0x7)
     pos += 2
-
     return BatchAttributes(
         reserved=reserved,
         has_delete_horizon=has_delete_horizon,
@@ -228,7 +228,6 @@ def read_record_list(
         except FormatError as error:
             raise error.within("", len(entries))
         entries.append(item)
-
     return entries, pos
 
 
@@ -250,7 +249,8 @@ class RecordBatch:
     The last offset of a batch is `base_offset + last_offset_delta`, also where compaction has
     removed the last records; the next batch starts after it.
 
-    Source: https://kafka.apache.org/documentation/#recordbatch Record Batch"""
+    Source: https://kafka.apache.org/documentation/#recordbatch Record Batch
+    """
 
     base_offset: int = 0
     """Offset of the first record the batch was made with, which compaction may have removed since.
@@ -342,10 +342,10 @@ def read_record_batch_head(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[RecordBatch, int]:
     """Read `record_batch`, its compressible field as the bytes that are stored. Raises FormatError."""
-    start_len_batch = pos + 8
-    start_partition_leader_epoch = pos + 12
-    start_crc = pos + 17
-    start_attributes = pos + 21
+    start_of_len_batch = pos + 8
+    start_of_partition_leader_epoch = pos + 12
+    start_of_crc = pos + 17
+    start_of_attributes = pos + 21
     if end - pos < 61:
         raise truncated_run(pos, end, _FIELDS_2)
     (
@@ -354,7 +354,7 @@ def read_record_batch_head(
         partition_leader_epoch,
         magic,
         crc,
-        attributes_bits,
+        attributes_reserved_bits,
         last_offset_delta,
         base_timestamp,
         max_timestamp,
@@ -364,12 +364,12 @@ def read_record_batch_head(
         num_records,
     ) = _RUN_2.unpack_from(buf, pos)
     attributes = BatchAttributes(
-        reserved=attributes_bits >> 7 & 0x1FF,
-        has_delete_horizon=attributes_bits & 0x40 != 0,
-        is_control=attributes_bits & 0x20 != 0,
-        is_transactional=attributes_bits & 0x10 != 0,
-        timestamp_type=member_of(TimestampType, attributes_bits >> 3 & 0x1),
-        compression=member_of(Compression, attributes_bits & 0x7),
+        reserved=attributes_reserved_bits >> 7 & 0x1FF,
+        has_delete_horizon=attributes_reserved_bits & 0x40 != 0,
+        is_control=attributes_reserved_bits & 0x20 != 0,
+        is_transactional=attributes_reserved_bits & 0x10 != 0,
+        timestamp_type=member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
+        compression=member_of(Compression, attributes_reserved_bits & 0x7),
     )
     if len_batch < 49:
         raise Malformed("len_batch", "value not allowed", at=pos + 8, need="at least 49", have=len_batch)
@@ -383,19 +383,18 @@ def read_record_batch_head(
         stop = span("records", len_batch - 49, pos, end)
         records = buf[pos:stop]
         pos = stop
-    if len_batch != pos - start_partition_leader_epoch:
+    if len_batch != pos - start_of_partition_leader_epoch:
         raise Malformed(
             "len_batch",
             "not the length of what it covers",
-            at=start_len_batch,
-            need=pos - start_partition_leader_epoch,
+            at=start_of_len_batch,
+            need=pos - start_of_partition_leader_epoch,
             have=len_batch,
         )
     if opt.check_crc:
-        computed = crc32c(memoryview(buf)[start_attributes:pos])
+        computed = crc32c(memoryview(buf)[start_of_attributes:pos])
         if computed != crc:
-            raise CrcMismatch("crc", at=start_crc, need=crc, have=computed)
-
+            raise CrcMismatch("crc", at=start_of_crc, need=crc, have=computed)
     return RecordBatch(
         base_offset=base_offset,
         len_batch=len_batch,
@@ -515,7 +514,7 @@ def _stored_record_batch(v: RecordBatch, opt: WriteOptions) -> bytes:
 
 def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record_batch` to `out`. Raises EncodeError."""
-    data_records = _stored_record_batch(v, opt)
+    bytes_of_records = _stored_record_batch(v, opt)
     last_offset_delta = v.last_offset_delta
     if last_offset_delta is None:
         if isinstance(v.records, bytes) or not v.records:
@@ -534,10 +533,10 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         num_records = len(v.records)
     if v.magic != 2:
         raise EncodeError("magic", "value not allowed", need="2", have=v.magic)
-    at_len_batch = len(out) + 8
-    at_partition_leader_epoch = len(out) + 12
-    at_crc = len(out) + 17
-    at_attributes = len(out) + 21
+    place_of_len_batch = len(out) + 8
+    place_of_partition_leader_epoch = len(out) + 12
+    place_of_crc = len(out) + 17
+    place_of_attributes = len(out) + 21
     values_2 = (
         v.base_offset,
         0,
@@ -562,16 +561,16 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    at_records = len(out)
     if num_records != 0:
-        out += data_records
-    end_records = len(out)
-    size = len(out) - at_partition_leader_epoch
+        out += bytes_of_records
+    size = len(out) - place_of_partition_leader_epoch
+    if size < 49:
+        raise EncodeError("len_batch", "value not allowed", need="at least 49", have=size)
     try:
-        _RUN_3.pack_into(out, at_len_batch, size)
+        _RUN_3.pack_into(out, place_of_len_batch, size)
     except StructError:
         raise bad_run(_CODES_3, (size,)) from None
-    _RUN_4.pack_into(out, at_crc, crc32c(memoryview(out)[at_attributes:]))
+    _RUN_4.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_attributes:]))
 
 
 @dataclass(slots=True)
@@ -615,7 +614,7 @@ def read_record_batch_rows(
     end = len(data)
     pos = 0
     try:
-        for _ in range(bounded_count("num_records", expected, 7, 0, end)):
+        for _ in range(bounded_count("num_records", expected, 1, 0, end)):
             raw = data[pos]
             pos += 1
             if raw < 128:
@@ -731,7 +730,7 @@ def read_record_batch_rows(
             append(
                 make(
                     base_offset + offset_delta,
-                    max_timestamp if known_2 else (base_timestamp + timestamp_delta),
+                    max_timestamp if known_2 else base_timestamp + timestamp_delta,
                     attributes_timestamp_type,
                     key,
                     value,
@@ -740,7 +739,7 @@ def read_record_batch_rows(
             )
         if pos == end:
             return rows
-    except (IndexError, _Bad, FormatError):
+    except (IndexError, _Bad, FormatError, UnicodeDecodeError):
         pass
     raise _explain_read_record_batch_rows(batch, data, opt)
 
@@ -833,4 +832,7 @@ def write_record_batch_rows(batch: RecordBatch, rows: Iterable[Any]) -> bytes:
             append(body)
     except EncodeError as error:
         raise error.within("records", index)
+    except UnicodeEncodeError as error:
+        wrong = EncodeError("", f"not {error.encoding}: {error.reason}", have=error.object)
+        raise wrong.within("records", index) from None
     return b"".join(parts)

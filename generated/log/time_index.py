@@ -6,14 +6,15 @@ Sparse map from a timestamp to an offset (KIP-33): an entry says that its timest
 of the segment up to its offset, so all messages with a larger one come later. The segment's base
 offset is the name of both files. Timestamps ascend; offsets do not descend.
 
-Like the offset index, that of the active segment is allocated in advance and padded with zeros."""
+Like the offset index, that of the active segment is allocated in advance and padded with zeros.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -87,16 +88,12 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         raise truncated_run(pos, end, _FIELDS_1)
     timestamp, relative_offset = _RUN_1.unpack_from(buf, pos)
     pos += 12
-
     return Entry(timestamp=timestamp, relative_offset=relative_offset), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
-    values_1 = (
-        v.timestamp,
-        v.relative_offset,
-    )
+    values_1 = (v.timestamp, v.relative_offset)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
@@ -111,8 +108,10 @@ class TimeIndex:
 
     Like the offset index, that of the active segment is allocated in advance and padded with zeros.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storag
-    e/internals/log/TimeIndex.java TimeIndex"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java
+    TimeIndex
+    """
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 12 bytes each."""
@@ -151,7 +150,6 @@ def read_time_index(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-
     return TimeIndex(entries=entries), pos
 
 

@@ -6,7 +6,8 @@ The transactions (KIP-98) whose abort marker lies in the segment, in the order o
 reader with isolation level `read_committed` drops the records of these producers between the two
 offsets. The segment's base offset is the name of both files.
 
-There are no zeros at the end. Kafka ignores a part of an entry there."""
+There are no zeros at the end. Kafka ignores a part of an entry there.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +56,10 @@ _CODES_1 = (
 class Entry:
     """One aborted transaction.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storag
-    e/internals/log/AbortedTxn.java AbortedTxn"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/AbortedTxn.java
+    AbortedTxn
+    """
 
     version: int = 0
     """Version of the entry's format."""
@@ -107,7 +110,6 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     if version != 0:
         raise Malformed("version", "value not allowed", at=pos, need="0", have=version)
     pos += 34
-
     return Entry(
         version=version,
         producer_id=producer_id,
@@ -121,13 +123,7 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     """Append `entry` to `out`. Raises EncodeError."""
     if v.version != 0:
         raise EncodeError("version", "value not allowed", need="0", have=v.version)
-    values_1 = (
-        v.version,
-        v.producer_id,
-        v.first_offset,
-        v.last_offset,
-        v.last_stable_offset,
-    )
+    values_1 = (v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
@@ -142,8 +138,10 @@ class TransactionIndex:
 
     There are no zeros at the end. Kafka ignores a part of an entry there.
 
-    Source: https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storag
-    e/internals/log/TransactionIndex.java TransactionIndex"""
+    Source:
+    https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
+    TransactionIndex
+    """
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 34 bytes each."""
@@ -184,7 +182,6 @@ def read_transaction_index(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
-
     return TransactionIndex(entries=entries), pos
 
 

@@ -4,7 +4,8 @@
 
 Value of an offset commit: a consumer group's position in a partition. Version 4 is the first
 flexible version: strings are compact and the value ends with tagged fields. Kafka writes 3, or 4
-since 4.1, or 1 where an expiry time is set."""
+since 4.1, or 1 where an expiry time is set.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -76,8 +77,10 @@ class OffsetCommitValue:
     flexible version: strings are compact and the value ends with tagged fields. Kafka writes 3, or
     4 since 4.1, or 1 where an expiry time is set.
 
-    Source: https://github.com/apache/kafka/blob/4.1.0/group-
-    coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue"""
+    Source:
+    https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json
+    OffsetCommitValue
+    """
 
     VERSIONS: ClassVar[range] = range(0, 5)
 
@@ -142,10 +145,6 @@ def _read_offset_commit_value_v0(
     if end - pos < 10:
         raise truncated_run(pos, end, _FIELDS_1)
     version, committed_offset = _RUN_1.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 4:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 4", have=version)
     pos += 10
     try:
         metadata, pos = read_text(buf, pos, end, opt)
@@ -155,7 +154,6 @@ def _read_offset_commit_value_v0(
         raise truncated_run(pos, end, _FIELDS_2)
     (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
     pos += 8
-
     return OffsetCommitValue(
         version=version,
         committed_offset=committed_offset,
@@ -171,10 +169,6 @@ def _read_offset_commit_value_v1(
     if end - pos < 10:
         raise truncated_run(pos, end, _FIELDS_1)
     version, committed_offset = _RUN_1.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 4:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 4", have=version)
     pos += 10
     try:
         metadata, pos = read_text(buf, pos, end, opt)
@@ -184,7 +178,6 @@ def _read_offset_commit_value_v1(
         raise truncated_run(pos, end, _FIELDS_3)
     commit_timestamp, expire_timestamp = _RUN_3.unpack_from(buf, pos)
     pos += 16
-
     return OffsetCommitValue(
         version=version,
         committed_offset=committed_offset,
@@ -201,10 +194,6 @@ def _read_offset_commit_value_v3(
     if end - pos < 14:
         raise truncated_run(pos, end, _FIELDS_4)
     version, committed_offset, leader_epoch = _RUN_4.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 4:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 4", have=version)
     pos += 14
     try:
         metadata, pos = read_text(buf, pos, end, opt)
@@ -214,7 +203,6 @@ def _read_offset_commit_value_v3(
         raise truncated_run(pos, end, _FIELDS_2)
     (commit_timestamp,) = _RUN_2.unpack_from(buf, pos)
     pos += 8
-
     return OffsetCommitValue(
         version=version,
         committed_offset=committed_offset,
@@ -231,10 +219,6 @@ def _read_offset_commit_value_v4(
     if end - pos < 14:
         raise truncated_run(pos, end, _FIELDS_4)
     version, committed_offset, leader_epoch = _RUN_4.unpack_from(buf, pos)
-    if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
-    if version > 4:
-        raise Malformed("version", "value not allowed", at=pos, need="at most 4", have=version)
     pos += 14
     try:
         metadata, pos = read_text_is_compact(buf, pos, end, opt)
@@ -254,7 +238,6 @@ def _read_offset_commit_value_v4(
         else:
             tagged_fields.append((tag, buf[pos:limit]))
     pos = after
-
     return OffsetCommitValue(
         version=version,
         committed_offset=committed_offset,
@@ -268,8 +251,8 @@ def _read_offset_commit_value_v4(
 
 _READERS_read_offset_commit_value = {
     0: _read_offset_commit_value_v0,
-    2: _read_offset_commit_value_v0,
     1: _read_offset_commit_value_v1,
+    2: _read_offset_commit_value_v0,
     3: _read_offset_commit_value_v3,
     4: _read_offset_commit_value_v4,
 }
@@ -285,23 +268,16 @@ def read_offset_commit_value(
     """
     if end - pos < 2:
         raise truncated_run(pos, end, _FIELDS_1)
-    (version,) = _VERSION_read_offset_commit_value.unpack_from(buf, pos + 0)
+    (version,) = _VERSION_read_offset_commit_value.unpack_from(buf, pos)
     reader = _READERS_read_offset_commit_value.get(version)
     if reader is None:
-        raise unknown_version("version", version, "0-4", pos + 0)
+        raise unknown_version("version", version, "0-4", pos)
     return reader(buf, pos, end, opt)
 
 
 def _write_offset_commit_value_v0(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
     """Append `offset_commit_value`, versions 0, 2, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 4:
-        raise EncodeError("version", "value not allowed", need="at most 4", have=v.version)
-    values_1 = (
-        v.version,
-        v.committed_offset,
-    )
+    values_1 = (v.version, v.committed_offset)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
@@ -319,14 +295,7 @@ def _write_offset_commit_value_v0(out: bytearray, v: OffsetCommitValue, opt: Wri
 
 def _write_offset_commit_value_v1(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
     """Append `offset_commit_value`, version 1, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 4:
-        raise EncodeError("version", "value not allowed", need="at most 4", have=v.version)
-    values_1 = (
-        v.version,
-        v.committed_offset,
-    )
+    values_1 = (v.version, v.committed_offset)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
@@ -335,10 +304,7 @@ def _write_offset_commit_value_v1(out: bytearray, v: OffsetCommitValue, opt: Wri
         write_text(out, v.metadata, opt)
     except EncodeError as error:
         raise error.within("metadata")
-    values_3 = (
-        v.commit_timestamp,
-        v.expire_timestamp,
-    )
+    values_3 = (v.commit_timestamp, v.expire_timestamp)
     try:
         out += _RUN_3.pack(*values_3)
     except StructError:
@@ -347,15 +313,7 @@ def _write_offset_commit_value_v1(out: bytearray, v: OffsetCommitValue, opt: Wri
 
 def _write_offset_commit_value_v3(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
     """Append `offset_commit_value`, version 3, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 4:
-        raise EncodeError("version", "value not allowed", need="at most 4", have=v.version)
-    values_4 = (
-        v.version,
-        v.committed_offset,
-        v.leader_epoch,
-    )
+    values_4 = (v.version, v.committed_offset, v.leader_epoch)
     try:
         out += _RUN_4.pack(*values_4)
     except StructError:
@@ -373,15 +331,7 @@ def _write_offset_commit_value_v3(out: bytearray, v: OffsetCommitValue, opt: Wri
 
 def _write_offset_commit_value_v4(out: bytearray, v: OffsetCommitValue, opt: WriteOptions) -> None:
     """Append `offset_commit_value`, version 4, to `out`. Raises EncodeError."""
-    if v.version < 0:
-        raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    if v.version > 4:
-        raise EncodeError("version", "value not allowed", need="at most 4", have=v.version)
-    values_4 = (
-        v.version,
-        v.committed_offset,
-        v.leader_epoch,
-    )
+    values_4 = (v.version, v.committed_offset, v.leader_epoch)
     try:
         out += _RUN_4.pack(*values_4)
     except StructError:
@@ -405,8 +355,8 @@ def _write_offset_commit_value_v4(out: bytearray, v: OffsetCommitValue, opt: Wri
 
 _WRITERS_write_offset_commit_value = {
     0: _write_offset_commit_value_v0,
-    2: _write_offset_commit_value_v0,
     1: _write_offset_commit_value_v1,
+    2: _write_offset_commit_value_v0,
     3: _write_offset_commit_value_v3,
     4: _write_offset_commit_value_v4,
 }

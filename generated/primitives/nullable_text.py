@@ -4,7 +4,8 @@
 
 A string or null, in one of two forms. Message versions before the first flexible one put the number
 of bytes in front as a 16-bit integer, where any negative number reads as null and -1 is written;
-flexible versions put the number of bytes plus one as an unsigned varint, where 0 is null."""
+flexible versions put the number of bytes plus one as an unsigned varint, where 0 is null.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
+    encode_text,
     span,
     truncated_run,
 )
@@ -48,7 +50,6 @@ def read_nullable_text(
         stop = span("", len_classic, pos, end)
         value = str(buf[pos:stop], "utf-8", "surrogateescape")
         pos = stop
-
     return value, pos
 
 
@@ -58,34 +59,33 @@ def read_nullable_text_is_compact(
     """Read `nullable_text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
     value: str | None = None
-    if (len_plus_one - 1) >= 0:
+    if len_plus_one >= 1:
         stop = span("", len_plus_one - 1, pos, end)
         value = str(buf[pos:stop], "utf-8", "surrogateescape")
         pos = stop
-
     return value, pos
 
 
 def write_nullable_text(out: bytearray, v: str | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_text` to `out`. Raises EncodeError."""
-    data_value = None if v is None else v.encode("utf-8", "surrogateescape")
-    len_classic = -1 if data_value is None else len(data_value)
+    bytes_of_value = None if v is None else encode_text("value", v, "utf-8", "surrogateescape")
+    len_classic = -1 if bytes_of_value is None else len(bytes_of_value)
     values_1 = (len_classic,)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    if data_value is not None:
-        out += data_value
+    if bytes_of_value is not None:
+        out += bytes_of_value
 
 
 def write_nullable_text_is_compact(out: bytearray, v: str | None, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `nullable_text` to `out`. Raises EncodeError."""
-    data_value = None if v is None else v.encode("utf-8", "surrogateescape")
-    len_plus_one = 0 if data_value is None else len(data_value) + 1
+    bytes_of_value = None if v is None else encode_text("value", v, "utf-8", "surrogateescape")
+    len_plus_one = 0 if bytes_of_value is None else len(bytes_of_value) + 1
     try:
         out += write_uvarint32(len_plus_one)
     except EncodeError as error:
         raise error.within("len_plus_one")
-    if data_value is not None:
-        out += data_value
+    if bytes_of_value is not None:
+        out += bytes_of_value

@@ -4,7 +4,8 @@
 
 A string that cannot be null, in one of two forms. Message versions before the first flexible one
 put the number of bytes in front as a 16-bit integer; flexible versions put the number of bytes plus
-one as an unsigned varint."""
+one as an unsigned varint.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
+    encode_text,
     span,
     truncated_run,
 )
@@ -46,7 +48,6 @@ def read_text(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -
     stop = span("", len_classic, pos, end)
     value = str(buf[pos:stop], "utf-8", "surrogateescape")
     pos = stop
-
     return value, pos
 
 
@@ -55,32 +56,31 @@ def read_text_is_compact(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFA
     at = pos
     len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
     if len_plus_one < 1:
-        raise Malformed("len_plus_one", "value not allowed", at=at, need="(_ >= 1)", have=len_plus_one)
+        raise Malformed("len_plus_one", "value not allowed", at=at, need="at least 1", have=len_plus_one)
     stop = span("", len_plus_one - 1, pos, end)
     value = str(buf[pos:stop], "utf-8", "surrogateescape")
     pos = stop
-
     return value, pos
 
 
 def write_text(out: bytearray, v: str, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `text` to `out`. Raises EncodeError."""
-    data_value = v.encode("utf-8", "surrogateescape")
-    len_classic = len(data_value)
+    bytes_of_value = encode_text("value", v, "utf-8", "surrogateescape")
+    len_classic = len(bytes_of_value)
     values_1 = (len_classic,)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    out += data_value
+    out += bytes_of_value
 
 
 def write_text_is_compact(out: bytearray, v: str, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `text` to `out`. Raises EncodeError."""
-    data_value = v.encode("utf-8", "surrogateescape")
-    len_plus_one = len(data_value) + 1
+    bytes_of_value = encode_text("value", v, "utf-8", "surrogateescape")
+    len_plus_one = len(bytes_of_value) + 1
     try:
         out += write_uvarint32(len_plus_one)
     except EncodeError as error:
         raise error.within("len_plus_one")
-    out += data_value
+    out += bytes_of_value

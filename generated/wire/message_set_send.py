@@ -3,14 +3,15 @@
 """Kafka MessageSetSend (fetch result of Kafka 0.7).
 
 Answer to a fetch request for one partition, as Kafka 0.7 sent it and the documentation of later
-versions still told it. Those versions send the fetch responses of the protocol guide instead."""
+versions still told it. Those versions send the fetch responses of the protocol guide instead.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct, error as StructError
 
-from kodec.runtime.errors import Malformed
+from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -47,7 +48,8 @@ class MessageSetSend:
     """Answer to a fetch request for one partition, as Kafka 0.7 sent it and the documentation of later
     versions still told it. Those versions send the fetch responses of the protocol guide instead.
 
-    Source: https://kafka.apache.org/081/implementation/log Reads"""
+    Source: https://kafka.apache.org/081/implementation/log Reads
+    """
 
     error_code: int = 0
     """0 is success; then the messages follow."""
@@ -87,8 +89,8 @@ def read_message_set_send(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MessageSetSend, int]:
     """Read `message_set_send` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    start_len_body = pos
-    start_error_code = pos + 4
+    start_of_len_body = pos
+    start_of_error_code = pos + 4
     if end - pos < 6:
         raise truncated_run(pos, end, _FIELDS_1)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
@@ -98,35 +100,31 @@ def read_message_set_send(
     stop = span("messages", len_body - 2, pos, end)
     messages = buf[pos:stop]
     pos = stop
-    if len_body != pos - start_error_code:
+    if len_body != pos - start_of_error_code:
         raise Malformed(
             "len_body",
             "not the length of what it covers",
-            at=start_len_body,
-            need=pos - start_error_code,
+            at=start_of_len_body,
+            need=pos - start_of_error_code,
             have=len_body,
         )
-
     return MessageSetSend(error_code=error_code, messages=messages), pos
 
 
 def write_message_set_send(out: bytearray, v: MessageSetSend, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `message_set_send` to `out`. Raises EncodeError."""
-    at_len_body = len(out)
-    at_error_code = len(out) + 4
-    values_1 = (
-        0,
-        v.error_code,
-    )
+    place_of_len_body = len(out)
+    place_of_error_code = len(out) + 4
+    values_1 = (0, v.error_code)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    at_messages = len(out)
     out += v.messages
-    end_messages = len(out)
-    size = len(out) - at_error_code
+    size = len(out) - place_of_error_code
+    if size < 2:
+        raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     try:
-        _RUN_2.pack_into(out, at_len_body, size)
+        _RUN_2.pack_into(out, place_of_len_body, size)
     except StructError:
         raise bad_run(_CODES_2, (size,)) from None

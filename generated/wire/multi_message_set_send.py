@@ -3,7 +3,8 @@
 """Kafka MultiMessageSetSend (multi-fetch result of Kafka 0.7).
 
 Answer to a fetch request for several partitions, as Kafka 0.7 sent it and the documentation of
-later versions still told it: an answer for each of them, in the order of the request."""
+later versions still told it: an answer for each of them, in the order of the request.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,6 @@ def read_part_list(
         except FormatError as error:
             raise error.within("", len(entries))
         entries.append(item)
-
     return entries, pos
 
 
@@ -76,7 +76,8 @@ class MultiMessageSetSend:
     """Answer to a fetch request for several partitions, as Kafka 0.7 sent it and the documentation of
     later versions still told it: an answer for each of them, in the order of the request.
 
-    Source: https://kafka.apache.org/081/implementation/log Reads"""
+    Source: https://kafka.apache.org/081/implementation/log Reads
+    """
 
     error_code: int = 0
     """0, since each part has an error code of its own."""
@@ -113,8 +114,8 @@ def read_multi_message_set_send(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[MultiMessageSetSend, int]:
     """Read `multi_message_set_send` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    start_len_body = pos
-    start_error_code = pos + 4
+    start_of_len_body = pos
+    start_of_error_code = pos + 4
     if end - pos < 6:
         raise truncated_run(pos, end, _FIELDS_1)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
@@ -127,15 +128,14 @@ def read_multi_message_set_send(
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("parts")
-    if len_body != pos - start_error_code:
+    if len_body != pos - start_of_error_code:
         raise Malformed(
             "len_body",
             "not the length of what it covers",
-            at=start_len_body,
-            need=pos - start_error_code,
+            at=start_of_len_body,
+            need=pos - start_of_error_code,
             have=len_body,
         )
-
     return MultiMessageSetSend(error_code=error_code, parts=parts), pos
 
 
@@ -143,24 +143,21 @@ def write_multi_message_set_send(
     out: bytearray, v: MultiMessageSetSend, opt: WriteOptions = DEFAULT_WRITE
 ) -> None:
     """Append `multi_message_set_send` to `out`. Raises EncodeError."""
-    at_len_body = len(out)
-    at_error_code = len(out) + 4
-    values_1 = (
-        0,
-        v.error_code,
-    )
+    place_of_len_body = len(out)
+    place_of_error_code = len(out) + 4
+    values_1 = (0, v.error_code)
     try:
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    at_parts = len(out)
     try:
         write_part_list(out, v.parts, opt)
     except EncodeError as error:
         raise error.within("parts")
-    end_parts = len(out)
-    size = len(out) - at_error_code
+    size = len(out) - place_of_error_code
+    if size < 2:
+        raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
     try:
-        _RUN_2.pack_into(out, at_len_body, size)
+        _RUN_2.pack_into(out, place_of_len_body, size)
     except StructError:
         raise bad_run(_CODES_2, (size,)) from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from kodec.generator.model import Model
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
+from kodec.generator.passes.expressions import check_expressions
 from kodec.generator.passes.names import check_names
+from kodec.generator.passes.order import check_order
 from kodec.generator.passes.shapes import check_shapes
 from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.problems import Problems
@@ -20,6 +22,10 @@ def run_passes(model: Model) -> None:
     check_names(model, problems)
     # what follows reads types and expressions, which must be sound first
     problems.raise_if_any()
+    check_expressions(model, problems)
+    # what follows evaluates expressions, which must make sense first
+    problems.raise_if_any()
+    check_order(model, problems)
     check_conditions(model, problems)
     check_derivations(model, problems)
     check_sizes(model, problems)

@@ -25,7 +25,7 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     path = path_of(struct, field.id)
 
     def bad(text: str, hint: str = "") -> None:
-        problems.add(field.place, path, f"`-nullable`: {text}", hint)
+        problems.add(field.at("-nullable"), path, f"`-nullable`: {text}", hint)
 
     assert field.nullable is not None
     if field.condition is None:
@@ -34,9 +34,13 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     for known in layouts.bindings(struct):
         absent = {f.id for f in layouts.layout(struct, known).absent}
         lengths = [
-            f for f in struct.fields
-            if f.derive is not None and f.derive.is_length and f.derive.first == field.id and f.id not in absent
-        ]  # fmt: skip
+            f
+            for f in struct.fields
+            if f.derive is not None
+            and f.derive.is_length
+            and f.derive.first == field.id
+            and f.id not in absent
+        ]
         if not lengths:
             bad("no length is derived from this field", f"-derive: length_of({field.id})")
             return
@@ -48,26 +52,41 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
                 continue
             if ex.fold(condition, {**known, length.id: sign}) != ex.Literal(False):
                 bad(f"{length.id} = {sign} is null, and `if` reads the field then")
-            plus = int(length.derive.plus.value) if length.derive and isinstance(length.derive.plus, ex.Literal) else 0
+            plus = (
+                int(length.derive.plus.value)
+                if length.derive and isinstance(length.derive.plus, ex.Literal)
+                else 0
+            )
             for size in (0, 1):
                 if ex.fold(condition, {**known, length.id: size + plus}) == ex.Literal(False):
-                    bad(f"only {length.id} = {sign} is null, but `if` does not read a field of {size} bytes either")
+                    bad(
+                        f"only {length.id} = {sign} is null, but `if` does not read a field of {size} bytes either"
+                    )
 
 
 def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
     """In each version, the field is there when -since and -until say so."""
     assert struct.versions
     path = path_of(struct, field.id)
+    place = field.at("-since" if field.since is not None else "-until" if field.until is not None else "if")
     since = struct.versions.first if field.since is None else field.since
     until = struct.versions.last if field.until is None else field.until
     for key, value in (("-since", field.since), ("-until", field.until)):
         if value is not None and value not in struct.versions:
-            problems.add(field.place, path, f"`{key}: {value}` is not in -versions {struct.versions}")
+            problems.add(field.at(key), path, f"`{key}: {value}` is not in -versions {struct.versions}")
     if since > until:
-        problems.add(field.place, path, f"`-since: {since}` is after `-until: {until}`")
+        problems.add(place, path, f"`-since: {since}` is after `-until: {until}`")
     if field.condition is None:
-        if field.since not in (None, struct.versions.first) or field.until not in (None, struct.versions.last):
-            problems.add(field.place, path, "`-since` or `-until` without `if`", f"if: {struct.version_field} >= {since}")
+        if field.since not in (None, struct.versions.first) or field.until not in (
+            None,
+            struct.versions.last,
+        ):
+            problems.add(
+                place,
+                path,
+                "`-since` or `-until` without `if`",
+                f"if: {struct.version_field} >= {since}",
+            )
         return
     condition = layouts.inline(struct, field.condition)
     if struct.version_field not in ex.names(condition):
@@ -77,5 +96,7 @@ def _versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     if there != said:
         shown = ", ".join(map(str, there)) or "none"
         problems.add(
-            field.place, path, f"`if` reads the field in versions {shown}, -since and -until say {since} to {until}"
+            place,
+            path,
+            f"`if` reads the field in versions {shown}, -since and -until say {since} to {until}",
         )

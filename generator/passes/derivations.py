@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kodec.generator import expr as ex
-from kodec.generator.layout import Layouts, One
+from kodec.generator.layout import Layouts
 from kodec.generator.model import Derive, Field, Model, Prim, Ref, Struct
 from kodec.generator.passes.common import path_of, structs
+from kodec.generator.passes.order import members
 from kodec.generator.problems import Problems, nearest
 
 __all__ = ["check_derivations"]
@@ -32,7 +33,7 @@ def _one(
     path = path_of(struct, field.id)
 
     def bad(text: str, hint: str = "") -> None:
-        problems.add(field.place, path, text, hint)
+        problems.add(field.at("-derive"), path, text, hint)
 
     for name in (derive.first, derive.last):
         if name is not None and name not in order:
@@ -54,7 +55,11 @@ def _one(
         bad("what is filled in afterwards must be a number of fixed width that is always there")
     target = struct.field(derive.first)
     assert target is not None
-    if derive.kind in ("count_of", "last", "max") and target.repeat is None and not _is_list(layouts.model, target):
+    if (
+        derive.kind in ("count_of", "last", "max")
+        and target.repeat is None
+        and not _is_list(layouts.model, target)
+    ):
         bad(f"`{derive.kind}`: `{target.id}` is not repeated")
     elif derive.member is not None:
         _member(layouts.model, derive, target, bad)
@@ -90,20 +95,29 @@ def _member(model: Model, derive: Derive, target: Field, bad: object) -> None:
         bad(f"`-derive`: `{derive.first}` has no `{derive.member}`", nearest(derive.member or "", names))
 
 
-def _agreement(layouts: Layouts, struct: Struct, field: Field, derive: Derive, target: Field, bad: object) -> None:
+def _agreement(
+    layouts: Layouts, struct: Struct, field: Field, derive: Derive, target: Field, bad: object
+) -> None:
     """A length that sizes its field must give that size back: size(length_of(x) + n) == length_of(x)."""
     assert callable(bad)
     if not (derive.plus is None or isinstance(derive.plus, ex.Literal)):
+        bad(f"`{derive.kind}` of one field takes only a plain number after `+`")
         return
     plus = int(derive.plus.value) if isinstance(derive.plus, ex.Literal) else 0
     for known in layouts.bindings(struct):
         for variant in layouts.variants(struct, known):
-            there = [step.field for step in variant.layout.steps if isinstance(step, One)]
+            there = [each for step in variant.layout.steps for each in members(step)]
             if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
                 continue
             folded = next(f for f in there if f.id == target.id)
             size = folded.repeat_expr if derive.kind == "count_of" else folded.size
             if size is None or field.id not in ex.names(size):
+                if derive.kind == "length_of":
+                    bad(
+                        f"`{target.id}` is not sized by it, so that nothing would check it",
+                        f"size: {field.id}, or -derive: length_of({target.id}..{target.id})",
+                    )
+                    return
                 continue
             for probe in (0, 1, 7, 300):
                 value = ex.fold(size, {field.id: probe + plus})
@@ -128,5 +142,7 @@ def _cycles(struct: Struct, order: dict[str, int], problems: Problems) -> None:
     for name, inside in covers.items():
         for other in inside & covers.keys():
             if name in covers[other]:
-                place = next(f.place for f in struct.fields if f.id == name)
-                problems.add(place, path_of(struct, name), f"`{name}` and `{other}` are derived from each other")
+                place = next(f.at("-derive") for f in struct.fields if f.id == name)
+                problems.add(
+                    place, path_of(struct, name), f"`{name}` and `{other}` are derived from each other"
+                )

@@ -36,27 +36,42 @@ class _Checker:
         struct = self.struct
         for index, field in enumerate(struct.fields):
             for key, expr in expressions(field):
-                self.check(expr, field.place, field.id, key, index, set())
+                self.check(expr, field.at(key), field.id, key, index, set())
             if field.repeat_until is not None:
-                self.check(field.repeat_until, field.place, field.id, "repeat-until", index + 1, {"_"})
+                self.check(
+                    field.repeat_until, field.at("repeat-until"), field.id, "repeat-until", index + 1, {"_"}
+                )
             if field.valid is not None:
-                rules = [field.valid.eq, field.valid.min, field.valid.max, field.valid.expr, *(field.valid.any_of or ())]
+                rules = [
+                    field.valid.eq,
+                    field.valid.min,
+                    field.valid.max,
+                    field.valid.expr,
+                    *(field.valid.any_of or ()),
+                ]
                 for rule in rules:
                     if rule is not None:
-                        self.check(rule, field.place, field.id, "valid", index + 1, {"_"})
+                        self.check(rule, field.at("valid"), field.id, "valid", index + 1, {"_"})
             self.default(field)
             if field.codec is not None:
-                self.check(field.codec.by, field.place, field.id, "-codec", index, set())
+                self.check(field.codec.by, field.at("-codec"), field.id, "-codec", index, set())
                 if field.codec.when is not None:
-                    self.check(field.codec.when, field.place, field.id, "-codec", index, set())
+                    self.check(field.codec.when, field.at("-codec"), field.id, "-codec", index, set())
             if field.nullable is not None:
-                self.check(field.nullable, field.place, field.id, "-nullable", index, set())
+                self.check(field.nullable, field.at("-nullable"), field.id, "-nullable", index, set())
             if field.derive is not None:
                 for part in (field.derive.plus, field.derive.when):
                     if part is not None:
-                        self.check(part, field.place, field.id, "-derive", len(struct.fields), set())
+                        self.check(part, field.at("-derive"), field.id, "-derive", len(struct.fields), set())
             if field.column is not None and field.column.value is not None:
-                self.check(field.column.value, field.place, field.id, "-column", len(struct.fields), {"_batch"})
+                self.check(
+                    field.column.value,
+                    field.at("-column"),
+                    field.id,
+                    "-column",
+                    len(struct.fields),
+                    {"_batch"},
+                )
         for instance in struct.instances:
             if instance.value is not None:
                 self.check(instance.value, instance.place, instance.id, "value", len(struct.fields), set())
@@ -68,7 +83,12 @@ class _Checker:
         if isinstance(field.default, ex.Name) and field.default.name != "null":
             items = [item.id for item in self.model.enum(field.enum).items] if field.enum else []
             if field.default.name not in items:
-                self.bad(field.place, field.id, f"`-default`: unknown value `{field.default.name}`", nearest(field.default.name, items))
+                self.bad(
+                    field.at("-default"),
+                    field.id,
+                    f"`-default`: unknown value `{field.default.name}`",
+                    nearest(field.default.name, items),
+                )
 
     def bad(self, place: Place, name: str, text: str, hint: str = "") -> None:
         self.problems.add(place, path_of(self.struct, name), text, hint)
@@ -92,10 +112,19 @@ class _Checker:
             self.bad(place, owner, f"`{key}`: unknown name `{name}`", nearest(name, self.known))
         else:
             instance = self.struct.instance(name)
-            inner = self.closure(instance.value) if instance is not None and instance.value is not None else {name}
+            inner = (
+                self.closure(instance.value)
+                if instance is not None and instance.value is not None
+                else {name}
+            )
             for each in inner:
                 if self.order.get(each, -1) >= before:
-                    self.bad(place, owner, f"`{key}` refers to `{each}`, which is read later", "only what was read before is known")
+                    self.bad(
+                        place,
+                        owner,
+                        f"`{key}` refers to `{each}`, which is read later",
+                        "only what was read before is known",
+                    )
 
     def closure(self, expr: ex.Expr) -> set[str]:
         """The fields and parameters that an expression needs, through instances."""
@@ -122,7 +151,12 @@ class _Checker:
             return
         members = [f.id for f in target.fields] + [i.id for i in target.instances]
         if part.name not in members:
-            self.bad(place, owner, f"`{key}`: `{ex.text_of(part.of)}` has no `{part.name}`", nearest(part.name, members))
+            self.bad(
+                place,
+                owner,
+                f"`{key}`: `{ex.text_of(part.of)}` has no `{part.name}`",
+                nearest(part.name, members),
+            )
 
     def type_of(self, expr: ex.Expr) -> Struct | None:
         struct: Struct | None = self.struct
@@ -138,5 +172,3 @@ class _Checker:
                 return None
             struct = self.model.struct(field.type.target)
         return struct
-
-

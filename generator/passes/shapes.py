@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Switch
-from kodec.generator.passes.common import path_of, refs, structs
-from kodec.generator.problems import Place, Problems
+from collections.abc import Iterator
+
+from kodec.generator import expr as ex
+from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Switch, Tag
+from kodec.generator.passes.common import INTRINSICS, path_of, refs, structs
+from kodec.generator.problems import Place, Problems, nearest
 
 __all__ = ["check_shapes"]
 
@@ -14,8 +17,11 @@ def check_shapes(model: Model, problems: Problems) -> None:
     for struct in structs(model):
         _wire(model, struct, problems)
         _bits(struct, problems)
-        _codecs(struct, problems)
+        _codecs(model, struct, problems)
         _versions(struct, problems)
+        _tag_names(model, struct, problems)
+        _peeks(struct, problems)
+        _columns(model, struct, problems)
         for field in struct.fields:
             _field(model, struct, field, problems)
     _recursion(model, problems)
@@ -35,14 +41,30 @@ def _wire(model: Model, struct: Struct, problems: Problems) -> None:
         _bad(problems, struct, struct.place, "", f"`-wire: {wire}` needs an instance `value`")
     if wire == "tags":
         repeated = [f for f in struct.fields if f.repeat and isinstance(f.type, Ref)]
-        shape = [f.id for f in model.struct(repeated[0].type.target).fields] if repeated and isinstance(repeated[0].type, Ref) else []
+        shape = (
+            [f.id for f in model.struct(repeated[0].type.target).fields]
+            if repeated and isinstance(repeated[0].type, Ref)
+            else []
+        )
         if shape != ["tag", "len_body", "body"]:
-            _bad(problems, struct, struct.place, "", "`-wire: tags` needs a count and a list of {tag, len_body, body}")
+            _bad(
+                problems,
+                struct,
+                struct.place,
+                "",
+                "`-wire: tags` needs a count and a list of {tag, len_body, body}",
+            )
     if wire in ("string", "bytes", "list"):
         for field in struct.fields:
             target = field.id == "value" or field.repeat is not None
             if not target and (field.derive is None or not field.derive.is_length):
-                _bad(problems, struct, field.place, field.id, f"a type with `-wire: {wire}` holds only its value and lengths")
+                _bad(
+                    problems,
+                    struct,
+                    field.place,
+                    field.id,
+                    f"a type with `-wire: {wire}` holds only its value and lengths",
+                )
 
 
 def _bits(struct: Struct, problems: Problems) -> None:
@@ -55,30 +77,92 @@ def _bits(struct: Struct, problems: Problems) -> None:
             first = field if width % 8 == 0 else first
             width += field.type.width
         elif width % 8:
-            _bad(problems, struct, (first or field).place, (first or field).id, f"bit fields end {width % 8} bits into a byte", "fill the byte with a reserved field")
+            _bad(
+                problems,
+                struct,
+                (first or field).place,
+                (first or field).id,
+                f"bit fields end {width % 8} bits into a byte",
+                "fill the byte with a reserved field",
+            )
             width = 0
     if width % 8:
         place = first or struct.fields[-1]
-        _bad(problems, struct, place.place, place.id, f"bit fields end {width % 8} bits into a byte", "fill the byte with a reserved field")
+        _bad(
+            problems,
+            struct,
+            place.place,
+            place.id,
+            f"bit fields end {width % 8} bits into a byte",
+            "fill the byte with a reserved field",
+        )
 
 
-def _codecs(struct: Struct, problems: Problems) -> None:
+def _codecs(model: Model, struct: Struct, problems: Problems) -> None:
     for field in struct.fields:
         if field.codec is None:
             continue
+        _codec_enum(model, struct, field, problems)
         if field is not struct.fields[-1]:
             _bad(problems, struct, field.place, field.id, "a `-codec` field must be the last of its type")
         if struct.versions or struct.params or struct.wire:
-            _bad(problems, struct, field.place, field.id, "a type with a `-codec` field cannot have versions, parameters or `-wire`")
+            _bad(
+                problems,
+                struct,
+                field.place,
+                field.id,
+                "a type with a `-codec` field cannot have versions, parameters or `-wire`",
+            )
         if field.repeat is not None:
-            _bad(problems, struct, field.place, field.id, "a `-codec` field cannot be repeated", "repeat inside the type it holds")
+            _bad(
+                problems,
+                struct,
+                field.place,
+                field.id,
+                "a `-codec` field cannot be repeated",
+                "repeat inside the type it holds",
+            )
+
+
+def _codec_enum(model: Model, struct: Struct, field: Field, problems: Problems) -> None:
+    """The codec is named by an enum field, here or in a part of the type, and one value says that there is none."""
+    assert field.codec is not None
+    path: list[str] = []
+    at = field.codec.by
+    while isinstance(at, ex.Attr):
+        path.insert(0, at.name)
+        at = at.of
+    owner: Struct | None = struct
+    found: Field | None = None
+    for name in [at.name, *path] if isinstance(at, ex.Name) else []:
+        found = owner.field(name) if owner is not None else None
+        owner = model.struct(found.type.target) if found is not None and isinstance(found.type, Ref) else None
+    if found is None or found.enum is None:
+        _bad(
+            problems,
+            struct,
+            field.at("-codec"),
+            field.id,
+            "`-codec` must name an enum field",
+            "-codec: attributes.compression",
+        )
+    elif "none" not in [item.id for item in model.enum(found.enum).items]:
+        _bad(problems, struct, field.at("-codec"), field.id, "the enum of a codec needs a value `none`")
+    if model.struct(field.codec.inner).params:
+        _bad(problems, struct, field.at("-inner"), field.id, "the type inside cannot take arguments")
 
 
 def _versions(struct: Struct, problems: Problems) -> None:
     if struct.versions is None:
         for field in struct.fields:
             if field.since is not None or field.until is not None:
-                _bad(problems, struct, field.place, field.id, "`-since` and `-until` need `-versions` on the type")
+                _bad(
+                    problems,
+                    struct,
+                    field.at("-since" if field.since is not None else "-until"),
+                    field.id,
+                    "`-since` and `-until` need `-versions` on the type",
+                )
         return
     name = struct.version_field
     if struct.param(name) is not None:
@@ -89,29 +173,220 @@ def _versions(struct: Struct, problems: Problems) -> None:
         return
     before = struct.fields[: struct.fields.index(field_) + 1]
     if not all(isinstance(f.type, Prim) and f.condition is None and f.repeat is None for f in before):
-        _bad(problems, struct, field_.place, field_.id, "the version must stand at a fixed place", "only plain numbers may stand before it")
+        _bad(
+            problems,
+            struct,
+            field_.place,
+            field_.id,
+            "the version must stand at a fixed place",
+            "only plain numbers may stand before it",
+        )
 
 
 def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> None:
     if field.size is not None and field.size_eos:
         _bad(problems, struct, field.place, field.id, "`size` and `size-eos` exclude each other")
     if field.repeat is not None and field.size_eos:
-        _bad(problems, struct, field.place, field.id, "`size-eos` on a repeated field reads the rest into the first element", "put the field in a type of its own")
+        _bad(
+            problems,
+            struct,
+            field.place,
+            field.id,
+            "`size-eos` on a repeated field reads the rest into the first element",
+            "put the field in a type of its own",
+        )
     if isinstance(field.type, Switch) and field.repeat is not None and field.size is None:
-        _bad(problems, struct, field.place, field.id, "a repeated switch is not supported", "put the switch in a type of its own")
-    if isinstance(field.type, (Prim, Bits)) and field.size is not None:
-        _bad(problems, struct, field.place, field.id, "a number has its size already", "leave `size` out")
+        _bad(
+            problems,
+            struct,
+            field.place,
+            field.id,
+            "a repeated switch is not supported",
+            "put the switch in a type of its own",
+        )
+    if field.enum is not None and not (
+        isinstance(field.type, Bits) or (isinstance(field.type, Prim) and not field.type.floating)
+    ):
+        _bad(problems, struct, field.at("enum"), field.id, "an enum needs an integer or bit field")
+    if field.contents is not None and field.size is not None:
+        _bad(
+            problems,
+            struct,
+            field.at("size"),
+            field.id,
+            "`contents` have their size already",
+            "leave `size` out",
+        )
+    if (
+        isinstance(field.type, Ref)
+        and model.struct(field.type.target).wire in INTRINSICS
+        and (field.size is not None or field.size_eos)
+    ):
+        if field.size != ex.Literal(16) or model.struct(field.type.target).wire != "uuid":
+            _bad(
+                problems,
+                struct,
+                field.at("size"),
+                field.id,
+                "a number has its size already",
+                "leave `size` out",
+            )
+    if isinstance(field.type, (Prim, Bits)) and (field.size is not None or field.size_eos):
+        _bad(
+            problems, struct, field.at("size"), field.id, "a number has its size already", "leave `size` out"
+        )
+    for tag in field.tags:
+        for ref in refs(tag.type):
+            if not all(isinstance(arg, ex.Literal) for arg in ref.args):
+                _bad(
+                    problems,
+                    struct,
+                    field.at("type"),
+                    field.id,
+                    f"the type of tag `{tag.id}` takes only plain values",
+                )
+        if tag.default is not None and not isinstance(tag.default, ex.Literal):
+            _bad(
+                problems,
+                struct,
+                field.at("-tags"),
+                field.id,
+                f"the default of tag `{tag.id}` must be a plain value",
+            )
     for ref in refs(field.type):
         target = model.struct(ref.target)
         flags = [param for param in target.params if param.type == "bool"]
         if len(flags) > 1:
-            _bad(problems, struct, field.place, field.id, f"`{target.id}` has {len(flags)} bool parameters", "one is supported")
+            _bad(
+                problems,
+                struct,
+                field.place,
+                field.id,
+                f"`{target.id}` has {len(flags)} bool parameters",
+                "one is supported",
+            )
         if target.wire == "tags" and (field.size is not None or field.repeat is not None):
-            _bad(problems, struct, field.place, field.id, "a tagged section can be neither sized nor repeated")
+            _bad(
+                problems, struct, field.place, field.id, "a tagged section can be neither sized nor repeated"
+            )
     if isinstance(field.type, Switch):
-        for case in [each for _, each in field.type.cases] + ([field.type.default] if field.type.default else []):
+        for case in [each for _, each in field.type.cases] + (
+            [field.type.default] if field.type.default else []
+        ):
+            if isinstance(case, Bits):
+                _bad(
+                    problems,
+                    struct,
+                    field.at("type"),
+                    field.id,
+                    "a bit field cannot be a case",
+                    "put it in a type",
+                )
             if isinstance(case, Ref) and model.struct(case.target).wire == "tags":
                 _bad(problems, struct, field.place, field.id, "a tagged section cannot be a case")
+
+
+def _tag_names(model: Model, struct: Struct, problems: Problems) -> None:
+    """A tagged section gives its tags to the type that holds it, beside that type's own fields."""
+    ids = [field.id for field in struct.fields]
+    for field in struct.fields:
+        section = model.struct(field.type.target) if isinstance(field.type, Ref) else None
+        if section is None or section.wire != "tags":
+            continue
+        if (
+            field.condition is not None
+            and not struct.versions
+            and not any(p.type == "bool" for p in struct.params)
+        ):
+            _bad(
+                problems, struct, field.at("if"), field.id, "a tagged section cannot depend on what was read"
+            )
+        for tag in tags_in(model, section):
+            if tag.id in ids:
+                _bad(problems, struct, field.place, field.id, f"tag `{tag.id}` has the name of another field")
+            ids.append(tag.id)
+
+
+def tags_in(model: Model, section: Struct) -> Iterator[Tag]:
+    for part in section.fields:
+        if part.repeat is not None and isinstance(part.type, Ref):
+            for body in model.struct(part.type.target).fields:
+                yield from body.tags
+
+
+def _peeks(struct: Struct, problems: Problems) -> None:
+    """Peeked numbers are read by one call: in order, in one byte order; they say what follows, and nothing else."""
+    peeks = sorted((i for i in struct.instances if i.peek_type is not None), key=lambda i: i.peek_at or 0)
+    orders = {i.peek_type.endian for i in peeks if i.peek_type is not None and i.peek_type.width > 1}
+    if len(orders) > 1:
+        _bad(
+            problems,
+            struct,
+            peeks[0].place,
+            peeks[0].id,
+            "peeked numbers of one type must have one byte order",
+        )
+    end = 0
+    for peek in peeks:
+        assert peek.peek_at is not None and peek.peek_type is not None
+        if peek.peek_at < end:
+            _bad(problems, struct, peek.place, peek.id, "peeked numbers overlap", "peek each byte once")
+        end = peek.peek_at + peek.peek_type.width
+    names = {i.id for i in struct.instances if needs(struct, i.value) & {p.id for p in peeks}} | {
+        p.id for p in peeks
+    }
+    for field in struct.fields:
+        for key, found in (
+            ("if", field.condition),
+            ("repeat-expr", field.repeat_expr),
+            ("repeat-until", field.repeat_until),
+        ):
+            if found is not None and ex.names(found) & names:
+                hint = "use it in `size` and `switch-on`"
+                _bad(
+                    problems,
+                    struct,
+                    field.at(key),
+                    field.id,
+                    f"`{key}` by a peeked number is not supported",
+                    hint,
+                )
+        if isinstance(field.type, Switch) and ex.names(field.type.on) & names:
+            kinds = [each for _, each in field.type.cases]
+            if field.type.default is not None or not all(isinstance(each, Ref) for each in kinds):
+                text = "cases by a peeked number must all be types, and have no default"
+                _bad(problems, struct, field.at("type"), field.id, text)
+
+
+def needs(struct: Struct, expr: ex.Expr | None) -> set[str]:
+    """Every name that an expression needs, through instances."""
+    found: set[str] = set()
+    todo = set() if expr is None else ex.names(expr)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            instance = struct.instance(name)
+            todo |= ex.names(instance.value) if instance is not None and instance.value is not None else set()
+    return found
+
+
+def _columns(model: Model, struct: Struct, problems: Problems) -> None:
+    shown = {
+        field.column.name if field.column is not None else field.id
+        for field in struct.fields
+        if field.column is None or not field.column.hidden
+    }
+    for column in struct.columns:
+        if isinstance(column, str) and column not in shown:
+            _bad(
+                problems,
+                struct,
+                struct.place,
+                "",
+                f"`-row`: unknown column `{column}`",
+                nearest(column, shown),
+            )
 
 
 def _recursion(model: Model, problems: Problems) -> None:
@@ -121,7 +396,12 @@ def _recursion(model: Model, problems: Problems) -> None:
     def visit(struct: Struct, trail: tuple[str, ...]) -> None:
         if struct.name in trail:
             loop = " -> ".join((*trail[trail.index(struct.name) :], struct.name))
-            problems.add(struct.place, path_of(struct), f"the type holds itself: {loop}", "recursive types are not supported")
+            problems.add(
+                struct.place,
+                path_of(struct),
+                f"the type holds itself: {loop}",
+                "recursive types are not supported",
+            )
             return
         if struct.name in done:
             return

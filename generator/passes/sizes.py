@@ -34,6 +34,11 @@ def check_sizes(model: Model, problems: Problems) -> None:
 
 def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, problems: Problems) -> None:
     env: dict[str, Interval] = {}
+    for param in struct.params:
+        if param.type != "bool":
+            width = int(param.type[1]) * 8
+            signed = param.type[0] == "s"
+            env[param.id] = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
     for step in layout.steps:
         if isinstance(step, One):
             _check(struct, step.field, env, problems)
@@ -64,15 +69,20 @@ def _check(struct: Struct, field: Field, env: dict[str, Interval], problems: Pro
             names = sorted(ex.names(expr))
             shown = "" if low == -math.inf else f" (down to {int(low)})"
             problems.add(
-                field.place, path, f"`{key}` can be negative{shown}: {ex.text_of(expr)}",
+                field.at(key),
+                path,
+                f"`{key}` can be negative{shown}: {ex.text_of(expr)}",
                 f"give `{names[0]}` a `valid` with `min`, or the field an `if`" if names else "",
-            )  # fmt: skip
+            )
     if field.repeat == "until" and not _bounded(field):
         problems.add(
-            field.place, path, "`repeat: until` has no bound: hostile bytes are read to the end",
+            field.at("repeat-until"),
+            path,
+            "`repeat: until` has no bound: hostile bytes are read to the end",
             f"end it at a number of elements too: {ex.text_of(field.repeat_until)} or {field.id}.size == 100"
-            if field.repeat_until is not None else "",
-        )  # fmt: skip
+            if field.repeat_until is not None
+            else "",
+        )
 
 
 def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
@@ -95,7 +105,9 @@ def _bounded(field: Field) -> bool:
         match part:
             case ex.Binary("or", left, right):
                 todo += [left, right]
-            case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal()) if name == field.id:
+            case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal()) if (
+                name == field.id
+            ):
                 return True
     return False
 
@@ -129,12 +141,16 @@ def _valid(found: Interval, valid: Valid) -> Interval:
         low = max(low, valid.min.value)
     if isinstance(valid.max, ex.Literal) and not isinstance(valid.max.value, str):
         high = min(high, valid.max.value)
-    values = [e.value for e in valid.any_of or () if isinstance(e, ex.Literal) and not isinstance(e.value, str)]
+    values = [
+        e.value for e in valid.any_of or () if isinstance(e, ex.Literal) and not isinstance(e.value, str)
+    ]
     if values:
         low, high = max(low, min(values)), min(high, max(values))
     if valid.expr is not None:
         env = {"_": (low, high)}
-        plain = ex.replace(valid.expr, lambda e: ex.Name("_") if e == ex.Attr(ex.Name("_"), "value") else None)
+        plain = ex.replace(
+            valid.expr, lambda e: ex.Name("_") if e == ex.Attr(ex.Name("_"), "value") else None
+        )
         _narrow(plain, env)
         low, high = env["_"]
     return low, high

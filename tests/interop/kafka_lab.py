@@ -27,6 +27,8 @@ CLUSTER_ID = "a29kZWMtcmVhbC1sb2dzMQ"
 DIRECTORY_ID = "a29kZWMtZGlyZWN0b3J5MQ"
 LEGACY_CODECS = ("none", "gzip", "snappy", "lz4")
 CODECS = (*LEGACY_CODECS, "zstd")
+# What a broker with ZooKeeper prints when it is ready.
+STARTED = re.compile(r"\[Kafka ?Server [^\]]*\],? started")
 
 
 class Unusable(Exception):
@@ -340,6 +342,7 @@ class Broker:
         self.output = tools.work / "broker.out"
         self.port, self.controller_port = free_ports(2)
         self.process: subprocess.Popen[bytes] | None = None
+        self.starts = 0
 
     @property
     def address(self) -> str:
@@ -373,6 +376,13 @@ class Broker:
             # Its standard input is a pipe that ends when this process ends, however that comes about.
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
         wait_for("the broker to listen", self.listening, 60)
+        if self.tools.generation.zookeeper:
+            # It listens before it is in ZooKeeper, and only then can it have topics.
+            self.starts += 1
+            wait_for("the broker to register", self.registered, 60)
+
+    def registered(self) -> bool:
+        return len(STARTED.findall(self.output.read_text(errors="replace"))) >= self.starts
 
     def listening(self) -> bool:
         if self.process is None or self.process.poll() is not None:

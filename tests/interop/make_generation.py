@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import time
@@ -14,16 +13,25 @@ from typing import Any
 import dump_log
 import lab_records
 from kafka_lab import Cluster, Generation, Toolbox, Unusable, kafka_version, run, say, step, wait_for
-from make_logs import cleaned_up_to, keep_consumed, keep_crashed_partitions, keep_logs
+from make_logs import (
+    cleaned_up_to,
+    consumed_counts,
+    keep_consumed,
+    keep_crashed_partitions,
+    keep_logs,
+    publish,
+    write_with_files,
+)
 
 from kodec import Record
 
 # A little more than zookeeper.session.timeout.ms.
 SESSION_SECONDS = 4
-SIZE_LIMIT = 700 * 1024
+SIZE_LIMIT = 900 * 1024
 # What kafka-dump-log of a line can read, beside logs.
 INDEXES = {"0.9": (".index",), "0.10": (".index", ".timeindex")}
 ALL_INDEXES = (".index", ".timeindex", ".txnindex", ".snapshot")
+BEFORE_BATCH_LINES = ("0.9", "0.10", "0.11")
 COMPACTED = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.01",
@@ -111,10 +119,10 @@ class Writer:
         magic = self.generation.magic
         self.topic("huge", "a record of 70 KB in lz4, and a tiny one")
         self.write("huge", "lz4", lab_records.huge())
-        self.topic("segments", "segments of 4 KiB with dense indexes", segment_bytes="4096", index_interval_bytes="512")
+        self.topic("segments", "segments of 2 KiB with dense indexes", segment_bytes="2048", index_interval_bytes="512")
         text = "segment data " * 8
-        rows = [lab_records.record(lab_records.START + n, f"key-{n}", f"{text}{n}") for n in range(70)]
-        self.write("segments", "none", *(rows[at : at + 5] for at in range(0, 70, 5)))
+        rows = [lab_records.record(lab_records.START + n, f"key-{n}", f"{text}{n}") for n in range(45)]
+        self.write("segments", "none", *(rows[at : at + 5] for at in range(0, 45, 5)))
         self.topic("recompressed", "batches that the broker compressed again", compression_type="gzip")
         for codec in ("none", "snappy", "gzip"):
             self.write("recompressed", codec, lab_records.numbered(codec, 6))
@@ -218,7 +226,7 @@ def dump_all(tools: Toolbox, result: Path) -> int:
     one without.
     """
     name = tools.generation.name
-    suffixes = (".log", *INDEXES.get(name, ALL_INDEXES))
+    suffixes = (".log", ".checkpoint", *INDEXES.get(name, ALL_INDEXES))
     jobs = tools.work / "dump-jobs.txt"
     lines = []
     for path in sorted(result.rglob("*")):
@@ -226,7 +234,7 @@ def dump_all(tools: Toolbox, result: Path) -> int:
             continue
         file = path.relative_to(result).as_posix()
         lines.append("\t".join([f"dump/{file}.txt", "--files", file, "--deep-iteration"]))
-        if path.suffix == ".log" and name in ("0.9", "0.10", "0.11"):
+        if path.suffix == ".log" and name in BEFORE_BATCH_LINES:
             lines.append("\t".join([f"dump/{file}.shallow.txt", "--files", file]))
     jobs.write_text("\n".join(lines) + "\n", encoding="utf-8")
     run(tools.command("DumpEach", str(jobs)), "kafka-dump-log failed", cwd=result)
@@ -283,3 +291,95 @@ def make(work: Path, out: Path, repository: Path | None, generation: Generation)
         differ = keep_consumed(consumed, result / "consumed")
     with step("Asking kafka-dump-log about every file"):
         say(f"    {dump_all(tools, result)} texts")
+    with step("Checking that everything wanted is there"):
+        facts = check(result, generation)
+        write_manifest(result, tools, writer.topics, differ, facts, crashed)
+    for name, number in facts.items():
+        say(f"    {name}: {number}")
+    publish(result, out, SIZE_LIMIT)
+
+
+def logs_with_text(result: Path) -> list[tuple[Path, dump_log.EntryDump]]:
+    """Each dumped log of the folder `logs/` with the parsed text."""
+    pairs = []
+    for text in sorted((result / "dump" / "logs").rglob("*.log.txt")):
+        shallow = text.with_name(text.name.replace(".log.", ".log.shallow."))
+        outer = shallow.read_text(encoding="utf-8") if shallow.is_file() else None
+        pairs.append((text.parent, dump_log.parse_entries(text.read_text(encoding="utf-8"), outer)))
+    return pairs
+
+
+def check(result: Path, generation: Generation) -> dict[str, int]:
+    """See that Kafka's dump and consumer agree and that all is there that must be. Returns the counts."""
+    seen: Counter[str] = Counter()
+    offsets: dict[str, list[int]] = {}
+    for partition, dump in logs_with_text(result):
+        topic = partition.name.rpartition("-")[0]
+        seen[f"segments of {topic}"] += 1
+        for entry in dump.entries:
+            facts = entry.facts
+            kind = f"v{facts['magic']} {facts['codec']}"
+            seen[kind] += 1
+            seen[f"{topic} v{facts['magic']}"] += 1
+            if facts.get("timestamp_type") == "LogAppendTime":
+                seen["LogAppendTime"] += 1
+            if facts.get("is_transactional"):
+                seen["transactional batches"] += 1
+            seen["batches with gaps"] += facts.get("base_offset", facts["last_offset"]) + len(
+                entry.records
+            ) <= facts["last_offset"]
+            for record in entry.records:
+                if "control_type" in record:
+                    seen[f"control {record['control_type']}"] += 1
+                else:
+                    offsets.setdefault(topic, []).append(record["offset"])
+    for topic, of_topic in offsets.items():
+        if topic == "__cluster_metadata":
+            continue
+        with (result / "consumed" / f"{topic}.read_uncommitted.jsonl").open(encoding="utf-8") as lines:
+            if [json.loads(line)["offset"] for line in lines] != of_topic:
+                raise Unusable(f"consumer and kafka-dump-log list different offsets of {topic}")
+    seen["gaps in compacted"] += offsets["compacted"] != list(range(len(offsets["compacted"])))
+    seen["tombstones"] += tombstones(result / "consumed" / "compacted.read_uncommitted.jsonl")
+    formats = generation.formats
+    wanted = [f"v{magic} {codec}" for magic in formats for codec in generation.codecs(magic)]
+    wanted += ["gaps in compacted", "tombstones", "segments of segments", "__consumer_offsets v" + str(max(formats))]
+    wanted += [f"upgraded v{magic}" for magic in formats if len(formats) > 1]
+    if generation.magic >= 1:
+        wanted.append("LogAppendTime")
+    if generation.magic == 2:
+        wanted += ["transactional batches", "control ABORT", "control COMMIT", "batches with gaps"]
+    missing = [name for name in wanted if not seen[name]]
+    if missing or seen["segments of segments"] < 3:
+        raise Unusable("the data lacks: " + ", ".join(missing or ["segments"]))
+    return {name: seen[name] for name in sorted(seen) if seen[name]}
+
+
+def tombstones(consumed: Path) -> int:
+    with consumed.open(encoding="utf-8") as lines:
+        return sum(json.loads(line)["value"] is None for line in lines)
+
+
+def write_manifest(
+    result: Path,
+    tools: Toolbox,
+    topics: dict[str, str],
+    differ: list[str],
+    facts: dict[str, int],
+    crashed: list[str],
+) -> None:
+    generation = tools.generation
+    manifest: dict[str, Any] = {
+        "made_by": "tests/interop/make_generation.py",
+        "generation": generation.name,
+        "kafka": kafka_version(generation),
+        "java": tools.major,
+        "formats": {str(magic): list(generation.codecs(magic)) for magic in generation.formats},
+        "topics": {name: {"purpose": purpose} for name, purpose in topics.items()},
+        "log_start_offsets": {},
+        "read_committed_differs": differ,
+        "consumed_rows": consumed_counts(result / "consumed"),
+        "crashed": crashed,
+        "facts": facts,
+    }
+    write_with_files(result, manifest)

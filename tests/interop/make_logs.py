@@ -325,7 +325,6 @@ def consumed_counts(directory: Path) -> dict[str, dict[str, int]]:
 
 
 def write_manifest(result: Path, tools: Toolbox, differ: list[str], facts: dict[str, int]) -> None:
-    files = [path for path in sorted(result.rglob("*")) if path.is_file()]
     manifest: dict[str, Any] = {
         "made_by": "tests/interop/make_logs.py",
         "kafka": kafka_version(),
@@ -340,6 +339,12 @@ def write_manifest(result: Path, tools: Toolbox, differ: list[str], facts: dict[
         "crashed": list(CRASHED),
         "facts": facts,
     }
+    write_with_files(result, manifest)
+
+
+def write_with_files(result: Path, manifest: dict[str, Any]) -> None:
+    """Write MANIFEST.json: the manifest, and size and SHA-256 of each file."""
+    files = [path for path in sorted(result.rglob("*")) if path.is_file()]
     # One line for each file, so that a change of one is a change of one line.
     listed = ",\n".join(
         "  " + json.dumps(
@@ -409,9 +414,14 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
         write_manifest(result, tools, differ, facts)
     for name, number in facts.items():
         say(f"    {name}: {number}")
+    publish(result, out, SIZE_LIMIT)
+
+
+def publish(result: Path, out: Path, limit: int) -> None:
+    """Put the result in the place of an older one. Raises: Unusable if it has more than `limit` bytes."""
     total = sum(path.stat().st_size for path in result.rglob("*") if path.is_file())
-    if total > SIZE_LIMIT:
-        raise Unusable(f"the result has {total} bytes, more than {SIZE_LIMIT}")
+    if total > limit:
+        raise Unusable(f"the result has {total} bytes, more than {limit}")
     target = out / result.name
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)

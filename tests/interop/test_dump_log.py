@@ -56,7 +56,7 @@ def test_records_lie_within_their_batch(file: Path, text: Path) -> None:
             assert max(record.timestamp for record in batch.records) == batch.timestamp
 
 
-@pytest.mark.parametrize("release", real_logs.RELEASES, ids=real_logs.label)
+@pytest.mark.parametrize("release", real_logs.NEWEST, ids=real_logs.label)
 def test_printed_keys_and_payloads_are_those_of_the_consumer(release: Path) -> None:
     compared = 0
     for topic, facts in real_logs.manifest(release)["topics"].items():

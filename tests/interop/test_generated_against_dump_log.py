@@ -194,7 +194,7 @@ def check_committed_offset(theirs: dict[str, object], ours: OffsetCommitValue) -
     assert ours.topic_id == (as_uuid(data["topicId"]) if "topicId" in data else UUID(int=0))
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".index"), ids=real_logs.label)
+@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".index", releases=real_logs.RELEASES), ids=real_logs.label)
 def test_offset_indexes_agree(file: Path, text: Path) -> None:
     index = OffsetIndex.from_bytes(file.read_bytes())
     count = used([entry.relative_offset for entry in index.entries])
@@ -204,18 +204,19 @@ def test_offset_indexes_agree(file: Path, text: Path) -> None:
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".timeindex"), ids=real_logs.label)
+@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".timeindex", releases=real_logs.RELEASES), ids=real_logs.label)
 def test_time_indexes_agree(file: Path, text: Path) -> None:
     index = TimeIndex.from_bytes(file.read_bytes())
     dump = dump_log.parse_index(text.read_text(encoding="utf-8"))
     times = [entry for entry in index.entries if entry.timestamp > 0]
     ours = [(entry.timestamp, int(file.stem) + entry.relative_offset) for entry in times]
-    assert ours == dump.entries
+    # Of an index that is all zeros Kafka prints the first slot as an entry.
+    assert ours == [entry for entry in dump.entries if entry[0] > 0]
     assert not any(file.read_bytes()[12 * len(ours) :])
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".txnindex"), ids=real_logs.label)
+@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".txnindex", releases=real_logs.RELEASES), ids=real_logs.label)
 def test_transaction_indexes_agree(file: Path, text: Path) -> None:
     index = TransactionIndex.from_bytes(file.read_bytes())
     ours = [
@@ -232,7 +233,7 @@ def test_transaction_indexes_agree(file: Path, text: Path) -> None:
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".snapshot"), ids=real_logs.label)
+@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".snapshot", releases=real_logs.RELEASES), ids=real_logs.label)
 def test_producer_snapshots_agree(file: Path, text: Path) -> None:
     snapshot = ProducerSnapshot.from_bytes(file.read_bytes())
     printed = dump_log.parse_producers(text.read_text(encoding="utf-8"))
@@ -242,7 +243,8 @@ def test_producer_snapshots_agree(file: Path, text: Path) -> None:
         assert entry.coordinator_epoch == line.coordinator_epoch
         open_since = line.current_txn_first_offset
         assert entry.current_txn_first_offset == (-1 if open_since is None else open_since)
-        assert entry.timestamp == line.last_timestamp
+        if line.last_timestamp is not None:
+            assert entry.timestamp == line.last_timestamp
         if line.last_offset is None:
             assert entry.last_offset == -1
         else:

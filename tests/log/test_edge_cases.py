@@ -113,7 +113,7 @@ def test_03_size_below_that_of_an_empty_message(magic: int, size: int) -> None:
     least = 14 if magic == 0 else 22
     if size < least:
         whole = message(3, None, None, magic=magic, size=size)
-        refuse(whole[: 12 + size], Truncated, "")
+        refuse(whole[: 12 + size], Malformed if size < 14 else Truncated, "")
     empty = message(3, None, None, magic=magic)
     assert len(empty) == 12 + least
     assert [found.value for found in read(empty)] == [None]

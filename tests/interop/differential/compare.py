@@ -11,9 +11,11 @@ from judge import CODES, END, HEAD, REFUSED, ROWS, STOPPED, Item, Question, item
 import kodec
 from kodec.runtime.errors import FormatError
 
-__all__ = ["CRASHED", "Difference", "Outcome", "compare"]
+__all__ = ["CRASHED", "REFUSED_BOTH", "SAME", "Difference", "Outcome", "compare", "front_door"]
 
+SAME, REFUSED_BOTH = "same rows", "both refuse"
 CRASHED = 9
+_REFUSALS = (REFUSED, STOPPED)
 
 _LIMITS = kodec.Limits(decompressed_bytes=32 << 20)
 NAMES = {END: "end", ROWS: "rows", REFUSED: "refused", STOPPED: "stopped", CRASHED: "crashed"}
@@ -113,16 +115,23 @@ def outcomes(question: Question) -> Iterator[Outcome]:
             yield Outcome(ROWS, repr(error).encode(), error=error, batch=batch)
 
 
-def compare(question: Question, answer: bytes) -> Difference | None:
-    """The first difference; None where both give the same rows, or both refuse, batch by batch."""
+def compare(question: Question, answer: bytes) -> Difference | str:
+    """`SAME` or `REFUSED_BOTH` where the two agree batch by batch; else the first difference."""
     position = 0
+    verdict = SAME
     for index, (theirs, ours) in enumerate(zip(items(answer), outcomes(question), strict=False)):
-        refused = theirs.kind in (REFUSED, STOPPED), ours.kind in (REFUSED, STOPPED)
-        same = theirs.kind == ours.kind and theirs.head == ours.head and theirs.rows == ours.rows
-        if not same and not all(refused):
+        if theirs.kind in _REFUSALS and ours.kind in _REFUSALS:
+            verdict = REFUSED_BOTH
+            if theirs.kind != ours.kind:
+                break
+        elif theirs.kind != ours.kind or theirs.head != ours.head or theirs.rows != ours.rows:
             return Difference(question, index, position, theirs, ours)
-        if theirs.kind != ours.kind:
-            return None
         if ours.batch is not None:
             position = ours.batch.position + ours.batch.size
-    return None
+    return verdict
+
+
+def front_door(question: Question, answer: bytes) -> bool:
+    """Whether `kodec.read_records` gives Kafka's rows of a log that Kafka reads to its end."""
+    reader = kodec.read_records(question.data, control=True, check_crc=question.checked, limits=_LIMITS)
+    return pack_rows(reader) == b"".join(item.rows for item in items(answer))

@@ -23,7 +23,7 @@ import jvm
 
 import kodec
 
-__all__ = ["CODES", "END", "HEAD", "REFUSED", "ROWS", "STOPPED", "Died", "Item", "Judge", "Plan", "Question"]
+__all__ = ["CODES", "END", "HEAD", "REFUSED", "ROWS", "STOPPED", "Died", "Item", "Judge", "Plan", "Question", "items", "pack_rows", "unpack_rows"]
 
 END, ROWS, REFUSED, STOPPED = range(4)
 CODES = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -98,6 +98,32 @@ def pack_rows(rows: Iterable[kodec.Record]) -> bytes:
             parts.append(_bytes(name.encode("utf-8", "surrogateescape")))
             parts.append(_bytes(content))
     return b"".join(parts)
+
+
+def unpack_rows(data: bytes) -> list[tuple[int, int, int, int, bytes | None, bytes | None]]:
+    """Offset, timestamp, its type, control type (-2: no control record), key and value of packed rows."""
+    at = 0
+
+    def take() -> bytes | None:
+        nonlocal at
+        (size,) = _LENGTH.unpack_from(data, at)
+        at += 4
+        if size < 0:
+            return None
+        at += size
+        return data[at - size : at]
+
+    found = []
+    while at < len(data):
+        row = _ROW.unpack_from(data, at)
+        at += _ROW.size
+        key, value = take(), take()
+        (headers,) = _LENGTH.unpack_from(data, at)
+        at += 4
+        for _ in range(2 * headers):
+            take()
+        found.append((*row, key, value))
+    return found
 
 
 def items(answer: bytes) -> list[Item]:

@@ -147,6 +147,9 @@ public final class Lab {
         config.put("compression.type", codec);
         config.put("linger.ms", "60000");
         config.put("batch.size", "900000");
+        // After a restart the broker is not the leader at once; order is kept.
+        config.put("retries", "100");
+        config.put("max.in.flight.requests.per.connection", "1");
         config.put("delivery.timeout.ms", "180000");
         config.put("enable.idempotence", String.valueOf(!kind.equals("plain")));
         boolean transactional = !kind.equals("plain") && !kind.equals("idempotent");

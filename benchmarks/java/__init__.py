@@ -1,0 +1,1 @@
+"""Kafka's own Java classes as a peer of the benchmarks."""

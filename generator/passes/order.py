@@ -1,0 +1,179 @@
+"""What stands where in each layout: nothing after the end, no use of what is absent, ranges that have their ends."""
+
+from __future__ import annotations
+
+from kodec.generator import expr as ex
+from kodec.generator.layout import BitGroup, Layout, Layouts, One, Run
+from kodec.generator.model import Derive, Field, Model, Ref, Struct, Switch, TypeRef
+from kodec.generator.passes.common import INTRINSICS, expressions, path_of, structs
+from kodec.generator.problems import Problems
+
+__all__ = ["check_order"]
+
+
+def check_order(model: Model, problems: Problems) -> None:
+    """Report layouts that could not be read, or only with values that are not there."""
+    layouts = Layouts(model)
+    for struct in structs(model):
+        if struct.wire in INTRINSICS:
+            continue
+        for known in layouts.bindings(struct):
+            for variant in layouts.variants(struct, known):
+                _Layout(layouts, struct, variant.layout, problems).run()
+
+
+class _Layout:
+    def __init__(self, layouts: Layouts, struct: Struct, layout: Layout, problems: Problems) -> None:
+        self.layouts = layouts
+        self.struct = struct
+        self.layout = layout
+        self.problems = problems
+        self.fields = [field for step in layout.steps for field in members(step)]
+        self.absent = {field.id for field in layout.absent}
+        self.conditions = {f.id: conjuncts(f.condition) for f in self.fields if f.condition is not None}
+
+    def run(self) -> None:
+        ended: Field | None = None
+        for step in self.layout.steps:
+            if ended is not None and (isinstance(step, Run) or step.field.condition is None):
+                late = members(step)[0]
+                self.bad(
+                    late,
+                    "id",
+                    f"nothing is left for it: `{ended.id}` reads to the end",
+                    f"give `{ended.id}` a size",
+                )
+                break
+            if isinstance(step, One):
+                self.one(step.field)
+                if step.field.condition is None and _reads_on(self.layouts, step.field):
+                    ended = step.field
+        for field in self.fields:
+            if field.derive is not None and field.derive.is_range:
+                self.range(field, field.derive)
+            if field.derive is not None:
+                for part in (field.derive.plus, field.derive.when):
+                    if part is not None:
+                        known = dict(self.layout.known)
+                        self.uses(
+                            field,
+                            "-derive",
+                            ex.fold(self.layouts.inline(self.struct, part), known),
+                            frozenset(),
+                        )
+
+    def bad(self, field: Field, key: str, text: str, hint: str = "") -> None:
+        self.problems.add(field.at(key), path_of(self.struct, field.id), text, hint)
+
+    def one(self, field: Field) -> None:
+        if field.contents is not None:
+            self.bad(field, "contents", "fixed contents can be neither conditional nor repeated")
+        holds = conjuncts(field.condition)
+        for key, expr in expressions(field):
+            self.uses(field, key, expr, frozenset() if key == "if" else holds)
+        for key, found in (
+            ("repeat-until", field.repeat_until),
+            ("valid", field.valid.expr if field.valid else None),
+        ):
+            if found is not None:
+                self.uses(field, key, found, holds)
+
+    def uses(self, field: Field, key: str, expr: ex.Expr, holds: frozenset[ex.Expr]) -> None:
+        """Every field that an expression looks at is there whenever it is evaluated."""
+        match expr:
+            case ex.Name(name) if name in self.absent:
+                self.bad(field, key, f"`{key}` needs `{name}`, which is not there{self.when()}")
+            case ex.Name(name) if name in self.conditions and name != field.id:
+                if not self.conditions[name] <= holds:
+                    self.bad(
+                        field, key, f"`{key}` needs `{name}`, which is not always there",
+                        f"if: {' and '.join(sorted(map(ex.text_of, self.conditions[name])))}",
+                    )  # fmt: skip
+            case ex.Ternary(test, yes, no):
+                self.uses(field, key, test, holds)
+                self.uses(field, key, yes, holds | conjuncts(test))
+                self.uses(field, key, no, holds | {opposite(test)})
+            case ex.Binary("and", left, right):
+                self.uses(field, key, left, holds)
+                self.uses(field, key, right, holds | conjuncts(left))
+            case ex.Binary("or", left, right):
+                self.uses(field, key, left, holds)
+                self.uses(field, key, right, holds | {opposite(left)})
+            case ex.Binary(_, left, right):
+                self.uses(field, key, left, holds)
+                self.uses(field, key, right, holds)
+            case ex.Attr(of, _) | ex.Unary(_, of) | ex.Cast(of, _):
+                self.uses(field, key, of, holds)
+
+    def when(self) -> str:
+        return "".join(f" when {name} is {str(value).lower()}" for name, value in self.layout.known)
+
+    def range(self, field: Field, derive: Derive) -> None:
+        """A range starts and ends with fields that are there, at a whole byte."""
+        last = derive.last or derive.first
+        for end in {derive.first, last} & self.absent:
+            self.bad(field, "-derive", f"the range needs `{end}`, which is not there{self.when()}")
+        if derive.first in self.conditions:
+            self.bad(field, "-derive", f"a range cannot start at `{derive.first}`, which is not always there")
+        for step in self.layout.steps:
+            groups = (
+                [item.what for item in step.fields if isinstance(item.what, BitGroup)]
+                if isinstance(step, Run)
+                else []
+            )
+            for group in groups:
+                ids = [member.id for member, _, _ in group.members]
+                if derive.first in ids or (last in ids and last != ids[-1]):
+                    self.bad(
+                        field,
+                        "-derive",
+                        "a range cannot start at a bit field, or end inside a byte",
+                        "put the bits in a type",
+                    )
+
+
+def members(step: Run | One) -> list[Field]:
+    if isinstance(step, One):
+        return [step.field]
+    found: list[Field] = []
+    for item in step.fields:
+        found += [item.field] if item.field is not None else []
+        found += [member for member, _, _ in item.what.members] if isinstance(item.what, BitGroup) else []
+    return found
+
+
+def conjuncts(expr: ex.Expr | None) -> frozenset[ex.Expr]:
+    match expr:
+        case None:
+            return frozenset()
+        case ex.Binary("and", left, right):
+            return conjuncts(left) | conjuncts(right)
+    return frozenset((expr,))
+
+
+_OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+
+
+def opposite(expr: ex.Expr) -> ex.Expr:
+    match expr:
+        case ex.Binary(op, left, right) if op in _OPPOSITE:
+            return ex.Binary(_OPPOSITE[op], left, right)
+        case ex.Unary("not", of):
+            return of
+    return ex.Unary("not", expr)
+
+
+def _reads_on(layouts: Layouts, field: Field) -> bool:
+    """Whether a field reads to the end of what it is given."""
+    if field.size_eos or field.repeat == "eos":
+        return True
+    return field.size is None and field.repeat is None and _type_reads_on(layouts, field.type)
+
+
+def _type_reads_on(layouts: Layouts, kind: TypeRef) -> bool:
+    if isinstance(kind, Switch):
+        return any(_type_reads_on(layouts, each) for _, each in kind.cases)
+    if not isinstance(kind, Ref):
+        return False
+    struct = layouts.model.struct(kind.target)
+    return any(_reads_on(layouts, f) for f in struct.fields if f.condition is None)

@@ -1,0 +1,119 @@
+"""How schema names become Python names that collide with nothing in generated code."""
+
+from __future__ import annotations
+
+import keyword
+
+import kodec.runtime.fields
+import kodec.runtime.varint
+
+__all__ = ["RUNTIME", "attribute", "camel", "column_local", "local"]
+
+RUNTIME = {
+    "compression": ("compress", "decompress"),
+    "crc": ("crc32", "crc32c"),
+    "errors": ("CrcMismatch", "EncodeError", "FormatError", "Malformed", "Truncated", "Unsupported"),
+    "fields": tuple(kodec.runtime.fields.__all__),
+    "varint": tuple(kodec.runtime.varint.__all__),
+}
+"""What generated modules import, by module of kodec.runtime."""
+
+# what the templates themselves call things
+_LOCALS = frozenset(
+    [
+        "after",
+        "append",
+        "at",
+        "bool",
+        "buf",
+        "bytes",
+        "bytearray",
+        "chosen",
+        "cls",
+        "codec",
+        "computed",
+        "count",
+        "data",
+        "dict",
+        "end",
+        "enumerate",
+        "error",
+        "exact",
+        "field",
+        "float",
+        "found",
+        "inner",
+        "int",
+        "isinstance",
+        "item",
+        "items",
+        "len",
+        "limit",
+        "list",
+        "make",
+        "max",
+        "memoryview",
+        "min",
+        "opt",
+        "out",
+        "pos",
+        "range",
+        "raw",
+        "rows",
+        "self",
+        "set",
+        "size",
+        "start",
+        "stop",
+        "str",
+        "struct",
+        "tag",
+        "tags",
+        "tuple",
+        "type",
+        "v",
+        "value_of",
+    ]
+).union(*RUNTIME.values())
+# of these the templates make names by putting a schema name behind them
+_PREFIXES = ("read_", "write_", "peek_", "values_", "start_of_", "end_of_", "place_of_", "bytes_of_")
+# further names inside the loops over rows
+_ROW_LOCALS = frozenset(["batch", "body", "expected", "index", "more", "parts", "row"])
+# a class body must still mean the built-in by these, and the class has these methods
+_ATTRIBUTES = frozenset(
+    [
+        "bool",
+        "bytes",
+        "classmethod",
+        "field",
+        "float",
+        "from_bytes",
+        "int",
+        "list",
+        "range",
+        "read_from",
+        "str",
+        "to_bytes",
+        "tuple",
+    ]
+)
+
+
+def camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def local(name: str) -> str:
+    """The local variable (or parameter) of a field. No schema name ends in `_`, so the result is unique."""
+    taken = keyword.iskeyword(name) or name in _LOCALS or name.startswith(_PREFIXES)
+    return f"{name}_" if taken else name
+
+
+def column_local(name: str) -> str:
+    """The local variable of a column inside the loops over rows."""
+    return f"{name}_" if name in _ROW_LOCALS else local(name)
+
+
+def attribute(name: str) -> str:
+    """The attribute of a field."""
+    return f"{name}_" if keyword.iskeyword(name) or name in _ATTRIBUTES else name

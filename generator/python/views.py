@@ -1,0 +1,69 @@
+"""What templates see: bags of ready-made text, in which nothing is left to decide."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+from kodec.generator.model import Schema
+
+__all__ = ["ModuleView", "View", "docstring"]
+
+
+@dataclass(slots=True)
+class View:
+    """A bag of ready-made text for a template."""
+
+    kind: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.facts[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(slots=True)
+class ModuleView:
+    schema: Schema
+    path: str
+    doc: str
+    runtime: list[tuple[str, list[str]]]
+    siblings: list[tuple[str, list[str]]]
+    uses: set[str]
+    runs: list[tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]]
+    enums: list[View]
+    structs: list[View]
+    exports: list[str]
+
+
+def docstring(text: str, indent: str) -> str:
+    """Schema documentation as a docstring with its quotes; empty where there is none."""
+    inside = _wrap(text, indent)
+    if "\n\n" in inside or inside.endswith('"'):
+        return f'"""{inside}\n{indent}"""'
+    return f'"""{inside}"""' if inside else ""
+
+
+def _wrap(text: str, indent: str, width: int = 100) -> str:
+    """Paragraphs kept, lines wrapped, nothing that would end the string."""
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    parts = []
+    for paragraph in text.strip().split("\n\n"):
+        lines = paragraph.splitlines()
+        if any(line.lstrip().startswith(("-", "*", "|")) for line in lines):
+            parts.append("\n".join(f"{indent}{line.rstrip()}" for line in lines))
+        else:
+            parts.append(
+                textwrap.fill(
+                    " ".join(paragraph.split()),
+                    width,
+                    initial_indent=indent,
+                    subsequent_indent=indent,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
+    return "\n\n".join(parts).strip()

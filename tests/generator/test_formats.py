@@ -1,0 +1,201 @@
+"""The generator knows no Kafka: a log of sensors, with blocks, flags, checksums, compression, rows and versions."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kodec.generator.check import generate
+from kodec.runtime.errors import (
+    CrcMismatch,
+    EncodeError,
+    FormatError,
+    LimitExceeded,
+    Malformed,
+    Truncated,
+    Unsupported,
+)
+from kodec.runtime.fields import ReadOptions
+
+FORMATS = Path(__file__).resolve().parent / "formats"
+HEADER = b"SENS\x1a" + struct.pack("<Id", 77, 48.2) + b"\x04roof"
+READINGS = b"\x02\x04\x06\x04hi" + b"\x06\x02\x01\x01"
+
+
+def block(content: bytes, flags: int = 0x1401, count: int = 2, last: int = 3) -> bytes:
+    """A block by hand: two readings, calibrated, in season 1, with one failed check."""
+    covered = struct.pack(">H", flags) + struct.pack("<qIH", 1_000_000, last, count) + content
+    return struct.pack("<II", len(covered) + 4, zlib.crc32(covered)) + covered
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sensors")
+    generate(FORMATS, folder / "sensors", tests=folder / "tests", package="sensors")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sensors(made: Path) -> Callable[[str], ModuleType]:
+    sys.path.insert(0, str(made))
+    try:
+        modules = {
+            name: importlib.import_module(f"sensors.{name}") for name in ("sensor_log", "sensor_message")
+        }
+    finally:
+        sys.path.remove(str(made))
+    return lambda name: modules[name]
+
+
+@pytest.fixture
+def log(sensors: Callable[[str], ModuleType]) -> ModuleType:
+    return sensors("sensor_log")
+
+
+@pytest.fixture
+def message(sensors: Callable[[str], ModuleType]) -> ModuleType:
+    return sensors("sensor_message")
+
+
+def test_file_by_hand(log: ModuleType) -> None:
+    data = HEADER + block(READINGS)
+    found = log.SensorLog.from_bytes(data)
+    assert (found.station.serial, found.station.latitude, found.station.name) == (77, 48.2, "roof")
+    (only,) = found.blocks
+    assert (only.flags.calibrated, only.flags.season, only.flags.checks) == (True, 1, 1)
+    assert only.flags.compression is log.Compression.NONE
+    assert (only.base_time, only.span, only.num_readings) == (1_000_000, 3, 2)
+    assert [(r.delta, r.sensor, r.value, r.note) for r in only.readings] == [
+        (1, 2, 3, "hi"),
+        (3, 1, -1, None),
+    ]
+    assert found.to_bytes() == data
+
+
+def test_compressed_block(log: ModuleType) -> None:
+    data = block(gzip.compress(READINGS), flags=0x1501)
+    head, end = log.read_block_head(data, 0, len(data))
+    assert end == len(data) and head.readings == gzip.compress(READINGS)
+    assert log.codec_of_block(head) == "gzip"
+    whole = log.Block.from_bytes(data)
+    assert [r.note for r in whole.readings] == ["hi", None]
+    assert log.Block.from_bytes(whole.to_bytes()) == whole.__class__(
+        **{name: getattr(whole, name) for name in ("flags", "base_time", "span", "num_readings", "readings")},
+        len_block=log.Block.from_bytes(whole.to_bytes()).len_block,
+        crc=log.Block.from_bytes(whole.to_bytes()).crc,
+    )
+    # stored bytes are written back as they are
+    assert head.to_bytes() == data
+
+
+def test_rows(log: ModuleType) -> None:
+    head, _ = log.read_block_head(data := block(READINGS), 0, len(data))
+    rows = log.read_block_rows(head, head.readings)
+    assert [(r.time, r.sensor, r.value, r.note, r.calibrated) for r in rows] == [
+        (1_000_001, 2, 3, "hi", True),
+        (1_000_003, 1, -1, None, True),
+    ]
+    assert log.write_block_rows(head, rows) == READINGS
+    with pytest.raises(Truncated, match=r"readings\[1\]\.value"):
+        log.read_block_rows(head, READINGS[:-2])
+    with pytest.raises(Malformed, match="not the number of readings"):
+        log.read_block_rows(head, READINGS + READINGS)
+
+
+def test_what_is_wrong_is_named(log: ModuleType) -> None:
+    data = HEADER + block(READINGS)
+    with pytest.raises(CrcMismatch, match=r"blocks\[0\]\.crc"):
+        log.SensorLog.from_bytes(data[:-1] + b"\x03")
+    with pytest.raises(Malformed, match=r"blocks\[0\]\.span: not what last\(readings\.delta\) gives"):
+        log.SensorLog.from_bytes(HEADER + block(READINGS, last=4))
+    with pytest.raises(Malformed, match=r"blocks\[0\]\.num_readings"):
+        log.SensorLog.from_bytes(HEADER + block(READINGS, count=3))
+    with pytest.raises(Unsupported, match="unknown codec"):
+        log.SensorLog.from_bytes(HEADER + block(READINGS, flags=0x1701))
+    with pytest.raises(Malformed, match=r"blocks\[0\]\.flags\.checks|blocks\[0\]\.checks"):
+        log.SensorLog.from_bytes(HEADER + block(READINGS, flags=0x1410))
+    with pytest.raises(Malformed, match="magic"):
+        log.SensorLog.from_bytes(b"SANS" + data[4:])
+    with pytest.raises(LimitExceeded):
+        log.Block.from_bytes(
+            block(gzip.compress(bytes(4000)), flags=0x1501), ReadOptions(decompressed_bytes=1000)
+        )
+    for size in range(len(HEADER) + 1, len(data)):
+        with pytest.raises(FormatError):
+            log.SensorLog.from_bytes(data[:size])
+
+
+def test_what_cannot_be_written_is_named(log: ModuleType) -> None:
+    station = log.Station(serial=1, latitude=91.0)
+    with pytest.raises(EncodeError, match="latitude"):
+        station.to_bytes()
+    with pytest.raises(EncodeError, match="serial"):
+        log.Station(serial=2**32).to_bytes()
+    with pytest.raises(EncodeError, match="len_name"):
+        log.Station(name="x" * 256).to_bytes()
+    with pytest.raises(EncodeError, match="season"):
+        log.Flags(season=4).to_bytes()
+    with pytest.raises(EncodeError, match=r"\[0\]\.note"):
+        log.write_reading_list(bytearray(), [log.Reading(note="\ud800")])
+
+
+MESSAGES: dict[int, tuple[bytes, dict[str, Any]]] = {
+    0: (b"\x00\x00\x07\x02\x00\x01\xff\xff", {"raw": [1, -1]}),
+    1: (b"\x01\x00\x07\x02\x01\x00\x05", {"unit": 2, "raw": [5]}),
+    2: (b"\x02\x00\x07\x01\x01" + struct.pack(">f", 0.5), {"unit": 1, "exact": [0.5]}),
+}
+MESSAGES[1] = (b"\x01\x00\x07\x02\x01\x00\x05", {"unit": 2, "raw": [5]})
+
+
+@pytest.mark.parametrize("version", MESSAGES)
+def test_versions(message: ModuleType, version: int) -> None:
+    data, expected = MESSAGES[version]
+    found = message.SensorMessage.from_bytes(data)
+    assert (found.version, found.sensor, int(found.unit)) == (version, 7, expected.get("unit", 0))
+    for name in ("raw", "exact"):
+        if name in expected:
+            assert [getattr(value, name) for value in found.values] == expected[name]
+    assert found.to_bytes() == data
+
+
+def test_versions_that_cannot_carry_a_value(message: ModuleType) -> None:
+    with pytest.raises(EncodeError, match="unit: not in version 0"):
+        message.SensorMessage(version=0, unit=message.Unit.PERCENT).to_bytes()
+    with pytest.raises(EncodeError, match="unknown version"):
+        message.SensorMessage(version=3).to_bytes()
+    with pytest.raises(Unsupported, match="unknown version"):
+        message.SensorMessage.from_bytes(b"\x03\x00\x07\x00")
+    with pytest.raises(EncodeError, match=r"values\[0\]\.exact"):
+        message.SensorMessage(values=[message.Value(exact=1e300)]).to_bytes()
+
+
+def test_generated_tests_pass(made: Path) -> None:
+    names = sorted(path.name for path in (made / "tests").iterdir())
+    assert names == ["test_sensor_log.py", "test_sensor_message.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(made / "tests")]
+    done = subprocess.run(
+        command, cwd=made, env={"PYTHONPATH": f"{made}:{':'.join(sys.path)}"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_generated_modules_are_typed(made: Path) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "sensors"]
+    done = subprocess.run(
+        command,
+        cwd=made,
+        env={"PYTHONPATH": f"{made}", "MYPYPATH": f"{made}:{FORMATS.parents[2] / 'src'}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

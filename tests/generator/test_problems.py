@@ -1,0 +1,221 @@
+"""Every construct that is not supported, and every mistake that is looked for, is a named problem with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kodec.generator.check import generate
+from kodec.generator.problems import Problem, SchemaError
+
+Find = Callable[..., list[Problem]]
+
+# Rows of docs/schema-language.md that are not supported. The text of `x.ksy` starts at line 4;
+# place is line:column, then part of the message and of the hint.
+UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
+    "process": ("seq:\n- {id: a, size: 4, process: zlib}\n", "5:20", "`process` is not supported", "-codec"),
+    "terminator, consume, include, eos-error": ("seq:\n- {id: a, size-eos: true, terminator: 0}\n", "5:27", "`terminator` is not supported", "length field"),
+    "strz": ("seq:\n- {id: a, type: strz, encoding: UTF-8}\n", "5:17", "`strz` is not supported", "length field"),
+    "pad-right": ("seq:\n- {id: a, size: 4, pad-right: 0}\n", "5:20", "`pad-right` is not supported", "field of its own"),
+    "io": ("seq:\n- {id: a, size: 4, io: _root._io}\n", "5:20", "`io` is not supported", "stream at hand"),
+    "parent": ("seq:\n- {id: a, size: 4, parent: false}\n", "5:20", "`parent` is not supported", "parent"),
+    "opaque types": ("seq:\n- {id: a, type: elsewhere}\n", "5:17", "unknown type `elsewhere`", ""),
+    "little-endian bits": ("seq:\n- {id: a, type: b4le}\n- {id: b, type: b4}\n", "5:17", "`b4le` is not supported", "big-endian"),
+    "endian by switch": ("-endian: x\nseq: []\n", "4:1", "unknown extension key `-endian`", ""),
+    "_parent, _root": ("seq:\n- {id: a, size: _parent.n}\n", "5:17", "`_parent` is not supported", "parameter"),
+    "_index": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _index == 3}\n", "5:50", "`_index` is not supported", "targets disagree"),
+    "_io in expressions": ("seq:\n- {id: a, size: _io.size}\n", "5:17", "`_io` is not supported", "_io.pos + n"),
+    "instances with other pos": ("seq: []\ninstances:\n  a: {pos: 16, type: u1}\n", "6:6", "this `pos` is not supported", "_io.pos + n"),
+    "instances with if, enum": ("seq:\n- {id: n, type: u1}\ninstances:\n  a: {value: n, if: n > 1}\n", "7:6", "`if` on an instance is not supported", "in the expression"),
+    "method calls": ("seq:\n- {id: a, type: str, size: 1, encoding: ASCII, if: 'substring(0, 1)'}\n", "5:52", "`substring(...)` is not supported", ""),
+    "array literals and indexes in expressions": ("seq:\n- {id: a, size: 4}\n- {id: b, size: 'a[0]'}\n", "6:17", "an index is not supported", "field of its own"),
+    "other encodings": ("seq:\n- {id: a, type: str, size: 1, encoding: EBCDIC}\n", "5:17", "encoding `EBCDIC` is not supported", "known"),
+    "recursive types": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: q, type: p}\n", "8:5", "the type holds itself", "recursive types"),
+    "conditional or repeated bits": ("seq:\n- {id: n, type: b7}\n- {id: a, type: b1, repeat: expr, repeat-expr: 1}\n", "6:3", "cannot be repeated or conditional", ""),
+    "conditional or repeated contents": ("seq:\n- {id: n, type: u1}\n- {id: a, contents: [1], if: n > 0}\n", "6:21", "neither conditional nor repeated", ""),
+    "repeated switch without size": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}, repeat: eos}\n", "6:3", "a repeated switch is not supported", "type of its own"),
+    "valid on bytes and types": ("seq:\n- {id: a, size: 1, valid: {eq: '\"a\"'}}\n", "5:27", "`valid` of bytes is not supported", "number or a text"),
+    "parameters of other types": ("params:\n- {id: p, type: str}\nseq: []\n", "5:3", "a parameter of type `str` is not supported", "bool, or an integer"),
+    "two bool parameters, one not constant": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: 'p(n > 1, n > 2)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n    - {id: r, type: bool}\n    seq:\n    - {id: s, type: u1, if: q and r}\n",
+        "6:3", "2 bool parameters", "one is supported"),
+    "dynamic condition of a tagged section": ("", "", "", ""),
+    "-codec in a type with versions or parameters": (
+        "params:\n- {id: p, type: u1}\nseq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q:\n    seq:\n    - {id: r, type: u1}\nenums:\n  e: {0: none, 1: gzip}\n",
+        "8:3", "cannot have versions, parameters", ""),
+}  # fmt: skip
+del UNSUPPORTED["dynamic condition of a tagged section"]
+
+# Mistakes that are looked for: schema, line:column, path, message, hint
+WRONG: dict[str, tuple[str, str, str, str, str]] = {
+    "unknown - key": ("seq:\n- {id: a, type: u1, -derived: x}\n", "5:21", "x.a", "unknown extension key `-derived`", "did you mean `-derive`?"),
+    "unknown - key of a type": ("-version: 0-4\nseq: []\n", "4:1", "x", "unknown extension key `-version`", "did you mean `-versions`?"),
+    "unknown plain key": ("seq:\n- {id: a, tpye: u1}\n", "5:11", "x.a", "unknown key `tpye`", "did you mean `type`?"),
+    "unknown type": ("seq:\n- {id: a, type: iner}\ntypes:\n  inner: {seq: []}\n", "5:17", "x.a", "unknown type `iner`", "did you mean `inner`?"),
+    "unknown enum": ("seq:\n- {id: a, type: u1, enum: kid}\nenums:\n  kind: {0: none}\n", "5:27", "x.a", "unknown enum `kid`", "did you mean `kind`?"),
+    "unknown enum value": ("seq:\n- {id: a, type: u1}\n- {id: b, type: u1, if: a == kind::nine}\nenums:\n  kind: {0: none}\n", "6:25", "x.b", "enum `kind` has no `nine`", "none"),
+    "unknown name": ("seq:\n- {id: size_a, type: u1}\n- {id: a, size: sise_a}\n", "6:17", "x.a", "unknown name `sise_a`", "did you mean `size_a`?"),
+    "later name": ("seq:\n- {id: a, size: n}\n- {id: n, type: u1}\n", "5:17", "x.a", "`size` refers to `n`, which is read later", "read before"),
+    "later name through an instance": ("seq:\n- {id: a, size: m}\n- {id: n, type: u1}\ninstances:\n  m: {value: n + 1}\n", "5:17", "x.a", "refers to `n`, which is read later", ""),
+    "not an expression": ("seq:\n- {id: a, size: 1 +}\n", "5:17", "x.a", "a value expected, found `the end`", ""),
+    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "1:1", "x.a", "the name stands twice", ""),
+    "not a name": ("seq:\n- {id: Big, type: u1}\n", "5:3", "x", "`Big` is not a name", "lower_snake_case"),
+    "name that ends in _": ("seq:\n- {id: a_, type: u1}\n", "5:3", "x", "`a_` is not a name", "lower_snake_case"),
+    "no type and no size": ("seq:\n- {id: a}\n", "5:3", "x.a", "neither a type nor a size", ""),
+    "no byte order": ({"x.ksy": "meta: {id: x}\nseq:\n- {id: a, type: u2}\n"}, "3:17", "x.a", "`u2` has no byte order", "meta/endian"),  # type: ignore[dict-item]
+    "seq is no list": ("seq: {a: u1}\n", "4:6", "x", "`seq` must be a list", ""),
+    "types is no mapping": ("types: [p]\n", "4:8", "x", "`types` must be a mapping", ""),
+    "enum value twice": ("enums:\n  e: {0: a, 1: a}\n", "5:16", "x.e", "`a` stands twice", ""),
+    "arguments missing": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    params:\n    - {id: n, type: u1}\n    seq: []\n", "5:17", "x.a", "takes 1 arguments, 0 given", ""),
+    "argument of another kind": ("seq:\n- {id: a, type: p(true)}\ntypes:\n  p:\n    params:\n    - {id: n, type: u1}\n    seq: []\n", "5:17", "x.a", "`type` must be an integer, this is a boolean", ""),
+    "size is no number": ("seq:\n- {id: a, type: str, size: 1, encoding: ASCII}\n- {id: b, size: a}\n", "6:17", "x.b", "`size` must be an integer, this is text", ""),
+    "if is no condition": ("seq:\n- {id: a, type: u1}\n- {id: b, size: 1, if: a}\n", "6:24", "x.b", "`if` must be a boolean, this is an integer", ""),
+    "division by 0": ("seq:\n- {id: a, type: u1}\n- {id: b, size: 9 / a}\n", "6:17", "x.b", "`/` by what may be 0: a", "plain number"),
+    "unbounded shift": ("seq:\n- {id: a, type: u1}\n- {id: b, size: 1 << a}\n", "6:17", "x.b", "`<<` by a is not bounded", "0 to 63"),
+    "compares different kinds": ("seq:\n- {id: a, type: u1}\n- {id: b, size: 1, if: 'a == \"x\"'}\n", "6:24", "x.b", "cannot compare an integer with text", ""),
+    "array literal": ("seq:\n- {id: a, size: 1}\n- {id: b, size: 1, if: 'a == [1]'}\n", "6:24", "x.b", "`[1]` is not supported", ""),
+    "negative size": ("seq:\n- {id: n, type: s2}\n- {id: a, size: n}\n", "6:17", "x.a", "`size` can be negative (down to -32768): n", "`valid` with `min`"),
+    "negative count": ("seq:\n- {id: n, type: u1}\n- {id: a, type: u1, repeat: expr, repeat-expr: n - 1}\n", "6:48", "x.a", "`repeat-expr` can be negative (down to -1)", ""),
+    "unbounded until": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0}\n", "5:50", "x.a", "`repeat: until` has no bound", "a.size == 100"),
+    "after the end": ("seq:\n- {id: a, size-eos: true}\n- {id: b, type: u1}\n", "6:8", "x.b", "nothing is left for it: `a` reads to the end", "give `a` a size"),
+    "bits not on a byte": ("seq:\n- {id: a, type: b3}\n- {id: b, type: u1}\n", "5:3", "x.a", "bit fields end 3 bits into a byte", "reserved"),
+    "bits at the end not on a byte": ("seq:\n- {id: a, type: u1}\n- {id: b, type: b9}\n", "6:3", "x.b", "bit fields end 1 bits into a byte", "reserved"),
+    "conditional field used": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1, if: n > 1}\n- {id: a, size: m}\n", "7:17", "x.a", "`size` needs `m`, which is not always there", "if: (n > 1)"),
+    "nullable field used": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == -1}\n- {id: b, size: a.size}\n", "7:17", "x.b", "`a` may be null", "length"),
+    "derive: unreadable": ("seq:\n- {id: n, type: u1, -derive: len(a)}\n- {id: a, size: n}\n", "5:30", "x.n", "`-derive` cannot be read", "length_of(x)"),
+    "derive: unknown field": ("seq:\n- {id: n, type: u1, -derive: length_of(bdoy)}\n- {id: body, size: n}\n", "5:30", "x.n", "unknown field `bdoy`", "did you mean `body`?"),
+    "derive: backwards": ("seq:\n- {id: c, type: u4, -derive: crc32(b..a)}\n- {id: a, type: u1}\n- {id: b, type: u1}\n", "5:30", "x.c", "the range b..a runs backwards", ""),
+    "derive: with a default": ("seq:\n- {id: n, type: u1, -derive: length_of(a), -default: 0}\n- {id: a, size: n}\n", "5:30", "x.n", "a derived field has no default", "leave `-default` out"),
+    "derive: of itself": ("seq:\n- {id: n, type: u1, -derive: length_of(n..a)}\n- {id: a, size: 2}\n", "5:30", "x.n", "cannot be derived from bytes that hold it", ""),
+    "derive: mutual": ("seq:\n- {id: a, type: u4, -derive: crc32(b..b)}\n- {id: b, type: u4, -derive: crc32(a..a)}\n", "5:30", "x.a", "`a` and `b` are derived from each other", ""),
+    "derive: contradicts size": ("seq:\n- {id: n, type: u1, -derive: length_of(a) + 1}\n- {id: a, size: n}\n", "5:30", "x.n", "`-derive` writes 1 for 0, and `size` reads 1", "inverse"),
+    "derive: does not size": ("seq:\n- {id: n, type: u1, -derive: length_of(a)}\n- {id: a, size: 3}\n", "5:30", "x.n", "`a` is not sized by it", "length_of(a..a)"),
+    "derive: crc is no u4": ("seq:\n- {id: c, type: s4, -derive: crc32(a..a)}\n- {id: a, type: u1}\n", "5:30", "x.c", "unsigned 32-bit", "type: u4"),
+    "derive: no list": ("seq:\n- {id: c, type: u1, -derive: count_of(a)}\n- {id: a, type: u1}\n", "5:30", "x.c", "`a` is not repeated", ""),
+    "derive: no such member": ("seq:\n- {id: c, type: u1, -derive: max(a.ku)}\n- {id: a, type: p, repeat: eos}\ntypes:\n  p:\n    seq:\n    - {id: ko, type: u1}\n", "5:30", "x.c", "`a` has no `ku`", "ko"),
+    "derive: starts at a bit": ("seq:\n- {id: c, type: u4, -derive: crc32(a..b)}\n- {id: a, type: b4}\n- {id: b, type: b4}\n", "5:30", "x.c", "cannot start at a bit field", "bits in a type"),
+    "nullable without if": ("seq:\n- {id: n, type: s1, valid: {min: 0}, -derive: length_of(a)}\n- {id: a, size: n, -nullable: n == -1}\n", "6:31", "x.a", "the field has no `if`", "if:"),
+    "nullable disagrees with if": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n > 0, -nullable: n == -1}\n", "6:42", "x.a", "only n = -1 is null", ""),
+    "nullable never true": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == 77}\n", "6:43", "x.a", "no value of `n` makes it true", ""),
+    "since without versions": ("seq:\n- {id: a, type: u1, -since: 2}\n", "5:29", "x.a", "need `-versions` on the type", ""),
+    "since without if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, -since: 2}\n", "7:29", "x.a", "without `if`", "if: version >= 2"),
+    "since disagrees with if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version >= 1, -since: 2}\n", "7:47", "x.a", "`if` reads the field in versions 1, 2, 3", "",),
+    "until disagrees with if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version <= 1, -until: 0}\n", "7:47", "x.a", "-since and -until say 0 to 0", ""),
+    "since outside versions": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, if: version > 8, -since: 9}\n", "7:46", "x.a", "`-since: 9` is not in -versions 0-3", ""),
+    "versions backwards": ("-versions: 3-1\nseq: []\n", "4:12", "x", "runs backwards", "0-4"),
+    "versions without a field": ("-versions: 0-1\nseq: []\n", "1:1", "x", "needs a field or parameter `version`", ""),
+    "version not at a fixed place": ("-versions: 0-1\nseq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: version, type: u1}\n", "8:3", "x.version", "must stand at a fixed place", ""),
+    "default too large": ("seq:\n- {id: a, type: u1, -default: 256}\n", "5:31", "x.a", "`-default: 256` is not in 0 to 255", ""),
+    "default of another kind": ("seq:\n- {id: a, type: u1, -default: true}\n", "5:31", "x.a", "`-default` is a boolean, the field an integer", ""),
+    "default null": ("seq:\n- {id: a, size: 1, -default: null}\n", "5:20", "x.a", "", "") ,
+    "default is no value of the enum": ("seq:\n- {id: a, type: u1, enum: e, -default: non}\nenums:\n  e: {0: none}\n", "5:40", "x.a", "unknown value `non`", "none"),
+    "enum on a float": ("seq:\n- {id: a, type: f4, enum: e}\nenums:\n  e: {0: none}\n", "5:27", "x.a", "an enum needs an integer or bit field", ""),
+    "size of a number": ("seq:\n- {id: a, type: u2, size: 2}\n", "5:27", "x.a", "a number has its size already", "leave `size` out"),
+    "codec is no enum": ("seq:\n- {id: c, type: u1}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\n", "6:35", "x.a", "`-codec` must name an enum field", "attributes.compression"),
+    "codec without none": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\nenums:\n  e: {1: gzip}\n", "6:35", "x.a", "needs a value `none`", ""),
+    "codec not last": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size: 3, -codec: c, -inner: q}\n- {id: b, type: u1}\ntypes:\n  q: {seq: []}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "must be the last of its type", ""),
+    "codec without inner": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "`-codec` and `-inner` go together", ""),
+    "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "1:1", "x", "unknown column `bee`", "be"),
+    "peeks overlap": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 1, type: u2}\n", "7:6", "x.b", "peeked numbers overlap", "once"),
+    "peeks of two byte orders": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 2, type: u2le}\n", "6:6", "x.a", "one byte order", ""),
+    "case of another kind": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {'\"x\"': u1}}}\n", "6:17", "x.a", "case \"x\" is text, `switch-on` is an integer", ""),
+    "case that is no value": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {n: u1}}}\n", "6:43", "x.a", "case `n` is neither a number nor an enum value", ""),
+    "wire without its member": ("-wire: string\nseq:\n- {id: a, type: str, size-eos: true, encoding: ASCII}\n", "1:1", "x", "needs a field `value`", ""),
+    "unknown wire": ("-wire: zigzag\nseq: []\n", "4:8", "x", "`-wire: zigzag` is not supported", "zigzag32"),
+    "Python: class of an import": ("types:\n  struct: {seq: [{id: a, type: u1}]}\n", "5:11", "x", "type `struct` would be `Struct`", "another name"),
+    "Python: one name for two": ("types:\n  a_1: {seq: []}\n  a1: {seq: []}\n", "6:7", "x", "type `a1` and type `a_1` would both be `A1`", "rename"),
+    "Python: part of a type": ("seq:\n- {id: a, type: p}\n- {id: a_b, type: u1}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", "5:3", "x", "`a_b` is also what reading calls a part of `a`", "rename"),
+    "duplicate key": ("seq:\n- id: a\n  type: u1\n  type: u2\n", "7:3", "", "key `type` stands twice", ""),
+    "alias": ("seq:\n- &f {id: a, type: u1}\n- *f\n", "5:3", "", "an alias is not supported", "write the value out"),
+    "not YAML": ("seq:\n- {id: a\n", "6:1", "", "not YAML", ""),
+    "deep nesting": ("-x: " + "[" * 80 + "]" * 80 + "\n", "4:69", "", "nesting deeper than 64", ""),
+}  # fmt: skip
+WRONG["default null"] = (
+    "seq:\n- {id: a, size: 1, -default: 'null'}\n", "5:30", "x.a", "`-default: null` on a field that is never null", "",
+)  # fmt: skip
+
+
+def at(problem: Problem) -> str:
+    return f"{problem.place.line}:{problem.place.column}"
+
+
+def expect(found: list[Problem], place: str, text: str, hint: str, path: str = "") -> None:
+    wanted = [p for p in found if text in p.text and hint in p.hint and (not path or p.path == path)]
+    assert wanted, "\n".join(map(str, found))
+    assert place in {at(p) for p in wanted}, "\n".join(map(str, wanted))
+    assert all(p.place.file == "schemas/x.ksy" for p in wanted)
+
+
+@pytest.mark.parametrize("row", UNSUPPORTED)
+def test_unsupported_is_named(row: str, problems: Find) -> None:
+    schema, place, text, hint = UNSUPPORTED[row]
+    expect(problems(schema), place, text, hint)
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistake_is_named(mistake: str, problems: Find) -> None:
+    schema, place, path, text, hint = WRONG[mistake]
+    expect(problems(schema), place, text, hint, path)
+
+
+def test_all_problems_of_all_files_are_reported_together(problems: Find) -> None:
+    found = problems(
+        {
+            "a.ksy": "meta: {id: a}\nseq:\n- {id: p, type: nope}\n- {id: q, type: u2}\n",
+            "inner/b.ksy": "meta: {id: b}\nseq:\n- {id: p, type: u1, -derived: x}\n",
+        }
+    )
+    assert [(p.place.file, p.place.line, p.path) for p in found] == [
+        ("schemas/a.ksy", 3, "a.p"),
+        ("schemas/a.ksy", 4, "a.q"),
+        ("schemas/inner/b.ksy", 3, "b.p"),
+    ]
+    text = str(SchemaError(found))
+    assert "schemas/a.ksy:3:17: a.p: unknown type `nope`" in text
+    assert text.endswith("3 problems in 2 files; nothing was written")
+
+
+FILES: dict[str, tuple[dict[str, str], str]] = {
+    "two files with one id": ({"x.ksy": "meta: {id: x}\n", "y/x.ksy": "meta: {id: x}\n"}, "two files have the id"),
+    "id is not the file's name": ({"x.ksy": "meta: {id: y}\n"}, "`y` is not the file's name"),
+    "no id": ({"x.ksy": "seq: []\n"}, "the schema has no id"),
+    "empty file": ({"x.ksy": ""}, "the file is empty"),
+    "missing import": ({"x.ksy": "meta: {id: x, imports: [y]}\n"}, "there is no y.ksy"),
+    "import outside the folder": ({"x.ksy": "meta: {id: x, imports: [../y]}\n", "../y.ksy": "meta: {id: y}\n"}, "there is no ../y.ksy in the schema folder"),
+    "type that is not imported": ({"x.ksy": "meta: {id: x}\nseq:\n- {id: a, type: y}\n", "y.ksy": "meta: {id: y}\n"}, "unknown type `y`"),
+    "circle of imports": (
+        {"x.ksy": "meta: {id: x, imports: [y]}\ntypes:\n  a: {seq: [{id: b, type: 'y::b'}]}\n  c: {seq: [{id: d, type: u1}]}\n",
+         "y.ksy": "meta: {id: y, imports: [x]}\ntypes:\n  b: {seq: [{id: c, type: 'x::c'}]}\n"},
+        "would import each other"),
+    "folder that Python cannot import": ({"my-files/x.ksy": "meta: {id: x}\nseq: [{id: a, type: u1}]\n"}, "`my-files` in the file's path"),
+    "folder and file of one name": ({"x.ksy": "meta: {id: x}\nseq: [{id: a, type: u1}]\n", "x/y.ksy": "meta: {id: y}\nseq: [{id: a, type: u1}]\n"}, "there is a folder beside x.ksy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_wrong_files_are_named(case: str, problems: Find) -> None:
+    schemas, text = FILES[case]
+    assert any(text in problem.text for problem in problems(schemas))
+
+
+def test_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    with pytest.raises(SchemaError, match=r"no \.ksy file in this folder"):
+        generate(tmp_path / "schemas", tmp_path / "out")
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_bytes(b"meta: {id: x}\ndoc: \xff\n")
+    with pytest.raises(SchemaError, match=r"x\.ksy:1:1: not UTF-8: byte 19"):
+        generate(tmp_path, tmp_path / "out")
+
+
+def test_dynamic_tagged_section(problems: Find) -> None:
+    found = problems(
+        "seq:\n- {id: n, type: u1}\n- {id: tags, type: section, if: n > 0}\ntypes:\n"
+        "  section:\n    -wire: tags\n    seq:\n    - {id: num, type: u1}\n    - {id: fields, type: entry, repeat: expr, repeat-expr: num}\n"
+        "  entry:\n    seq:\n    - {id: tag, type: u1}\n    - {id: len_body, type: u1}\n    - {id: body, size: len_body}\n"
+    )
+    expect(found, "6:33", "a tagged section cannot depend on what was read", "")

@@ -1,0 +1,291 @@
+"""Every construct of docs/schema-language.md that is supported: bytes to values and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from uuid import UUID
+
+import crc32c
+import pytest
+
+from kodec.runtime.errors import FormatError
+
+PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "schema-language.md"
+Codec = Callable[..., ModuleType]
+
+VARINT = (Path(__file__).resolve().parent.parent.parent / "schemas" / "primitives" / "varint.ksy").read_text()
+UVARINT = VARINT.replace("zigzag32", "uvarint32").replace("id: varint", "id: uvarint")
+
+
+def plain(value: object) -> Any:
+    """A generated object as a dict, for comparison."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+# row of the page -> schema, bytes, what is read from them
+SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
+    "u1 u2 u4 u8": (
+        "seq:\n- {id: a, type: u1}\n- {id: b, type: u2}\n- {id: c, type: u4}\n- {id: d, type: u8}\n",
+        struct.pack(">BHIQ", 255, 65535, 2**32 - 1, 2**64 - 1),
+        {"a": 255, "b": 65535, "c": 2**32 - 1, "d": 2**64 - 1},
+    ),
+    "s1 s2 s4 s8": (
+        "seq:\n- {id: a, type: s1}\n- {id: b, type: s2}\n- {id: c, type: s4}\n- {id: d, type: s8}\n",
+        struct.pack(">bhiq", -128, -32768, -(2**31), -(2**63)),
+        {"a": -128, "b": -32768, "c": -(2**31), "d": -(2**63)},
+    ),
+    "f4 f8": (
+        "seq:\n- {id: a, type: f4}\n- {id: b, type: f8}\n",
+        struct.pack(">fd", 0.5, math.pi),
+        {"a": 0.5, "b": math.pi},
+    ),
+    "meta/endian, le and be suffixes": (
+        "seq:\n- {id: a, type: u2}\n- {id: b, type: u2le}\n- {id: c, type: u4le}\n- {id: d, type: u2be}\n- {id: e, type: f8le}\n",
+        struct.pack(">H", 1) + struct.pack("<HI", 2, 3) + struct.pack(">H", 4) + struct.pack("<d", 5.0),
+        {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5.0},
+    ),
+    "b1 to b64": (
+        "seq:\n- {id: a, type: b1}\n- {id: b, type: b3}\n- {id: c, type: b4}\n- {id: d, type: b20}\n- {id: e, type: b4}\n- {id: f, type: b64}\n",
+        bytes([0b1_101_0110]) + (0xABCDE << 4 | 5).to_bytes(3, "big") + bytes(range(8)),
+        {"a": True, "b": 5, "c": 6, "d": 0xABCDE, "e": 5, "f": 0x0001020304050607},
+    ),
+    "size": (
+        "seq:\n- {id: a, size: 3}\n- {id: n, type: u1}\n- {id: b, size: n * 2}\n",
+        b"abc\x02wxyz",
+        {"a": b"abc", "n": 2, "b": b"wxyz"},
+    ),
+    "size-eos": ("seq:\n- {id: a, type: u1}\n- {id: b, size-eos: true}\n", b"\x01rest", {"a": 1, "b": b"rest"}),
+    "contents": (
+        "seq:\n- {id: magic, contents: [K, 0x00, 255]}\n- {id: a, type: u1}\n",
+        b"K\x00\xff\x07",
+        {"a": 7},
+    ),
+    "str": (
+        "seq:\n- {id: a, type: str, size: 4, encoding: ASCII}\n- {id: n, type: u1, -derive: length_of(b)}\n"
+        "- {id: b, type: str, size: n, encoding: UTF-8}\n- {id: c, type: str, size: 4, encoding: UTF-16LE}\n"
+        "- {id: d, type: str, size-eos: true, encoding: ISO-8859-1}\n",
+        b"abcd" + b"\x03" + "\u20ac".encode() + "hi".encode("utf-16-le") + "\xe9".encode("latin-1"),
+        {"a": "abcd", "b": "\u20ac", "c": "hi", "d": "\xe9"},
+    ),
+    "types": (
+        "seq:\n- {id: a, type: inner}\n- {id: n, type: u1, -derive: length_of(b)}\n- {id: b, type: outer, size: n}\n"
+        "types:\n  inner:\n    seq:\n    - {id: p, type: u2}\n  outer:\n    seq:\n    - {id: q, type: inner}\n    - {id: r, size-eos: true}\n",
+        b"\x00\x01\x04\x00\x02xy",
+        {"a": {"p": 1}, "b": {"q": {"p": 2}, "r": b"xy"}},
+    ),
+    "params": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: 'item(n, true)'}\n- {id: b, type: 'item(2, n == 9)'}\n"
+        "types:\n  item:\n    params:\n    - {id: width, type: u1}\n    - {id: marked, type: bool}\n"
+        "    seq:\n    - {id: mark, type: u1, if: marked}\n    - {id: data, size: width}\n",
+        b"\x01\x63xyz",
+        {"n": 1, "a": {"mark": 0x63, "data": b"x"}, "b": {"mark": 0, "data": b"yz"}},
+    ),
+    "if": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: u2, if: n > 1}\n- {id: b, type: u2, if: n <= 1, -default: 9}\n",
+        b"\x02\x00\x07",
+        {"n": 2, "a": 7, "b": 9},
+    ),
+    "repeat: expr": (
+        "seq:\n- {id: n, type: u1, -derive: count_of(a)}\n- {id: a, type: u2, repeat: expr, repeat-expr: n}\n"
+        "- {id: b, size: 2, repeat: expr, repeat-expr: 2}\n- {id: c, type: p, size: 3, repeat: expr, repeat-expr: 1}\n"
+        "types:\n  p:\n    seq:\n    - {id: q, type: u1}\n    - {id: r, size-eos: true}\n",
+        b"\x02\x00\x01\x00\x02wxyz\x05ab",
+        {"a": [1, 2], "b": [b"wx", b"yz"], "c": [{"q": 5, "r": b"ab"}]},
+    ),
+    "repeat: eos": (
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p:\n    seq:\n    - {id: q, type: u1}\n    - {id: r, size: q}\n",
+        b"\x01a\x00\x02bc",
+        {"a": [{"q": 1, "r": b"a"}, {"q": 0, "r": b""}, {"q": 2, "r": b"bc"}]},
+    ),
+    "repeat: until": (
+        "seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n- {id: b, type: u1}\n",
+        b"\x05\x00\x09",
+        {"a": [5, 0], "b": 9},
+    ),
+    "enum": (
+        "seq:\n- {id: a, type: u1, enum: kind}\n- {id: b, type: u1, enum: kind, repeat: expr, repeat-expr: 2}\n- {id: c, type: b1, enum: kind}\n- {id: d, type: b7}\n"
+        "enums:\n  kind:\n    0: none\n    1: {id: some, doc: More than none.}\n",
+        b"\x01\x00\x07\x83",
+        {"a": 1, "b": [0, 7], "c": 1, "d": 3},
+    ),
+    "valid": (
+        "seq:\n- {id: a, type: u1, valid: 5}\n- {id: b, type: s2, valid: {min: -3, max: 3}}\n- {id: c, type: u1, valid: {any-of: [1, 4]}}\n"
+        "- {id: d, type: u1, valid: {expr: _ % 2 == 1}}\n- {id: e, type: str, size: 2, encoding: ASCII, valid: {eq: '\"ok\"'}}\n",
+        b"\x05\xff\xfe\x04\x07ok",
+        {"a": 5, "b": -2, "c": 4, "d": 7, "e": "ok"},
+    ),
+    "switch-on": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u2, 2: p, 3: str}}, size: 2, encoding: ASCII}\n"
+        "- {id: b, type: {switch-on: n, cases: {1: u2, _: p}}}\n- id: c\n  type:\n    switch-on: n\n    cases: {7: u1}\n  size-eos: true\n"
+        "types:\n  p:\n    seq:\n    - {id: q, type: u2}\n",
+        b"\x03hi\x00\x09zz",
+        {"n": 3, "a": "hi", "b": {"q": 9}, "c": b"zz"},
+    ),
+    "instances with value": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: twice}\ninstances:\n  twice: {value: n * 2}\n",
+        b"\x01ab",
+        {"n": 1, "a": b"ab"},
+    ),
+    "instances with pos: _io.pos + n": (
+        "seq:\n- id: a\n  type:\n    switch-on: kind\n    cases: {1: p, 2: q}\n  size: len\ninstances:\n  kind: {pos: _io.pos + 2, type: u1}\n"
+        "  len: {pos: _io.pos, type: u2}\ntypes:\n  p:\n    seq:\n    - {id: len, type: u2}\n    - {id: kind, contents: [1]}\n    - {id: c, size-eos: true}\n"
+        "  q:\n    seq:\n    - {id: len, type: u2}\n    - {id: kind, contents: [2]}\n    - {id: d, type: u1}\n",
+        b"\x00\x04\x02\x63",
+        {"a": {"len": 4, "d": 0x63}},
+    ),
+    "doc, doc-ref": (
+        "doc: |\n  A \"quoted\" \\ text, and \"\"\"three\"\"\".\n\n  - a list\n  - \"of things\"\nseq:\n- {id: a, type: u1, doc: 'ends in a \"quote\"'}\n- {id: b, type: u1, doc: 'ends in \\'}\n",
+        b"\x01\x02",
+        {"a": 1, "b": 2},
+    ),
+    "names that Python uses": (
+        "seq:\n- {id: class, type: u1}\n- {id: field, type: u1}\n- {id: list, type: u1, repeat: expr, repeat-expr: 1}\n- {id: bytes, size: span}\n- {id: pos, type: p}\n"
+        "- {id: crc, type: u1}\n- {id: crc32, type: u4, -derive: crc32(class..pos)}\n- {id: from_bytes, size: 2}\n"
+        "types:\n  p:\n    seq:\n    - {id: span, type: u1}\n    - {id: def, type: u1}\n"
+        "instances:\n  span: {value: class + 1}\n",
+        (body := b"\x00\x01\x02\x03\x04\x05") + b"\x09" + zlib.crc32(body).to_bytes(4, "big") + b"\x00\x01",
+        {"class_": 0, "field_": 1, "list_": [2], "bytes_": b"\x03", "pos": {"span": 4, "def_": 5}, "crc": 9, "crc32": zlib.crc32(body), "from_bytes_": b"\x00\x01"},
+    ),
+    "-orig-id": ("seq:\n- {id: a, -orig-id: theA, type: u1}\n", b"\x01", {"a": 1}),
+    "-default": (
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: u8, if: n > 0, -default: 18446744073709551615}\n- {id: b, type: str, size: n, encoding: ASCII, if: n > 0, -default: '\"none\"'}\n"
+        "- {id: c, type: f4, if: n > 0, -default: -0.5}\n",
+        b"\x00",
+        {"n": 0, "a": 2**64 - 1, "b": "none", "c": -0.5},
+    ),
+    "-derive: length_of(x)": (
+        "seq:\n- {id: n, type: u2, -derive: length_of(a)}\n- {id: a, size: n}\n- {id: m, type: u1, valid: {min: 1}, -derive: length_of(b) + 1}\n- {id: b, size: m - 1, type: p}\n"
+        "types:\n  p:\n    seq:\n    - {id: q, type: u1}\n    - {id: r, size-eos: true}\n",
+        b"\x00\x02hi\x04\x01xy",
+        {"a": b"hi", "b": {"q": 1, "r": b"xy"}},
+    ),
+    "-derive: length_of(a..b)": (
+        "seq:\n- {id: n, type: u2, -derive: length_of(a..b) + 4}\n- {id: a, type: u1}\n- {id: b, type: u2}\n- {id: c, type: u1}\n",
+        b"\x00\x07\x01\x00\x02\x03",
+        {"a": 1, "b": 2, "c": 3},
+    ),
+    "-derive: count_of(x)": (
+        "seq:\n- {id: n, type: u1, -derive: count_of(a)}\n- {id: m, type: u1, -derive: length_of(a)}\n- {id: a, type: l, size: m}\n"
+        "types:\n  l:\n    -wire: list\n    seq:\n    - {id: e, type: u2, repeat: eos}\n",
+        b"\x02\x04\x00\x01\x00\x02",
+        {"a": [1, 2]},
+    ),
+    "-derive: crc32(a..b), crc32c(a..b)": (
+        "seq:\n- {id: outer, type: u4, -derive: crc32(inner..b)}\n- {id: inner, type: u4, -derive: crc32c(a..a)}\n- {id: a, type: u2}\n- {id: b, type: u2}\n- {id: c, type: u1}\n",
+        zlib.crc32(body := crc32c.crc32c(b"\x00\x01").to_bytes(4, "big") + b"\x00\x01\x00\x02").to_bytes(4, "big") + body + b"\x03",
+        {"a": 1, "b": 2, "c": 3, "inner": crc32c.crc32c(b"\x00\x01"), "outer": zlib.crc32(body)},
+    ),
+    "-derive: last(x.y), max(x.y)": (
+        "seq:\n- {id: n, type: u1, -derive: count_of(a)}\n- {id: end, type: u2, -derive: last(a.q)}\n- id: top\n  type: u2\n  -derive: {value: max(a.q) + base, verify: at_least, when: n > 1}\n"
+        "- {id: base, type: u1}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p:\n    seq:\n    - {id: q, type: u1}\n",
+        b"\x02\x00\x03\x00\x63\x0a\x07\x03",
+        {"end": 3, "top": 99, "base": 10, "a": [{"q": 7}, {"q": 3}]},
+    ),
+    "-nullable": (
+        "seq:\n- {id: n, type: s2, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == -1}\n"
+        "- {id: m, type: s1, -derive: length_of(b)}\n- {id: b, type: p, size: m, if: m >= 0, -nullable: m == -1}\ntypes:\n  p:\n    seq:\n    - {id: q, type: u1}\n",
+        b"\xff\xff\xff",
+        {"a": None, "b": None},
+    ),
+    "-versions, -since, -until, -ignorable": (
+        "-versions: 0-3\n-flexible: 2+\nseq:\n- {id: version, type: s2, -default: 3}\n- {id: a, type: u1, if: version >= 1, -since: 1, -default: 7}\n- {id: b, type: u1, if: version < 2, -until: 1, -ignorable: true}\n",
+        b"\x00\x02\x05",
+        {"version": 2, "a": 5, "b": 0},
+    ),
+    "-column, -row, -topic": (
+        "-row: true\n-topic: __x\nseq:\n- {id: a, type: u1, -column: false}\n- {id: b, type: u1, -column: {name: bee, type: int8}}\n",
+        b"\x01\x02",
+        {"a": 1, "b": 2},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", SUPPORTED)
+def test_reads_and_writes(row: str, codec: Codec) -> None:
+    schema, data, expected = SUPPORTED[row]
+    kind = codec(schema).X
+    value = kind.from_bytes(data)
+    assert plain(value) == expected
+    assert value.to_bytes() == data
+    for size in range(len(data)):
+        try:
+            cut = kind.from_bytes(data[:size])
+        except FormatError:
+            continue
+        assert cut.to_bytes() == data[:size]
+
+
+INTRINSIC = {"varint.ksy": VARINT, "uvarint.ksy": UVARINT}
+UUID_TYPE = "meta: {id: uuid}\n-wire: uuid\nseq:\n- {id: value, size: 16}\n"
+TAGS = """\
+meta: {id: x, endian: be, encoding: UTF-8, imports: [uvarint, uuid]}
+seq:
+- {id: part, type: holder}
+- {id: after, type: u1}
+types:
+  holder:
+    seq:
+    - {id: a, type: u1}
+    - {id: tags, type: section}
+  section:
+    -wire: tags
+    seq:
+    - {id: num, type: uvarint, -derive: count_of(fields)}
+    - {id: fields, type: entry, repeat: expr, repeat-expr: num.value}
+  entry:
+    seq:
+    - {id: tag, type: uvarint}
+    - {id: len_body, type: uvarint, -derive: length_of(body)}
+    - id: body
+      size: len_body.value
+      type:
+        switch-on: tag.value.as<s4>
+        cases: {0: uuid, 1: pair, 2: str, 3: u2}
+      -tags: {0: topic, 1: both, 2: note, 3: {id: number, -default: 5}}
+  pair:
+    seq:
+    - {id: p, type: u1}
+    - {id: q, type: u1}
+"""
+OF_WIRE: dict[str, tuple[dict[str, str], bytes, dict[str, Any]]] = {
+    "-wire: zigzag32 zigzag64 uvarint32 uuid": (
+        INTRINSIC | {"uuid.ksy": UUID_TYPE, "varlong.ksy": VARINT.replace("zigzag32", "zigzag64").replace("id: varint", "id: varlong"),
+        "x.ksy": "meta: {id: x, imports: [varint, varlong, uvarint, uuid]}\nseq:\n- {id: a, type: varint}\n- {id: b, type: varlong}\n- {id: c, type: uvarint}\n- {id: d, type: uuid}\n- {id: e, type: varint, repeat: until, repeat-until: _.value == 0 or e.size == 9}\n"},
+        b"\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x80\x01" + bytes(15) + b"\x01" + b"\x02\x00",
+        {"a": -1, "b": 2**63 - 1, "c": 128, "d": UUID(int=1), "e": [1, 0]},
+    ),
+    "-wire: string bytes list": (
+        INTRINSIC | {"x.ksy": "meta: {id: x, endian: be, imports: [varint]}\nseq:\n- {id: a, type: text}\n- {id: b, type: blob}\n- {id: c, type: list}\n- {id: d, type: text, repeat: expr, repeat-expr: 2}\n"
+        "types:\n  text:\n    -wire: string\n    seq:\n    - {id: n, type: varint, -derive: length_of(value)}\n    - {id: value, type: str, encoding: UTF-8, size: n.value, if: n.value >= 0, -nullable: n.value == -1}\n"
+        "  blob:\n    -wire: bytes\n    seq:\n    - {id: n, type: u1, -derive: length_of(value)}\n    - {id: value, size: n}\n"
+        "  list:\n    -wire: list\n    seq:\n    - {id: n, type: u2, valid: {min: 1}, -derive: count_of(items) + 1}\n    - {id: items, type: text, repeat: expr, repeat-expr: n - 1}\n"},
+        b"\x04hi" + b"\x01z" + b"\x00\x03\x02a\x01" + b"\x00\x02\xff",
+        {"a": "hi", "b": b"z", "c": ["a", None], "d": ["", "\udcff"]},
+    ),
+    "-wire: tags, -tags": (
+        INTRINSIC | {"uuid.ksy": UUID_TYPE, "x.ksy": TAGS},
+        b"\x09\x05\x00\x10" + bytes(15) + b"\x01" + b"\x01\x02\x03\x04" + b"\x02\x02hi" + b"\x03\x02\x00\x06" + b"\x09\x01z" + b"\x63",
+        {"part": {"a": 9, "topic": UUID(int=1), "both": {"p": 3, "q": 4}, "note": "hi", "number": 6, "tags": [(9, b"z")]}, "after": 0x63},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", OF_WIRE)
+def test_reads_and_writes_wire_types(row: str, codec: Codec) -> None:
+    schemas, data, expected = OF_WIRE[row]
+    kind = codec(schemas).X
+    value = kind.from_bytes(data)
+    assert plain(value) == expected
+    assert value.to_bytes() == data
+    for size in range(len(data)):
+        with pytest.raises(FormatError):
+            kind.from_bytes(data[:size])
