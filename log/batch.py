@@ -11,9 +11,9 @@ from kodec.runtime.fields import ReadOptions
 __all__ = ["HEAD", "LEAST_BODY", "Batch"]
 
 HEAD = ReadOptions(check_crc=False)
-LEAST_BODY = 14
-"""What follows the length of the smallest entry there is, a message of magic 0, in bytes: Kafka's bound for all."""
 """A header is read first and its checksum verified when asked for."""
+LEAST_BODY = 14
+"""The fewest bytes after an entry's length, of any magic: those of an empty message of magic 0."""
 
 
 class Batch(ABC):

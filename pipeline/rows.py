@@ -51,10 +51,16 @@ def _headers(records: Sequence[Record], kind: pa.DataType) -> pa.Array:
         total += len(record.headers)
     bounds.append(total)
     flat = list(chain.from_iterable(record.headers for record in records))
+    keys = [key for key, _ in flat]
+    try:
+        "".join(keys).encode()
+    except UnicodeEncodeError:
+        # bytes that are not UTF-8: a string column holds what Kafka makes of them, U+FFFD
+        keys = [key.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for key in keys]
     struct = kind.value_type
     items = pa.StructArray.from_arrays(
         [
-            pa.array([key for key, _ in flat], struct.field(0).type),
+            pa.array(keys, struct.field(0).type),
             pa.array([value for _, value in flat], struct.field(1).type),
         ],
         fields=list(struct),

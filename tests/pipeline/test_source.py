@@ -118,6 +118,14 @@ def test_headers_come_by_schema_alone(log_dir: Path) -> None:
     assert found[1]["headers"] is None
 
 
+def test_a_header_key_that_is_not_utf8_is_what_kafka_makes_of_it(tmp_path: Path) -> None:
+    record = kodec.Record(0, 0, headers=((b"a\xff".decode("utf-8", "surrogateescape"), b"1"),))
+    (tmp_path / "odd-0").mkdir()
+    (tmp_path / "odd-0" / "00000000000000000000.log").write_bytes(kodec.encode([record]))
+    (row,) = rows(read(tmp_path, schema(headers=True)))
+    assert row["headers"] == [{"key": "a\ufffd", "value": b"1"}]
+
+
 @pytest.mark.parametrize("field", [StructField("offset", StringType()), StructField("ofset", LongType())])
 def test_columns_that_are_not_there_are_named(log_dir: Path, field: StructField) -> None:
     with pytest.raises(ValueError, match=f"no such column: {field.name} .* there are key binary"):
