@@ -1,7 +1,7 @@
 # The project's commands. Each makes what it needs inside the clone (.venv, .cache), so a fresh one can start anywhere.
 
 BIN := .venv/bin
-LOGS ?= $(lastword $(sort $(wildcard tests/data/kafka-*/logs)))
+LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help

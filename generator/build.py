@@ -324,7 +324,7 @@ class _Builder:
     # -- names --------------------------------------------------------------------------------
 
     def _resolve(self, name: str, scope: str, table: Callable[[_Unit], dict[str, Node]]) -> str | None:
-        """The full name that `name` means inside type `scope`: own types first, then outwards, then imports."""
+        """The full name that `name` means in type `scope`: own types first, then outwards, then imports."""
         assert self.unit is not None
         around = scope
         while around:
@@ -648,7 +648,8 @@ class _Builder:
                 text_node or child,
                 path,
                 "`-derive` cannot be read",
-                "length_of(x), length_of(a..b), count_of(x), crc32(a..b), crc32c(a..b), last(x.y) or max(x.y), then `+ n`",
+                "length_of(x), length_of(a..b), count_of(x), crc32(a..b), crc32c(a..b), "
+                "last(x.y) or max(x.y), then `+ n`",
             )
             return None
         kind, first, last, member, plus = match.groups()

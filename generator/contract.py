@@ -61,7 +61,7 @@ def check_truncation(kind: Any, data: bytes) -> None:
 
 
 def check_flips(kind: Any, data: bytes, covered: range) -> None:
-    """A changed byte gives our error or some value, never another exception; under a checksum, always the error."""
+    """A changed byte gives our error or some value, no other exception; under a checksum, the error."""
     for at in range(len(data)):
         for mask in (0x01, 0x80, 0xFF):
             changed = bytearray(data)

@@ -402,14 +402,16 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
 
 
 def text_of(expr: Expr) -> str:
-    """The expression as Kaitai text, for messages and for the model's JSON."""
+    """The expression as Kaitai text, for messages and for the model's JSON; `parse` reads it back."""
     match expr:
+        case Literal(bool(value)):
+            return "true" if value else "false"
+        case Literal(str(value)):
+            for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0")):
+                value = value.replace(plain, escaped)
+            return f'"{value}"'
         case Literal(value):
-            return (
-                {True: "true", False: "false"}[value]
-                if isinstance(value, bool)
-                else ('"' + value.replace('"', '\\"') + '"' if isinstance(value, str) else str(value))
-            )
+            return str(value)
         case Items(items):
             return f"[{', '.join(map(text_of, items))}]"
         case Name(name):
@@ -417,17 +419,25 @@ def text_of(expr: Expr) -> str:
         case EnumValue(enum, value):
             return f"{enum}::{value}"
         case Attr(of, name):
-            return f"{text_of(of)}.{name}"
+            return f"{_inner(of)}.{name}"
         case Index(of, at):
-            return f"{text_of(of)}[{text_of(at)}]"
+            return f"{_inner(of)}[{text_of(at)}]"
         case Call(name, args):
             return f"{name}({', '.join(map(text_of, args))})"
         case Cast(of, kind):
-            return f"{text_of(of)}.as<{kind}>"
+            return f"{_inner(of)}.as<{kind}>"
+        case Unary("not", of):
+            return f"(not {text_of(of)})"
         case Unary(op, of):
-            return f"{op} {text_of(of)}" if op == "not" else f"{op}{text_of(of)}"
+            return f"{op}{_inner(of)}"
         case Binary(op, left, right):
             return f"({text_of(left)} {op} {text_of(right)})"
         case Ternary(test, yes, no):
             return f"({text_of(test)} ? {text_of(yes)} : {text_of(no)})"
     raise TypeError(expr)
+
+
+def _inner(expr: Expr) -> str:
+    """An operand of `.`, an index or a sign, which bind tighter than a sign."""
+    text = text_of(expr)
+    return f"({text})" if text[0] in "-~+" else text

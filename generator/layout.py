@@ -258,6 +258,8 @@ class Layouts:
         """Size and kind of a field that always stands there with the same width."""
         if field.condition is not None or field.repeat is not None or field.codec is not None or field.tags:
             return None
+        if field.size_eos:
+            return None
         match field.type:
             case Prim(width=width) as prim:
                 return width, prim, None

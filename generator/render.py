@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import tempfile
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -55,7 +57,10 @@ _ENVIRONMENT.globals.update(import_line=_import_line, params=_params, args=_args
 
 def render_module(view: ModuleView) -> str:
     """The text of one generated module, not yet formatted."""
-    return _ENVIRONMENT.get_template("python/module.py.j2").render(m=view, version=GENERATOR_VERSION)
+    template = _ENVIRONMENT.get_template("python/module.py.j2")
+    draft = ast.parse(template.render(m=view, version=GENERATOR_VERSION))
+    uses = {node.id for node in ast.walk(draft) if isinstance(node, ast.Name)}
+    return template.render(m=replace(view, uses=uses), version=GENERATOR_VERSION)
 
 
 def render_tests(view: Any) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,

@@ -15,13 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from struct import Struct
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed, Unsupported
+from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bounded_count,
     ends_exactly,
     span,
     truncated_run,

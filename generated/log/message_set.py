@@ -30,7 +30,6 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bit_field,
-    bounded_count,
     ends_exactly,
     member_of,
     span,

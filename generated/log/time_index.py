@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    bounded_count,
     ends_exactly,
     truncated_run,
 )

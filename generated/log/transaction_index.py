@@ -21,7 +21,6 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    bounded_count,
     ends_exactly,
     truncated_run,
 )

@@ -18,7 +18,6 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    bounded_count,
     ends_exactly,
     span,
     truncated_run,

@@ -60,7 +60,8 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
             for size in (0, 1):
                 if ex.fold(condition, {**known, length.id: size + plus}) == ex.Literal(False):
                     bad(
-                        f"only {length.id} = {sign} is null, but `if` does not read a field of {size} bytes either"
+                        f"only {length.id} = {sign} is null, but `if` does not read "
+                        f"a field of {size} bytes either"
                     )
 
 

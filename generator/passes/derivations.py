@@ -123,7 +123,8 @@ def _agreement(
                 value = ex.fold(size, {field.id: probe + plus})
                 if isinstance(value, ex.Literal) and value.value != probe:
                     bad(
-                        f"`-derive` writes {probe + plus} for {probe}, and `size` reads {value.value} from it",
+                        f"`-derive` writes {probe + plus} for {probe}, "
+                        f"and `size` reads {value.value} from it",
                         "the one must be the inverse of the other",
                     )
                     return

@@ -1,4 +1,4 @@
-"""Kinds of values in expressions: a size is a number, a condition is true or false, and nothing can go wrong."""
+"""Kinds of values in expressions: a size is a number, a condition a boolean, and nothing can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in expressions: each must be a field read before, a parameter or an instance; nothing of ksc's that we lack."""
+"""Names in expressions: each is a field read before, a parameter or an instance."""
 
 from __future__ import annotations
 

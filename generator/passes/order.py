@@ -1,4 +1,4 @@
-"""What stands where in each layout: nothing after the end, no use of what is absent, ranges that have their ends."""
+"""What stands where in a layout: nothing after the end, no use of what is absent, whole ranges."""
 
 from __future__ import annotations
 

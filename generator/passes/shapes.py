@@ -125,7 +125,7 @@ def _codecs(model: Model, struct: Struct, problems: Problems) -> None:
 
 
 def _codec_enum(model: Model, struct: Struct, field: Field, problems: Problems) -> None:
-    """The codec is named by an enum field, here or in a part of the type, and one value says that there is none."""
+    """The codec is named by an enum field, here or in a part of the type; one value says `none`."""
     assert field.codec is not None
     path: list[str] = []
     at = field.codec.by
@@ -217,24 +217,13 @@ def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> No
             "`contents` have their size already",
             "leave `size` out",
         )
-    if (
-        isinstance(field.type, Ref)
-        and model.struct(field.type.target).wire in INTRINSICS
-        and (field.size is not None or field.size_eos)
-    ):
-        if field.size != ex.Literal(16) or model.struct(field.type.target).wire != "uuid":
-            _bad(
-                problems,
-                struct,
-                field.at("size"),
-                field.id,
-                "a number has its size already",
-                "leave `size` out",
-            )
-    if isinstance(field.type, (Prim, Bits)) and (field.size is not None or field.size_eos):
-        _bad(
-            problems, struct, field.at("size"), field.id, "a number has its size already", "leave `size` out"
-        )
+    wire = model.struct(field.type.target).wire if isinstance(field.type, Ref) else None
+    sized = field.size_eos or (
+        field.size is not None and not (wire == "uuid" and field.size == ex.Literal(16))
+    )
+    if sized and (isinstance(field.type, (Prim, Bits)) or wire in INTRINSICS):
+        text = "a number has its size already"
+        _bad(problems, struct, field.at("size"), field.id, text, "leave `size` out")
     for tag in field.tags:
         for ref in refs(tag.type):
             if not all(isinstance(arg, ex.Literal) for arg in ref.args):
@@ -315,7 +304,7 @@ def tags_in(model: Model, section: Struct) -> Iterator[Tag]:
 
 
 def _peeks(struct: Struct, problems: Problems) -> None:
-    """Peeked numbers are read by one call: in order, in one byte order; they say what follows, and nothing else."""
+    """Peeked numbers are read by one call, in one byte order; they say what follows, nothing else."""
     peeks = sorted((i for i in struct.instances if i.peek_type is not None), key=lambda i: i.peek_at or 0)
     orders = {i.peek_type.endian for i in peeks if i.peek_type is not None and i.peek_type.width > 1}
     if len(orders) > 1:

@@ -8,7 +8,7 @@ from typing import Any
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.model import Prim, Schema
 from kodec.generator.python.facts import Facts
-from kodec.generator.python.names import RUNTIME, camel
+from kodec.generator.python.names import camel
 
 __all__ = ["CODES", "Context"]
 
@@ -36,7 +36,6 @@ class Context:
         self.layouts = back.layouts
         self.schema = schema
         self.path = schema.path.removesuffix(".ksy") + ".py"
-        self.uses: set[str] = set()
         self.sibling_names: dict[str, set[str]] = {}
         own = {back.classes[struct.name] for struct in schema.structs}
         own |= {back.enum_class(enum.name) for enum in schema.enums}
@@ -45,13 +44,6 @@ class Context:
         # which schema each name of the module comes from
         self._imported = dict.fromkeys(own, schema.id)
         self.runs: dict[tuple[Any, ...], tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]] = {}
-
-    def runtime(self) -> list[tuple[str, list[str]]]:
-        found = [(module, sorted(self.uses.intersection(names))) for module, names in RUNTIME.items()]
-        return [(module, names) for module, names in found if names]
-
-    def use(self, *names: str) -> None:
-        self.uses.update(names)
 
     def relative(self, schema_id: str) -> str:
         here = posixpath.dirname(self.path)
@@ -82,7 +74,6 @@ class Context:
         order = ">" if self.order(run) == "be" else "<"
         key = (order, codes, tuple(names))
         if key not in self.runs:
-            self.use("Struct", "truncated_run")
             self.runs[key] = (str(len(self.runs) + 1), order + codes, sizes, names)
         return int(self.runs[key][0])
 

@@ -57,12 +57,12 @@ class Facts:
         }
 
     def function(self, struct: Struct) -> str:
-        """What follows `read_` and `write_`: the type's own name, or its path where the schema has two of that name."""
+        """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
         twins = [each for each in self.model.schema_of(struct.name).structs if each.id == struct.id]
         return struct.id if len(twins) == 1 else _inner_path(struct.name)
 
     def enum_class(self, name: str) -> str:
-        """The class of an enum: its own name, or its path where another enum or type of the schema has that name."""
+        """The class of an enum: its name, or its path where another enum or type has that name."""
         schema = self.model.schema_of(name)
         own = camel(name.rpartition("::")[2])
         others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
@@ -92,7 +92,7 @@ class Facts:
         return Field(spec.id, Bytes(), spec.place)
 
     def checksum(self, struct: Struct) -> tuple[str, int, int] | None:
-        """(function, where it stands, what it covers from) of a checksum at a fixed place, over all to the type's end."""
+        """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
         if struct.versions or struct.params:
             return None
         places: dict[str, int] = {}

@@ -35,9 +35,7 @@ class Module(Reader):
             self.schema,
             self.path,
             docstring(f"{head}.\n\n{doc}" if doc else f"{head}.", ""),
-            self.runtime(),
             siblings,
-            self.uses,
             list(self.runs.values()),
             enums,
             structs,
@@ -98,7 +96,6 @@ class Module(Reader):
                         },
                     )
                 )
-                self.use("field")
                 continue
             if self.stored(struct, spec):
                 views.append(self.attr(struct, spec))
@@ -106,8 +103,6 @@ class Module(Reader):
 
     def attr(self, struct: Struct, spec: Field) -> View:
         default = self.default(struct, spec)
-        if "field(" in default:
-            self.use("field")
         return View(
             "attr",
             {
@@ -150,8 +145,6 @@ class Module(Reader):
         if checksum is not None:
             exports.append(checksum.name)
         methods = inner is None and not flags
-        if methods:
-            self.use("DEFAULT_READ", "DEFAULT_WRITE", "ReadOptions", "WriteOptions", "ends_exactly")
         facts = {
             "name": name,
             "function": function,
@@ -177,7 +170,6 @@ class Module(Reader):
         if found is None:
             return None
         kind, at, start = found
-        self.use(kind)
         name = f"checksum_of_{self.back.function(struct)}"
         return View("checksum", {"name": name, "at": at, "start": start, "function": kind})
 
@@ -226,7 +218,6 @@ class Module(Reader):
                 )
             )
         dispatch = self.dispatch(struct, variants, f"_read_{function}{suffix}") if struct.versions else None
-        self.use("ReadOptions", "DEFAULT_READ")
         return View("reader", {"name": f"read_{function}{suffix}", "bodies": bodies, "dispatch": dispatch})
 
     def dispatch(self, struct: Struct, variants: list[Variant], stem: str) -> View:
@@ -246,14 +237,12 @@ class Module(Reader):
             "peek": None,
             "local": local(name),
         }
-        self.use("unknown_version", "EncodeError")
         if field_ is not None:
             first = variants[0].layout.steps[0]
             if not isinstance(first, Run):
                 raise TypeError("the version must stand at a fixed place")
             at = next(f for f in first.fields if f.field is not None and f.field.id == name)
             assert isinstance(at.what, Prim)
-            self.use("Struct", "truncated_run")
             order = ">" if at.what.endian == "be" else "<"
             facts["peek"] = {"offset": at.offset, "size": at.size, "format": order + CODES[at.what.name]}
             facts["run"] = self.run_id(first)
@@ -284,5 +273,4 @@ class Module(Reader):
                 )
             )
         dispatch = self.dispatch(struct, variants, f"_write_{function}{suffix}") if struct.versions else None
-        self.use("WriteOptions", "DEFAULT_WRITE")
         return View("writer", {"name": f"write_{function}{suffix}", "bodies": bodies, "dispatch": dispatch})

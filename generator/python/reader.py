@@ -80,7 +80,6 @@ class Reader(Types):
                 used |= {name for expr in expressions_of(spec) for name in ex.names(expr)}
         if not peeks & used:
             return None
-        self.use("truncated_run")
         return self.peek(self.back.function(struct), struct)
 
     def read_run(self, run: Run, env: Env, spans: Spans) -> View:
@@ -144,7 +143,6 @@ class Reader(Types):
                 checks.append(self.contents_check(spec, name, where))
             checks += self.checks(spec, name, where, scope)
             if isinstance(item.what, Ref):
-                self.use("UUID")
                 values[spec.id] = f"UUID(bytes={name})"
             elif spec.enum is not None:
                 values[spec.id] = self.enum_get(spec.enum, name)
@@ -196,11 +194,9 @@ class Reader(Types):
         return self.enum_get(member.enum, text) if member.enum is not None else text
 
     def enum_get(self, enum: str, text: str) -> str:
-        self.use("member_of")
         return f"member_of({self.imported(enum, self.back.enum_class(enum))}, {text})"
 
     def contents_check(self, spec: Field, name: str, where: str) -> View:
-        self.use("Malformed")
         return View(
             "check",
             {
@@ -218,7 +214,6 @@ class Reader(Types):
         valid = spec.valid
         if valid is None:
             return []
-        self.use("Malformed")
         inner = Env({**env.names, "_": name, spec.id: name}, env.struct)
 
         def py(expr: ex.Expr) -> str:
@@ -285,7 +280,6 @@ class Reader(Types):
             facts["annotation"] = self.annotation(struct, original)
         if spec.codec is not None:
             facts |= {"size": self.size(spec, env), "eos": spec.size_eos}
-            self.use("span")
             return View("stored", facts)
         facts["checks"] = self.checks(spec, "item" if spec.repeat else local(spec.id), "at", env)
         if spec.repeat is not None:
@@ -306,10 +300,6 @@ class Reader(Types):
         """How to read one value of `kind` into `var`."""
         size = self.size(spec, env)
         facts: dict[str, Any] = {"var": var, "path": path, "size": size, "eos": spec.size_eos, "enum": None}
-        if size is not None:
-            self.use("span")
-        if spec.size_eos:
-            self.use("ends_exactly")
         if spec.enum is not None:
             facts["enum"] = self.enum_get(spec.enum, var)
         match kind:
@@ -330,9 +320,7 @@ class Reader(Types):
             case Ref(target, args):
                 struct = self.model.struct(target)
                 if struct.wire in READ_WIRE:
-                    self.use(READ_WIRE[struct.wire])
                     return View("wire", {**facts, "call": READ_WIRE[struct.wire]})
-                self.use("FormatError", "ends_exactly")
                 call, extra = self.call("read", struct, args, env)
                 return View("struct", {**facts, "call": call, "args": extra})
             case Switch(on, cases, default):
@@ -344,7 +332,6 @@ class Reader(Types):
                     for case, each in cases
                 ]
                 other = None if default is None else self.element(default, bare(spec), env, var, path)
-                self.use("Unsupported", "ends_exactly")
                 return View(
                     "switch", {**facts, "on": emit(on, env, self.model), "branches": branches, "other": other}
                 )
@@ -368,7 +355,6 @@ class Reader(Types):
         return self.imported(struct.name, f"{verb}_{function}{suffix}"), extra
 
     def read_repeat(self, struct: Struct, spec: Field, env: Env, facts: dict[str, Any]) -> View:
-        self.use("bounded_count")
         inner = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
         least = self.least_of_element(spec)
         facts |= {
@@ -385,7 +371,6 @@ class Reader(Types):
             "least": least,
             "item_type": self.py_type(spec.type, spec),
         }
-        self.use("FormatError", "Malformed")
         return View("repeat", facts)
 
     def least_of_element(self, spec: Field) -> int:
@@ -397,7 +382,6 @@ class Reader(Types):
     def read_tags(self, spec: Field, facts: dict[str, Any]) -> View:
         section = self.back.tag_section(spec)
         assert section is not None
-        self.use("read_tags", "ends_exactly", "FormatError")
         known = []
         for tag in section.tags:
             made = Field(tag.id, tag.type, spec.place, default=tag.default)
@@ -428,16 +412,7 @@ class Reader(Types):
             emit(self.layouts.inline(struct, codec.when), env, self.model) if codec.when is not None else None
         )
         plain = codec_field.type
-        parsed_plain = isinstance(plain, Switch) or (isinstance(plain, Ref))
-        self.use(
-            "compress",
-            "decompress",
-            "FormatError",
-            "Unsupported",
-            "EncodeError",
-            "ends_exactly",
-            "ReadOptions",
-        )
+        parsed_plain = isinstance(plain, (Switch, Ref))
         enum = self.codec_enum(struct, codec.by)
         names = {item.value: item.id for item in self.model.enum(enum).items}
         return View(
@@ -477,7 +452,7 @@ class Reader(Types):
         return found.enum
 
     def derived_checks(self, struct: Struct, layout: Layout, env: Env, after_head: bool) -> list[View]:
-        """Counts, lasts and maxima that must agree with what was read; lengths and checksums are span checks."""
+        """Counts, lasts and maxima that must agree with what was read; `Spans` has lengths and checksums."""
         container = codec_field(struct)
         checks: list[View] = []
         for step in layout.steps:
@@ -517,7 +492,7 @@ class Reader(Types):
         if spec.derive is not None and mine.startswith("v."):
             when.append(f"{mine} is not None")
         need = "at least " if derive.verify == "at_least" else ""
-        self.use("Malformed")
+        source = f"{derive.first}.{derive.member}" if derive.member else derive.first
         return View(
             "derived",
             {
@@ -527,7 +502,7 @@ class Reader(Types):
                 "op": op,
                 "path": spec.id,
                 "need": need,
-                "reason": f"not what {derive.kind}({derive.first}{'.' + derive.member if derive.member else ''}) gives",
+                "reason": f"not what {derive.kind}({source}) gives",
             },
         )
 
@@ -578,7 +553,7 @@ class Reader(Types):
         return []
 
     def peek(self, function: str, struct: Struct) -> View:
-        """The numbers that are looked at before the type is read, as one call, and what follows from them alone."""
+        """The numbers looked at before the type is read, as one call, and what follows from them alone."""
         peeks = sorted((i for i in struct.instances if i.peek_type is not None), key=lambda i: i.peek_at or 0)
         codes = ""
         at = 0
@@ -597,7 +572,6 @@ class Reader(Types):
                 doc = docstring(each.doc or f"`{each.id}`, from what was peeked.", "    ")
                 text = emit(value, Env({}, struct), self.model)
                 values.append({"name": each.id, "expr": text, "doc": doc})
-        self.use("Struct")
         return View(
             "peek",
             {
@@ -638,10 +612,8 @@ class Spans:
                     "path": spec.id,
                 }
                 if derive.is_checksum:
-                    module.use(derive.kind, "CrcMismatch")
                     view = View("crc", {**facts, "function": derive.kind})
                 else:
-                    module.use("Malformed")
                     view = View("length", {**facts, "plus": module.plus(derive, Env({}, layout.struct))})
                 self._after.setdefault(last if end == "pos" else spec.id, []).append(view)
 

@@ -60,9 +60,6 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
         for column, _ in columns
     ]
     inverse = _inverse(module, columns, hoist)
-    module.use("FormatError", "Malformed", "EncodeError", "ZIGZAG_SMALL", "ReadOptions", "DEFAULT_READ")
-    for kind in flat.wires:
-        module.use(f"read_{kind}", f"write_{kind}")
     facts: dict[str, Any] = {
         "reader": f"read_{function}_rows",
         "writer": f"write_{function}_rows",

@@ -62,7 +62,7 @@ class _Maker:
         )
 
     def _fields_in_sums(self) -> set[str]:
-        """Fields that are added to each other: their whole ranges would overflow what the sum is stored in."""
+        """Fields that are added to each other: of their whole ranges, the sum would overflow its field."""
         names: set[str] = set()
         for schema in self.model.schemas:
             for struct in schema.structs:
@@ -139,7 +139,8 @@ class _Maker:
                 for tag in section.tags
             ]
             unknown = f"st.integers({max(known, default=-1) + 1}, 2**31 - 1)"
-            lists = f"st.lists(st.tuples({unknown}, st.binary(max_size=9)), max_size=3, unique_by=lambda tag: tag[0]).map(sorted)"
+            pairs = f"st.tuples({unknown}, st.binary(max_size=9))"
+            lists = f"st.lists({pairs}, max_size=3, unique_by=lambda tag: tag[0]).map(sorted)"
             return [*found, (attribute(spec.id), lists)]
         if spec.codec is not None:
             inner = self.model.struct(spec.codec.inner)

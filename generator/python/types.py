@@ -33,7 +33,6 @@ class Types(Context):
             case Ref(target):
                 struct = self.model.struct(target)
                 if struct.wire == "uuid":
-                    self.use("UUID")
                     return "UUID"
                 if struct.wire in VARINTS:
                     return "int"

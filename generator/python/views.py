@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.generator.model import Schema
+from kodec.generator.python.names import RUNTIME
 
 __all__ = ["ModuleView", "View", "docstring"]
 
@@ -30,13 +31,19 @@ class ModuleView:
     schema: Schema
     path: str
     doc: str
-    runtime: list[tuple[str, list[str]]]
     siblings: list[tuple[str, list[str]]]
-    uses: set[str]
     runs: list[tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]]
     enums: list[View]
     structs: list[View]
     exports: list[str]
+    uses: set[str] = field(default_factory=set)
+    """Every name that the module's text uses: known when it is rendered, and imported then."""
+
+    @property
+    def runtime(self) -> list[tuple[str, list[str]]]:
+        """What is imported from kodec.runtime, by module."""
+        found = [(module, sorted(self.uses.intersection(names))) for module, names in RUNTIME.items()]
+        return [(module, names) for module, names in found if names]
 
 
 def docstring(text: str, indent: str) -> str:

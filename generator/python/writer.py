@@ -74,7 +74,6 @@ class Writer:
             return None
         if self.m.back.tag_section(spec) is not None or not self.layout.known:
             return None
-        self.m.use("EncodeError")
         return View(
             "absent",
             {"path": spec.id, "value": self.value(spec), "default": self.m.plain_default(self.struct, spec)},
@@ -104,7 +103,6 @@ class Writer:
                         },
                     )
                 )
-                self.m.use("encode_text")
             elif spec.id in measured and self._serialised(spec):
                 views.append(self._measure(spec))
             if spec.codec is not None:
@@ -155,7 +153,6 @@ class Writer:
         if derive.kind == "count_of":
             text = f"len({value}){plus}"
             if target.codec is not None:
-                self.m.use("EncodeError")
                 return View(
                     "count",
                     {
@@ -170,7 +167,6 @@ class Writer:
                 text = f"{null} if {value} is None else {text}"
             return View("let", {"var": var, "value": text})
         assert stored
-        self.m.use("EncodeError")
         env = Env({**self.env.names, derive.first: value}, self.struct)
         when = (
             ""
@@ -204,7 +200,6 @@ class Writer:
         values: list[str] = []
         checks: list[View] = []
         self._values(run, "", values, checks, self.env)
-        self.m.use("bad_run")
         return View(
             "run",
             {
@@ -221,7 +216,6 @@ class Writer:
     def _values(self, run: Run, owner: str, values: list[str], checks: list[View], env: Env) -> None:
         for item in run.fields:
             if isinstance(item.what, BitGroup):
-                self.m.use("bit_field")
                 parts = [
                     f'bit_field("{member.id}", {self._of(owner, member)}, {width})'
                     + (f" << {shift}" if shift else "")
@@ -247,7 +241,6 @@ class Writer:
             elif isinstance(item.what, Ref):
                 values.append(f"{value}.bytes")
             elif isinstance(item.what, Bytes):
-                self.m.use("exact_size")
                 values.append(f'exact_size("{spec.id}", {value}, {item.size})')
             elif spec.derive is not None and spec.derive.is_range:
                 values.append("0")
@@ -277,7 +270,6 @@ class Writer:
         return "(StructError, OverflowError)" if floating else "StructError"
 
     def checks(self, spec: Field, value: str, env: Env) -> list[View]:
-        self.m.use("EncodeError")
         return self.m.checks(spec, value, "", env)
 
     def _one(self, spec: Field, into: str = "out", unmeasured: bool = False) -> View:
@@ -312,7 +304,6 @@ class Writer:
         if spec.derive is None and spec.valid is not None:
             facts["checks"] = self.checks(spec, "item" if spec.repeat else value, self.env)
         if spec.repeat is not None:
-            self.m.use("EncodeError")
             count = None
             if spec.repeat_expr is not None and not self._free(spec.repeat_expr, spec):
                 count = emit(spec.repeat_expr, self.env, self.m.model)
@@ -341,7 +332,6 @@ class Writer:
             return None
         if self.inner is not None or spec.codec is not None or self.m.back.tag_section(spec) is not None:
             return None
-        self.m.use("EncodeError")
         return self.m.plain_default(self.struct, spec)
 
     def _until(self, spec: Field, until: ex.Expr) -> str:
@@ -356,7 +346,7 @@ class Writer:
         return emit(ex.fold(ex.replace(until, so_far)), env, self.m.model)
 
     def _free(self, expr: ex.Expr, target: Field) -> bool:
-        """Whether a size follows from `target` itself: what it is computed from is derived from that, or peeked."""
+        """Whether a size follows from `target` itself: what it names is derived of that, or peeked."""
         order = [spec.id for spec in self.struct.fields]
         for name in ex.names(expr):
             spec, instance = self.struct.field(name), self.struct.instance(name)
@@ -378,25 +368,18 @@ class Writer:
         }
         if spec.size is not None and not self._free(spec.size, spec):
             facts["size"] = emit(spec.size, self.env, self.m.model)
-            self.m.use("EncodeError")
         match spec.type:
             case Prim(width=width) as prim:
                 run = Run(
                     (RunField(Field("" if source == "item" else spec.id, prim, spec.place), 0, width, prim),),
                     width,
                 )
-                self.m.use("bad_run")
                 catch = self._catch(prim.floating)
                 return View("prim", {**facts, "number": self.m.run_id(run), "catch": catch})
             case Bytes():
-                if facts["size"] is not None:
-                    self.m.use("exact_size")
                 return View("bytes", facts)
             case Str(encoding):
-                if facts["size"] is not None:
-                    self.m.use("exact_size")
                 if source != f"bytes_of_{spec.id}":
-                    self.m.use("encode_text")
                     errors = LOSSLESS.get(encoding, "strict")
                     path = "" if source == "item" else spec.id
                     facts["value"] = f'encode_text("{path}", {source}, "{encoding}", "{errors}")'
@@ -406,10 +389,8 @@ class Writer:
                 if struct.wire == "uuid":
                     return View("bytes", {**facts, "value": f"{source}.bytes"})
                 if struct.wire in WRITE_WIRE:
-                    self.m.use(WRITE_WIRE[struct.wire], "EncodeError")
                     return View("wire", {**facts, "call": WRITE_WIRE[struct.wire]})
                 call, extra = self.m.call("write", struct, args, self.env)
-                self.m.use("EncodeError")
                 return View("struct", {**facts, "call": call, "args": extra})
             case Switch():
                 return self._switch(spec, spec.type, source, into, facts)
@@ -417,7 +398,6 @@ class Writer:
 
     def _switch(self, spec: Field, switch: Switch, source: str, into: str, facts: dict[str, Any]) -> View:
         """Cases by the value switched on; by the type of what is there, where that value was peeked."""
-        self.m.use("EncodeError")
         peeked = any(
             (i := self.struct.instance(n)) is not None and i.peek_at is not None for n in ex.names(switch.on)
         )
@@ -436,7 +416,6 @@ class Writer:
     def _tags(self, spec: Field, facts: dict[str, Any]) -> View:
         section = self.m.back.tag_section(spec)
         assert section is not None
-        self.m.use("write_tags")
         known = []
         for tag in section.tags:
             made = Field(tag.id, tag.type, spec.place, default=tag.default)
@@ -460,13 +439,11 @@ class Writer:
                 continue
             assert isinstance(spec.type, Prim)
             last = derive.last or derive.first
-            self.m.use("Struct", *([derive.kind] if derive.is_checksum else []))
             plus = self.m.plus(derive, self.env)
             run = Run(
                 (RunField(Field(spec.id, spec.type, spec.place), 0, spec.type.width, spec.type),),
                 spec.type.width,
             )
-            self.m.use("bad_run")
             patches.append(
                 View(
                     "patch",

@@ -12,8 +12,8 @@ from kodec.generated.log import transaction_index
 from kodec.generator.contract import check_flips, check_round_trip, check_truncation, covered_by
 from kodec.runtime.errors import EncodeError
 
-FEW = settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-MANY = settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def written(value: Any) -> bytes:

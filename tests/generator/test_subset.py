@@ -1,9 +1,13 @@
 """Every construct of docs/schema-language.md that is supported: bytes to values and back."""
 
+# ruff: noqa: E501  (a schema on one line is easier to compare with its bytes)
+
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import math
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -15,7 +19,7 @@ from uuid import UUID
 import crc32c
 import pytest
 
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Truncated, Unsupported
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "schema-language.md"
 Codec = Callable[..., ModuleType]
@@ -289,3 +293,121 @@ def test_reads_and_writes_wire_types(row: str, codec: Codec) -> None:
     for size in range(len(data)):
         with pytest.raises(FormatError):
             kind.from_bytes(data[:size])
+
+
+CONTAINER = """\
+seq:
+- {id: head, type: p}
+- {id: n, type: u2, -derive: count_of(body)}
+- id: body
+  type: {switch-on: head.kind, cases: {'kind::none': items}}
+  size-eos: true
+  -codec: {field: head.kind, replace: {lz4: gzip}, when: head.old}
+  -inner: items
+types:
+  p:
+    seq:
+    - {id: old, type: b1}
+    - {id: kind, type: b7, enum: kind}
+  items:
+    -wire: list
+    seq:
+    - {id: each, type: u2, repeat: eos}
+enums:
+  kind: {0: none, 1: gzip, 3: lz4}
+"""
+
+
+def codec_and_inner(codec: Codec) -> None:
+    x = codec(CONTAINER)
+    plain_bytes = b"\x00\x00\x02\x00\x07\x00\x09"
+    value = x.X.from_bytes(plain_bytes)
+    assert (value.n, value.body) == (2, [7, 9]) and value.to_bytes() == plain_bytes
+    for head in (b"\x01", b"\x83"):
+        stored = head + b"\x00\x02" + gzip.compress(b"\x00\x07\x00\x09")
+        assert x.X.from_bytes(stored).body == [7, 9]
+        kept, _ = x.read_x_head(stored, 0, len(stored))
+        assert (x.codec_of_x(kept), kept.n, kept.to_bytes()) == ("gzip", 2, stored)
+        assert x.X.from_bytes(x.X.from_bytes(stored).to_bytes()).body == [7, 9]
+    with pytest.raises(Unsupported, match="unknown codec"):
+        x.X.from_bytes(b"\x02\x00\x00")
+    with pytest.raises(Malformed, match="n: not what count_of"):
+        x.X.from_bytes(b"\x01\x00\x03" + gzip.compress(b"\x00\x07\x00\x09"))
+    with pytest.raises(EncodeError, match="n: needed beside content"):
+        x.X(body=b"\x00\x07").to_bytes()
+
+
+OTHERS = {"-codec, -inner": codec_and_inner}
+
+
+@pytest.mark.parametrize("row", OTHERS)
+def test_works(row: str, codec: Codec) -> None:
+    OTHERS[row](codec)
+
+
+# row -> schema, bytes that are refused, by which error at which path
+REFUSED: dict[str, tuple[str, bytes, type[FormatError], str]] = {
+    "left over in a sized type": ("seq:\n- {id: a, type: p, size: 2}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", b"\x01\x02", Malformed, "a"),
+    "left over in the rest": ("seq:\n- {id: a, type: p, size-eos: true}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", b"\x01\x02", Malformed, "a"),
+    "count beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, type: u1, repeat: expr, repeat-expr: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
+    "size beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, size: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
+    "element without bytes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, repeat: eos}\n", b"\x00\x01", Malformed, "a"),
+    "no case": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", b"\x02\x02", Unsupported, "a"),
+    "wrong contents": ("seq:\n- {id: a, contents: [1, 2]}\n", b"\x01\x03", Malformed, "a"),
+    "value not allowed": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: b, type: u1}\n    - {id: c, type: b4, valid: {max: 3}}\n    - {id: d, type: b4, valid: {expr: d > b}}\n", b"\x03\x33", Malformed, "d"),
+    "NaN is not in a range": ("seq:\n- {id: a, type: f8, valid: {min: 0}}\n", struct.pack(">d", math.nan), Malformed, "a"),
+    "length of a range": ("seq:\n- {id: a, type: u1}\n- {id: b, type: u2}\n- {id: n, type: u1, -derive: length_of(a..b)}\n", b"\x01\x02\x03\x04", Malformed, "n"),
+    "checksum behind": ("seq:\n- {id: a, size-eos: false, size: 2}\n- {id: c, type: u4, -derive: crc32(a..a)}\n- {id: d, type: u1}\n", b"ab\x00\x00\x00\x00\x01", CrcMismatch, "c"),
+    "not text": ("seq:\n- {id: a, type: str, size: 2, encoding: UTF-16LE}\n", b"\x00\xd8", Malformed, "a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses(case: str, codec: Codec) -> None:
+    schema, data, kind, path = REFUSED[case]
+    with pytest.raises(kind) as caught:
+        codec(schema).X.from_bytes(data)
+    assert caught.value.path == path
+
+
+# row -> schema, attributes that cannot be written, the path that the error names
+UNWRITABLE: dict[str, tuple[str, dict[str, Any], str]] = {
+    "too large": ("seq:\n- {id: a, type: u1}\n", {"a": 256}, "a"),
+    "not a number": ("seq:\n- {id: a, type: u1}\n", {"a": "x"}, "a"),
+    "float too large": ("seq:\n- {id: a, type: f4}\n", {"a": 1e300}, "a"),
+    "float too large in a list": ("seq:\n- {id: a, type: f4, repeat: eos}\n", {"a": [0.0, 1e300]}, "a[1]"),
+    "bits too many": ("seq:\n- {id: a, type: b3}\n- {id: b, type: b5}\n", {"b": 32}, "b"),
+    "wrong size": ("seq:\n- {id: a, size: 2}\n", {"a": b"x"}, "a"),
+    "wrong size of text": ("seq:\n- {id: a, type: str, size: 2, encoding: UTF-8}\n", {"a": "\u20ac"}, "a"),
+    "wrong size of a type": ("seq:\n- {id: a, type: p, size: 2}\ntypes:\n  p: {seq: [{id: b, size-eos: true}]}\n", {}, "a"),
+    "not in the encoding": ("seq:\n- {id: a, type: str, size-eos: true, encoding: ISO-8859-1}\n", {"a": "\u20ac"}, "a"),
+    "wrong count": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: 2}\n", {"a": [1]}, "a"),
+    "until too early": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": [0, 0]}, "a"),
+    "until not reached": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": [1, 1]}, "a"),
+    "until and nothing": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": []}, "a"),
+    "condition does not hold": ("seq:\n- {id: n, type: u1}\n- {id: a, type: str, size: 1, encoding: ASCII, if: n > 0}\n", {"a": "x"}, "a"),
+    "value not allowed": ("seq:\n- {id: a, type: u1, valid: {min: 2}}\n", {"a": 1}, "a"),
+    "value not allowed in a list": ("seq:\n- {id: a, type: u1, valid: {min: 2}, repeat: eos}\n", {"a": [2, 1]}, "a[1]"),
+    "length too large": ("seq:\n- {id: n, type: u1, -derive: length_of(a)}\n- {id: a, size: n}\n", {"a": bytes(256)}, "n"),
+    "length not allowed": ("seq:\n- {id: n, type: u1, valid: {max: 3}, -derive: length_of(a)}\n- {id: a, size: n}\n", {"a": bytes(4)}, "n"),
+    "no case": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", {"a": 1}, "a"),
+    "derived from nothing": ("seq:\n- {id: n, type: u1, -derive: last(a.b)}\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", {}, "n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_does_not_write(case: str, codec: Codec) -> None:
+    schema, values, path = UNWRITABLE[case]
+    with pytest.raises(EncodeError) as caught:
+        codec(schema).X(**values).to_bytes()
+    assert caught.value.path == path
+
+
+def test_the_page_lists_what_is_tested() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("## The supported subset")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(.+?)` \| (yes|no) \|", text, flags=re.M))
+    problems = (Path(__file__).parent / "test_problems.py").read_text(encoding="utf-8")
+    table = problems.partition("UNSUPPORTED: ")[2].partition("\n}")[0]
+    unsupported = re.findall(r'^    "(.+?)": \(', table, flags=re.M)
+    assert {row for row, answer in rows.items() if answer == "yes"} == {*SUPPORTED, *OF_WIRE, *OTHERS}
+    assert {row for row, answer in rows.items() if answer == "no"} == set(unsupported)

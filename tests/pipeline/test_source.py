@@ -82,12 +82,15 @@ def test_rows_are_those_of_read_records(log_dir: Path) -> None:
     assert len(found) == 340
 
 
-def test_rows_of_a_real_brokers_log_are_those_of_read_records() -> None:
-    (logs,) = ROOT.glob("tests/data/kafka-*/logs")
+REAL_LOGS = sorted(ROOT.glob("tests/data/kafka-*/logs"))
+
+
+@pytest.mark.parametrize("logs", REAL_LOGS, ids=lambda path: path.parent.name)
+def test_rows_of_a_real_brokers_log_are_those_of_read_records(logs: Path) -> None:
     live = [owner for owner in find_partitions(logs) if not owner.topic_partition.is_internal]
     found = rows(read(logs, includeHeaders="true"))
     assert found == [row for owner in live for row in expected(owner.path, *owner.topic_partition)]
-    assert len({row["topic"] for row in found}) > 10
+    assert len({row["topic"] for row in found}) > 4
 
 
 @pytest.mark.parametrize("headers", [False, True])

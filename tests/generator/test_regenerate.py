@@ -1,0 +1,190 @@
+"""Generating again: the same bytes every time, only what a change asks for, a diff for whoever forgot."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from kodec.generator.check import MARK, generate
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCHEMAS = ROOT / "schemas"
+FORMATS = Path(__file__).resolve().parent / "formats"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def command(folder: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    """Run `kodec generate` as a user does."""
+    return subprocess.run(
+        [sys.executable, "-m", "kodec", "generate", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_same_bytes_whatever_the_folder_and_the_hash_seed(tmp_path: Path) -> None:
+    made = []
+    for seed, place in (("1", "one"), ("77", "another/place")):
+        folder = tmp_path / place
+        shutil.copytree(FORMATS, folder / "formats")
+        done = command(folder, "--schemas", "formats", "--out", "made", seed=seed)
+        assert done.returncode == 0, done.stderr
+        made.append(contents(folder / "made"))
+    assert made[0] == made[1]
+    assert {"sensor_log.py", "sensor_message.py", "model.json", "MANIFEST.json", "__init__.py"} == set(
+        made[0]
+    )
+
+
+def test_the_committed_code_is_what_the_schemas_give(tmp_path: Path) -> None:
+    assert generate(SCHEMAS, ROOT / "generated", check=True) == []
+    generate(SCHEMAS, tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(ROOT / "generated")
+
+
+def test_no_time_and_no_path_of_the_machine(tmp_path: Path) -> None:
+    generate(FORMATS, tmp_path / "out", tests=tmp_path / "tests", package="made")
+    text = b"".join([*contents(tmp_path / "out").values(), *contents(tmp_path / "tests").values()]).decode()
+    assert str(tmp_path) not in text and str(ROOT) not in text
+    assert re.search(r"20\d\d-\d\d-\d\d", text) is None
+
+
+def test_second_run_writes_nothing(tmp_path: Path) -> None:
+    assert generate(FORMATS, tmp_path / "out") != []
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    assert generate(FORMATS, tmp_path / "out") == []
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+
+
+def test_check_says_what_differs_and_changes_nothing(tmp_path: Path) -> None:
+    arguments = ("--schemas", str(FORMATS), "--out", "made")
+    assert command(tmp_path, *arguments).returncode == 0
+    assert command(tmp_path, *arguments, "--check").returncode == 0
+    module = tmp_path / "made" / "sensor_log.py"
+    module.write_text(module.read_text().replace("CRC-32 of all", "CRC-16 of all"))
+    edited = contents(tmp_path / "made")
+    done = command(tmp_path, *arguments, "--check")
+    assert done.returncode == 1
+    assert '-    """CRC-16 of all that follows."""' in done.stdout + done.stderr
+    assert '+    """CRC-32 of all that follows."""' in done.stdout + done.stderr
+    assert contents(tmp_path / "made") == edited
+
+
+def test_problems_give_exit_code_1_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: nope}\n")
+    done = command(tmp_path, "--schemas", "schemas", "--out", "made")
+    assert done.returncode == 1
+    assert "schemas/x.ksy:3:17: x.a: unknown type `nope`" in done.stderr
+    assert not (tmp_path / "made").exists()
+
+
+def test_stale_files_go_and_foreign_files_stay(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    generate(FORMATS, out, tests=tmp_path / "tests", package="made")
+    for folder in (out, tmp_path / "tests"):
+        (folder / "old.py").write_text(f"{MARK} 0.0.1 from old.ksy\n")
+        (folder / "mine.py").write_text("# by hand\n")
+        (folder / "notes.txt").write_text(MARK)
+    found = generate(FORMATS, out, tests=tmp_path / "tests", package="made")
+    assert [(change.path.name, change.kind) for change in found] == [("old.py", "stale")] * 2
+    for folder in (out, tmp_path / "tests"):
+        assert not (folder / "old.py").exists()
+        assert (folder / "mine.py").exists() and (folder / "notes.txt").exists()
+
+
+NEW_FIELD = """\
+  - id: member_epoch
+    type: s4
+    if: version >= 5
+    -since: 5
+    -ignorable: true
+    -default: -1
+    doc: Epoch of the member that committed.
+  - id: tagged_fields
+    type: value_tagged_fields"""
+
+
+@pytest.fixture(scope="module")
+def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """The project's schemas with a version 5 of OffsetCommitValue: a field more, and a tag more."""
+    folder = tmp_path_factory.mktemp("evolved")
+    shutil.copytree(SCHEMAS, folder / "schemas", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    places = {"tests": folder / "tests", "package": "evolved"}
+    generate(folder / "schemas", folder / "evolved", **places)  # type: ignore[arg-type]
+    path = folder / "schemas" / "messages" / "offset_commit_value.ksy"
+    text = path.read_text()
+    for old, new in (
+        ("-versions: 0-4", "-versions: 0-5"),
+        ("max: 4", "max: 5"),
+        ("  - id: tagged_fields\n    type: value_tagged_fields", NEW_FIELD),
+        ("            0: uuid\n", "            0: uuid\n            1: str\n"),
+        ("  endian: be\n", "  endian: be\n  encoding: UTF-8\n"),
+        ("        -tags:\n", "        -tags:\n          1: committed_by\n"),
+    ):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text)
+    found = generate(folder / "schemas", folder / "evolved", **places)  # type: ignore[arg-type]
+    return folder, {change.path.relative_to(folder).as_posix(): change.diff for change in found}
+
+
+def test_a_new_version_changes_only_what_it_should(evolved: tuple[Path, dict[str, str]]) -> None:
+    assert set(evolved[1]) == {
+        "evolved/messages/offset_commit_value.py",
+        "tests/test_messages_offset_commit_value.py",
+        "evolved/MANIFEST.json",
+        "evolved/model.json",
+    }
+    manifest = [line for line in evolved[1]["evolved/MANIFEST.json"].splitlines() if line[0] == "+"]
+    assert len(manifest) == 3  # the file's name, the hash of the one schema, the hash of the model
+
+
+def test_a_new_version_reads_old_and_new_bytes(evolved: tuple[Path, dict[str, str]]) -> None:
+    sys.path.insert(0, str(evolved[0]))
+    try:
+        new = importlib.import_module("evolved.messages.offset_commit_value").OffsetCommitValue
+    finally:
+        sys.path.remove(str(evolved[0]))
+    old = importlib.import_module("kodec.generated.messages.offset_commit_value").OffsetCommitValue
+    topic = UUID(int=7)
+    version_3 = struct.pack(">hqi", 3, 42, 5) + b"\x00\x02hi" + struct.pack(">q", 99)
+    version_4 = (
+        struct.pack(">hqi", 4, 42, 5) + b"\x03hi" + struct.pack(">q", 99) + b"\x01\x00\x10" + topic.bytes
+    )
+    version_5 = (
+        struct.pack(">hqi", 5, 42, 5) + b"\x03hi" + struct.pack(">qi", 99, 8)
+        + b"\x02\x00\x10" + topic.bytes + b"\x01\x02me"
+    )  # fmt: skip
+    for data in (version_3, version_4):
+        before, after = old.from_bytes(data), new.from_bytes(data)
+        for name in old.__slots__:
+            assert getattr(before, name) == getattr(after, name)
+        assert (after.member_epoch, after.committed_by) == (-1, "")
+        assert before.to_bytes() == after.to_bytes() == data
+    found = new.from_bytes(version_5)
+    assert (found.version, found.topic_id, found.member_epoch, found.committed_by) == (5, topic, 8, "me")
+    assert found.to_bytes() == version_5
+    # what a reader of version 4 does not know, it keeps
+    tagged = version_4[:-19] + b"\x02\x00\x10" + topic.bytes + b"\x01\x02me"
+    kept = old.from_bytes(tagged)
+    assert kept.tagged_fields == [(1, b"me")] and kept.to_bytes() == tagged
+    assert new.from_bytes(tagged).committed_by == "me"
