@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from ruff import find_ruff_bin  # type: ignore[import-untyped]
+from ruff import find_ruff_bin
 
 from kodec.generator.python.views import ModuleView, View
 

@@ -153,9 +153,8 @@ def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Messa
         size = _BEFORE_BODY + len_body
         path = f"[{len(found)}]"
         if len_body < LEAST_BODY:
-            raise Malformed(
-                f"{path}.len_message", "value not allowed", at=at, need=f"at least {LEAST_BODY}", have=len_body
-            )
+            need = f"at least {LEAST_BODY}"
+            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=len_body)
         if size > end - pos:
             break
         offset, _, _ = peek_entry(data, pos)

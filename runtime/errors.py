@@ -17,6 +17,7 @@ __all__ = [
     "LimitExceeded",
     "Malformed",
     "MissingDependency",
+    "OffsetOutOfRange",
     "Truncated",
     "Unsupported",
 ]
@@ -182,3 +183,21 @@ class EncodeError(KodecError, ValueError):
 
 class MissingDependency(KodecError, ImportError):
     """A library that this call needs is not installed; the message says which extra brings it."""
+
+
+class OffsetOutOfRange(KodecError, LookupError):
+    """An offset that the log does not have.
+
+    Attributes: `offset` (what was asked for), `start` (the first offset), `end` (the one after the last,
+    where a read gives nothing yet), `log` (which topic-partition).
+    """
+
+    def __init__(self, offset: int, start: int, end: int, log: str) -> None:
+        super().__init__(offset, start, end, log)
+        self.offset = offset
+        self.start = start
+        self.end = end
+        self.log = log
+
+    def __str__(self) -> str:
+        return f"{self.log} has offsets {self.start} to {self.end} (exclusive), not {self.offset}"

@@ -42,7 +42,7 @@ def _jvm() -> Any:
 
 
 class KafkaClients:
-    """MemoryRecords of kafka-clients, read as the Java consumer does: checksums, byte arrays, header names."""
+    """MemoryRecords of kafka-clients, read as the consumer does: checksums, byte arrays, header names."""
 
     name = "java"
 
@@ -52,7 +52,7 @@ class KafkaClients:
             command = jvm.command(HERE / "ReadLog.java", heap="1g")
         except jvm.Absent as error:
             raise Absent(str(error)) from None
-        self.about = f"kafka-clients {jvm.KAFKA} in a JVM that was warmed up, its collector counted"
+        self.about = f"kafka-clients {jvm.KAFKA}, Java, warmed up, the garbage collector counted"
         # it ends with its standard input, so with this process
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kodec.generator import expr as ex
 from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Switch, Tag
@@ -184,95 +184,47 @@ def _versions(struct: Struct, problems: Problems) -> None:
 
 
 def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> None:
+    def bad(key: str, text: str, hint: str = "") -> None:
+        _bad(problems, struct, field.at(key), field.id, text, hint)
+
+    number = isinstance(field.type, Bits) or (isinstance(field.type, Prim) and not field.type.floating)
+    if field.enum is not None and not number:
+        bad("enum", "an enum needs an integer or bit field")
     if field.size is not None and field.size_eos:
-        _bad(problems, struct, field.place, field.id, "`size` and `size-eos` exclude each other")
+        bad("size-eos", "`size` and `size-eos` exclude each other")
     if field.repeat is not None and field.size_eos:
-        _bad(
-            problems,
-            struct,
-            field.place,
-            field.id,
-            "`size-eos` on a repeated field reads the rest into the first element",
-            "put the field in a type of its own",
-        )
+        text = "`size-eos` on a repeated field reads the rest into the first element"
+        bad("size-eos", text, "put the field in a type of its own")
     if isinstance(field.type, Switch) and field.repeat is not None and field.size is None:
-        _bad(
-            problems,
-            struct,
-            field.place,
-            field.id,
-            "a repeated switch is not supported",
-            "put the switch in a type of its own",
-        )
-    if field.enum is not None and not (
-        isinstance(field.type, Bits) or (isinstance(field.type, Prim) and not field.type.floating)
-    ):
-        _bad(problems, struct, field.at("enum"), field.id, "an enum needs an integer or bit field")
+        bad("type", "a repeated switch is not supported", "put the switch in a type of its own")
     if field.contents is not None and field.size is not None:
-        _bad(
-            problems,
-            struct,
-            field.at("size"),
-            field.id,
-            "`contents` have their size already",
-            "leave `size` out",
-        )
+        bad("size", "`contents` have their size already", "leave `size` out")
     wire = model.struct(field.type.target).wire if isinstance(field.type, Ref) else None
-    sized = field.size_eos or (
-        field.size is not None and not (wire == "uuid" and field.size == ex.Literal(16))
-    )
-    if sized and (isinstance(field.type, (Prim, Bits)) or wire in INTRINSICS):
-        text = "a number has its size already"
-        _bad(problems, struct, field.at("size"), field.id, text, "leave `size` out")
+    fits = field.size is None or (wire == "uuid" and field.size == ex.Literal(16))
+    if (field.size_eos or not fits) and (isinstance(field.type, (Prim, Bits)) or wire in INTRINSICS):
+        bad("size", "a number has its size already", "leave `size` out")
     for tag in field.tags:
-        for ref in refs(tag.type):
-            if not all(isinstance(arg, ex.Literal) for arg in ref.args):
-                _bad(
-                    problems,
-                    struct,
-                    field.at("type"),
-                    field.id,
-                    f"the type of tag `{tag.id}` takes only plain values",
-                )
+        if not all(isinstance(arg, ex.Literal) for ref in refs(tag.type) for arg in ref.args):
+            bad("type", f"the type of tag `{tag.id}` takes only plain values")
         if tag.default is not None and not isinstance(tag.default, ex.Literal):
-            _bad(
-                problems,
-                struct,
-                field.at("-tags"),
-                field.id,
-                f"the default of tag `{tag.id}` must be a plain value",
-            )
+            bad("-tags", f"the default of tag `{tag.id}` must be a plain value")
     for ref in refs(field.type):
         target = model.struct(ref.target)
         flags = [param for param in target.params if param.type == "bool"]
         if len(flags) > 1:
-            _bad(
-                problems,
-                struct,
-                field.place,
-                field.id,
-                f"`{target.id}` has {len(flags)} bool parameters",
-                "one is supported",
-            )
-        if target.wire == "tags" and (field.size is not None or field.repeat is not None):
-            _bad(
-                problems, struct, field.place, field.id, "a tagged section can be neither sized nor repeated"
-            )
+            bad("type", f"`{target.id}` has {len(flags)} bool parameters", "one is supported")
+    if wire == "tags" and (field.size is not None or field.repeat is not None):
+        bad("type", "a tagged section can be neither sized nor repeated")
     if isinstance(field.type, Switch):
-        for case in [each for _, each in field.type.cases] + (
-            [field.type.default] if field.type.default else []
-        ):
-            if isinstance(case, Bits):
-                _bad(
-                    problems,
-                    struct,
-                    field.at("type"),
-                    field.id,
-                    "a bit field cannot be a case",
-                    "put it in a type",
-                )
-            if isinstance(case, Ref) and model.struct(case.target).wire == "tags":
-                _bad(problems, struct, field.place, field.id, "a tagged section cannot be a case")
+        _cases(model, field.type, bad)
+
+
+def _cases(model: Model, switch: Switch, bad: Callable[..., None]) -> None:
+    for case in [each for _, each in switch.cases] + ([] if switch.default is None else [switch.default]):
+        if isinstance(case, Bits):
+            bad("type", "a bit field cannot be a case", "put it in a type")
+        if isinstance(case, Ref) and model.struct(case.target).wire == "tags":
+            bad("type", "a tagged section cannot be a case")
 
 
 def _tag_names(model: Model, struct: Struct, problems: Problems) -> None:

@@ -8,6 +8,7 @@ from kodec.runtime.errors import (
     LimitExceeded,
     Malformed,
     MissingDependency,
+    OffsetOutOfRange,
     Truncated,
     Unsupported,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "LimitExceeded",
     "Malformed",
     "MissingDependency",
+    "OffsetOutOfRange",
     "Truncated",
     "Unsupported",
 ]

@@ -37,12 +37,12 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "recursive types": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: q, type: p}\n", "8:5", "the type holds itself", "recursive types"),
     "conditional or repeated bits": ("seq:\n- {id: n, type: b7}\n- {id: a, type: b1, repeat: expr, repeat-expr: 1}\n", "6:3", "cannot be repeated or conditional", ""),
     "conditional or repeated contents": ("seq:\n- {id: n, type: u1}\n- {id: a, contents: [1], if: n > 0}\n", "6:21", "neither conditional nor repeated", ""),
-    "repeated switch without size": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}, repeat: eos}\n", "6:3", "a repeated switch is not supported", "type of its own"),
+    "repeated switch without size": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}, repeat: eos}\n", "6:17", "a repeated switch is not supported", "type of its own"),
     "valid on bytes and types": ("seq:\n- {id: a, size: 1, valid: {eq: '\"a\"'}}\n", "5:27", "`valid` of bytes is not supported", "number or a text"),
     "parameters of other types": ("params:\n- {id: p, type: str}\nseq: []\n", "5:3", "a parameter of type `str` is not supported", "bool, or an integer"),
-    "two bool parameters, one not constant": (
+    "two bool parameters": (
         "seq:\n- {id: n, type: u1}\n- {id: a, type: 'p(n > 1, n > 2)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n    - {id: r, type: bool}\n    seq:\n    - {id: s, type: u1, if: q and r}\n",
-        "6:3", "2 bool parameters", "one is supported"),
+        "6:17", "2 bool parameters", "one is supported"),
     "-codec in a type with versions or parameters": (
         "params:\n- {id: p, type: u1}\nseq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q:\n    seq:\n    - {id: r, type: u1}\nenums:\n  e: {0: none, 1: gzip}\n",
         "8:3", "cannot have versions, parameters", ""),

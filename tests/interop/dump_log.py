@@ -394,7 +394,9 @@ _TITLE = re.compile(
     r"(?:Log s|S)tarting offset: \d+|Snapshot end offset: \d+, epoch: \d+|KRaft bootstrap snapshot"
 )
 # In 3.9 the control records of KRaft end in their content.
-_CONTROL_REST = re.compile(r" (LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters):? \{.*\}$")
+_CONTROL_REST = re.compile(
+    r" (LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters):? \{.*\}$"
+)
 _TIMES = ("CreateTime", "LogAppendTime", "NoTimestampType")
 _OLD_CODECS = {
     "NoCompressionCodec": "none",
@@ -480,7 +482,9 @@ def parse_entries(deep: str, shallow: str | None = None) -> EntryDump:
         if shallow is None and not line.startswith("| "):
             dump.entries.append(_entry(name, number, line))
             continue
-        facts = _facts(_CONTROL_REST.sub(r" controlType: \1", line).removeprefix("| "), _RECORD_WORDS, _REPEATED)
+        facts = _facts(
+            _CONTROL_REST.sub(r" controlType: \1", line).removeprefix("| "), _RECORD_WORDS, _REPEATED
+        )
         if facts is None or not dump.entries:
             raise _unknown(name, number, line)
         facts.setdefault("key_size", -1)

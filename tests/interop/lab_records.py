@@ -51,9 +51,7 @@ def edge_cases(*, headers: bool) -> list[list[Record]]:
             record(t + 11, None, None, ("ünïcode-😀", b"\0\xff\x80")),
         ]
     lengths = [0, 1, 2, 55, 56, 57, 62, 63, 64, 65, 126, 127, 128, 129]
-    growing = [
-        record(START + 1_000 + n * n * n, f"key-{n}", (_TEXT * 3)[:n]) for n in lengths
-    ]
+    growing = [record(START + 1_000 + n * n * n, f"key-{n}", (_TEXT * 3)[:n]) for n in lengths]
     jumps = [0, -1, 64, -8_192, 86_400_000, -86_400_000]
     back = [record(START + jump, "jump", str(jump)) for jump in jumps]
     return [
@@ -73,6 +71,4 @@ def huge() -> list[Record]:
 
 def numbered(tag: str, count: int, first: int = 0, keys: int = 10) -> list[Record]:
     """Plain records: key `k<n>`, a value that says which it is."""
-    return [
-        record(START + n * 10, f"k{n % keys}", f"{tag} value {n}") for n in range(first, first + count)
-    ]
+    return [record(START + n * 10, f"k{n % keys}", f"{tag} value {n}") for n in range(first, first + count)]

@@ -97,7 +97,9 @@ class Writer:
         for magic, version in self.generation.formats.items():
             assert version is not None
             if magic == min(self.generation.formats):
-                self.topic("upgraded", "formats raised in place, one after another", message_format_version=version)
+                self.topic(
+                    "upgraded", "formats raised in place, one after another", message_format_version=version
+                )
             else:
                 self.cluster.clients.do("alter", "upgraded", f"message.format.version={version}")
                 self.wait_for_format(magic)
@@ -119,7 +121,12 @@ class Writer:
         magic = self.generation.magic
         self.topic("huge", "a record of 70 KB in lz4, and a tiny one")
         self.write("huge", "lz4", lab_records.huge())
-        self.topic("segments", "segments of 2 KiB with dense indexes", segment_bytes="2048", index_interval_bytes="512")
+        self.topic(
+            "segments",
+            "segments of 2 KiB with dense indexes",
+            segment_bytes="2048",
+            index_interval_bytes="512",
+        )
         text = "segment data " * 8
         rows = [lab_records.record(lab_records.START + n, f"key-{n}", f"{text}{n}") for n in range(45)]
         self.write("segments", "none", *(rows[at : at + 5] for at in range(0, 45, 5)))
@@ -128,14 +135,20 @@ class Writer:
             self.write("recompressed", codec, lab_records.numbered(codec, 6))
         if magic >= 1:
             self.topic(
-                "append.time", "timestamps of the broker (LogAppendTime)", message_timestamp_type="LogAppendTime"
+                "append.time",
+                "timestamps of the broker (LogAppendTime)",
+                message_timestamp_type="LogAppendTime",
             )
             for codec in self.generation.codecs(magic):
                 self.write("append.time", codec, lab_records.numbered(codec, 6))
         if magic == 2:
             self.topic("idempotent", "two idempotent producers")
-            self.write("idempotent", "none", *(lab_records.numbered("a", n + 1) for n in range(4)), kind="idempotent")
-            self.write("idempotent", "lz4", *(lab_records.numbered("b", n + 1) for n in range(3)), kind="idempotent")
+            self.write(
+                "idempotent", "none", *(lab_records.numbered("a", n + 1) for n in range(4)), kind="idempotent"
+            )
+            self.write(
+                "idempotent", "lz4", *(lab_records.numbered("b", n + 1) for n in range(3)), kind="idempotent"
+            )
             self.transactions()
 
     def transactions(self) -> None:
@@ -179,16 +192,22 @@ class Writer:
         if magic == 2:
             sender = self.open("gzip", "compact")
             for turn, end in enumerate(("commit", "abort", "commit", "abort")):
-                rows = [lab_records.record(lab_records.START + turn, f"t{n}", f"{end} {turn}") for n in range(3)]
+                rows = [
+                    lab_records.record(lab_records.START + turn, f"t{n}", f"{end} {turn}") for n in range(3)
+                ]
                 self.transaction(sender, name, rows, end)
             self.cluster.clients.do("close", sender)
         new = [
-            lab_records.record(lab_records.START + 1_000 + n, f"k{n}", None if n % 6 == 3 else f"new value {n}")
+            lab_records.record(
+                lab_records.START + 1_000 + n, f"k{n}", None if n % 6 == 3 else f"new value {n}"
+            )
             for n in range(20)
             if n % 7 != 5
         ]
         self.write(name, "snappy", new, kind=kind)
-        self.write(name, "none", [lab_records.record(lab_records.START + 2_000, "roll", "opens a segment " * 290)])
+        self.write(
+            name, "none", [lab_records.record(lab_records.START + 2_000, "roll", "opens a segment " * 290)]
+        )
 
     def wait_for_cleaner(self) -> None:
         logs = self.cluster.broker.logs
@@ -325,9 +344,9 @@ def check(result: Path, generation: Generation) -> dict[str, int]:
                 seen["LogAppendTime"] += 1
             if facts.get("is_transactional"):
                 seen["transactional batches"] += 1
-            seen["batches with gaps"] += facts.get("base_offset", facts["last_offset"]) + len(
-                entry.records
-            ) <= facts["last_offset"]
+            seen["batches with gaps"] += (
+                facts.get("base_offset", facts["last_offset"]) + len(entry.records) <= facts["last_offset"]
+            )
             for record in entry.records:
                 if "control_type" in record:
                     seen[f"control {record['control_type']}"] += 1
@@ -343,7 +362,12 @@ def check(result: Path, generation: Generation) -> dict[str, int]:
     seen["tombstones"] += tombstones(result / "consumed" / "compacted.read_uncommitted.jsonl")
     formats = generation.formats
     wanted = [f"v{magic} {codec}" for magic in formats for codec in generation.codecs(magic)]
-    wanted += ["gaps in compacted", "tombstones", "segments of segments", "__consumer_offsets v" + str(max(formats))]
+    wanted += [
+        "gaps in compacted",
+        "tombstones",
+        "segments of segments",
+        "__consumer_offsets v" + str(max(formats)),
+    ]
     wanted += [f"upgraded v{magic}" for magic in formats if len(formats) > 1]
     if generation.magic >= 1:
         wanted.append("LogAppendTime")

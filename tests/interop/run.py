@@ -1,30 +1,125 @@
 #!/usr/bin/env python3
-"""Makes log directories with a real Kafka broker in .cache/interop and runs the comparisons on them."""
+"""Runs the lab: golden logs of each generation of Kafka, both directions, the table, and the comparisons."""
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import client_readers
+import compatibility
+import kafka_reads_ours
+import make_generation
 import make_logs
+import real_logs
+from kafka_lab import GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal
 
 HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
 CACHE = HERE.parent.parent / ".cache" / "interop"
+EXIT_UNUSABLE = 2
 
 
-def main(arguments: list[str]) -> int:
-    """Options are those of make_logs.py, which come last and win. Returns its exit code, or pytest's."""
-    out = CACHE / "data"
-    made = make_logs.main(["--work", str(CACHE / "work"), "--out", str(out), *arguments])
-    if made != 0:
-        return made
+def make(generation: Generation, out: Path, repository: Path) -> None:
+    """Make the golden directory of one generation. Raises: Unusable."""
+    work = work_of(generation)
+    if generation.golden:
+        make_generation.make(work, out, repository, generation)
+    else:
+        make_logs.make(work, out, repository)
+
+
+def work_of(generation: Generation) -> Path:
+    work = CACHE / "work" / generation.name
+    work.mkdir(parents=True, exist_ok=True)
+    return work
+
+
+def lab(names: list[str], out: Path, repository: Path, ours_only: bool) -> None:
+    """Both directions for each generation, and the table. Raises: Unusable."""
+    client_readers.versions()
+    results = compatibility.load(compatibility.RESULTS)
+    for name in names:
+        generation = GENERATIONS[name]
+        begun = time.monotonic()
+        say(f"==== Kafka {kafka_version(generation)}")
+        if not ours_only:
+            make(generation, out, repository)
+        verdicts = kafka_reads_ours.judge(work_of(generation), repository, generation)
+        compatibility.add(results, generation, compatibility.kodec_reads(out, generation), verdicts)
+        say(f"==== Kafka {kafka_version(generation)}: {time.monotonic() - begun:.0f} s")
+    compatibility.save(results, CACHE / "compatibility.json")
+    (CACHE / "compatibility.md").write_text(compatibility.page(results), encoding="utf-8")
+    failed = [
+        f"Kafka {found['kafka']}, v{cell['magic']} {cell['codec']}, {cell['direction']}: {cell['reason']}"
+        for found in results["generations"].values()
+        for cell in found["cells"]
+        if cell["state"] == "failed"
+    ]
+    if failed:
+        raise Unusable("kodec and Kafka differ:\n" + "\n".join(failed))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns 0; 1 when interrupted or a comparison fails; 2 when something is missing or failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog="Needs a JDK 17+, Maven and the dependency group interop."
+    )
+    parser.add_argument(
+        "--generation", action="append", choices=[*GENERATIONS, "all"], help="may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--ours-only", action="store_true", help="do not make golden directories, take the committed ones"
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="replace the committed directories, results and page"
+    )
+    parser.add_argument(
+        "--maven-repository", type=Path, default=CACHE / "maven-repository", help="Maven's local repository"
+    )
+    options = parser.parse_args(arguments)
+    names = options.generation or ["all"]
+    if "all" in names:
+        names = list(GENERATIONS)
+    signal.signal(signal.SIGTERM, stop_on_signal)
+    out = DATA if options.ours_only else CACHE / "data"
+    begun = time.monotonic()
+    try:
+        lab(names, out, options.maven_repository, options.ours_only)
+    except Unusable as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return EXIT_UNUSABLE
+    except KeyboardInterrupt:
+        print("interrupted; the broker is stopped", file=sys.stderr)
+        return 1
+    say(f"all in {time.monotonic() - begun:.0f} s; the table is {CACHE / 'compatibility.md'}")
+    if options.update:
+        update(out)
+    for release in real_logs.RELEASES:
+        # Generations that were not made now are compared as they were committed.
+        if not (out / release.name).exists():
+            shutil.copytree(release, out / release.name)
     environment = {**os.environ, "KODEC_REAL_LOGS": str(out)}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", str(HERE)], env=environment, check=False
     ).returncode
 
 
+def update(out: Path) -> None:
+    """Put what was made in the place of what is committed."""
+    if out != DATA:
+        for made in sorted(out.glob("kafka-*")):
+            shutil.rmtree(DATA / made.name, ignore_errors=True)
+            shutil.copytree(made, DATA / made.name)
+    shutil.copyfile(CACHE / "compatibility.json", compatibility.RESULTS)
+    shutil.copyfile(CACHE / "compatibility.md", compatibility.PAGE)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

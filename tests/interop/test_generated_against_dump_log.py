@@ -194,7 +194,9 @@ def check_committed_offset(theirs: dict[str, object], ours: OffsetCommitValue) -
     assert ours.topic_id == (as_uuid(data["topicId"]) if "topicId" in data else UUID(int=0))
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".index", releases=real_logs.RELEASES), ids=real_logs.label)
+@pytest.mark.parametrize(
+    ("file", "text"), real_logs.dumped(".index", releases=real_logs.RELEASES), ids=real_logs.label
+)
 def test_offset_indexes_agree(file: Path, text: Path) -> None:
     index = OffsetIndex.from_bytes(file.read_bytes())
     count = used([entry.relative_offset for entry in index.entries])
@@ -204,7 +206,9 @@ def test_offset_indexes_agree(file: Path, text: Path) -> None:
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".timeindex", releases=real_logs.RELEASES), ids=real_logs.label)
+@pytest.mark.parametrize(
+    ("file", "text"), real_logs.dumped(".timeindex", releases=real_logs.RELEASES), ids=real_logs.label
+)
 def test_time_indexes_agree(file: Path, text: Path) -> None:
     index = TimeIndex.from_bytes(file.read_bytes())
     dump = dump_log.parse_index(text.read_text(encoding="utf-8"))
@@ -216,7 +220,9 @@ def test_time_indexes_agree(file: Path, text: Path) -> None:
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".txnindex", releases=real_logs.RELEASES), ids=real_logs.label)
+@pytest.mark.parametrize(
+    ("file", "text"), real_logs.dumped(".txnindex", releases=real_logs.RELEASES), ids=real_logs.label
+)
 def test_transaction_indexes_agree(file: Path, text: Path) -> None:
     index = TransactionIndex.from_bytes(file.read_bytes())
     ours = [
@@ -233,7 +239,9 @@ def test_transaction_indexes_agree(file: Path, text: Path) -> None:
     assert index.to_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(("file", "text"), real_logs.dumped(".snapshot", releases=real_logs.RELEASES), ids=real_logs.label)
+@pytest.mark.parametrize(
+    ("file", "text"), real_logs.dumped(".snapshot", releases=real_logs.RELEASES), ids=real_logs.label
+)
 def test_producer_snapshots_agree(file: Path, text: Path) -> None:
     snapshot = ProducerSnapshot.from_bytes(file.read_bytes())
     printed = dump_log.parse_producers(text.read_text(encoding="utf-8"))

@@ -23,7 +23,22 @@ import jvm
 
 import kodec
 
-__all__ = ["CODES", "END", "HEAD", "REFUSED", "ROWS", "STOPPED", "Died", "Item", "Judge", "Plan", "Question", "items", "pack_rows", "unpack_rows"]
+__all__ = [
+    "CODES",
+    "END",
+    "HEAD",
+    "REFUSED",
+    "ROWS",
+    "STOPPED",
+    "Died",
+    "Item",
+    "Judge",
+    "Plan",
+    "Question",
+    "items",
+    "pack_rows",
+    "unpack_rows",
+]
 
 END, ROWS, REFUSED, STOPPED = range(4)
 CODES = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -37,7 +52,7 @@ _ROW = struct.Struct(">qqbh")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Bytes to decode; `checked` verifies checksums, `from_file` takes FileRecords instead of MemoryRecords."""
+    """Bytes to decode; `checked` verifies checksums, `from_file` takes FileRecords, not MemoryRecords."""
 
     data: bytes
     checked: bool = True

@@ -88,11 +88,14 @@ def classes(source: Path, version: str = KAFKA) -> Path:
     return folder
 
 
-def command(source: Path, version: str = KAFKA, *, heap: str = "256m", flags: tuple[str, ...] = ()) -> list[str]:
+def command(
+    source: Path, version: str = KAFKA, *, heap: str = "256m", flags: tuple[str, ...] = ()
+) -> list[str]:
     """The command that runs the class in `source`. Raises Absent."""
     path = os.pathsep.join([str(classes(source, version)), str(jars(version) / "*")])
     return [
-        _program("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:-OmitStackTraceInFastThrow",
-        "-Xshare:auto", "-Dfile.encoding=UTF-8", "-XX:ErrorFile=/dev/null", "-XX:-CreateCoredumpOnCrash",
+        _program("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData",
+        "-XX:-OmitStackTraceInFastThrow",
+        "-Dfile.encoding=UTF-8", "-XX:ErrorFile=/dev/null", "-XX:-CreateCoredumpOnCrash",
         *flags, "-cp", path, source.stem,
     ]  # fmt: skip

@@ -23,8 +23,10 @@ _NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 _INT32 = (0, 1, -1, -2, 2, 13, 14, 48, 49, 127, 128, 2**31 - 1, -(2**31), 65536)
 _INT64 = (0, 1, -1, -2, 2**31, 2**62, 2**63 - 1, -(2**63), 1_700_000_000_000)
 _VARINTS = (
-    b"\x00", b"\x01", b"\x02", b"\x03", b"\x7f", b"\x80\x00", b"\x81\x00", b"\x80\x80\x80\x80\x00", b"\xff" * 4 + b"\x0f",
-    b"\xff" * 4 + b"\x7f", b"\xff" * 4 + b"\x1f", b"\xfe" + b"\xff" * 3 + b"\x0f", b"\xff" * 5, b"\x80" * 4 + b"\x10",
+    b"\x00", b"\x01", b"\x02", b"\x03", b"\x7f", b"\x80\x00", b"\x81\x00", b"\x80\x80\x80\x80\x00",
+    b"\xff" * 4 + b"\x0f",
+    b"\xff" * 4 + b"\x7f", b"\xff" * 4 + b"\x1f", b"\xfe" + b"\xff" * 3 + b"\x0f", b"\xff" * 5,
+    b"\x80" * 4 + b"\x10",
     b"\xff" * 9 + b"\x01", b"\xff" * 9 + b"\x7f", b"\x80" * 9 + b"\x01", b"\x80" * 9 + b"\x02", b"\xff" * 10,
     b"\xfe" + b"\xff" * 8 + b"\x01", b"\x80\x80\x80\x80\x80\x00", b"\x80" * 10 + b"\x00",
 )  # fmt: skip
@@ -361,7 +363,7 @@ def _lz4(dice: random.Random, raw: bytes) -> bytes:
         return b"\x50\x2a\x4d\x18\x02\x00\x00\x00ab" + whole
     # an empty block among others: what decompresses to nothing is no end
     head = b"\x04\x22\x4d\x18\x60\x40\x82"
-    packed = lz4.block.compress(raw, store_size=False)
+    packed: bytes = lz4.block.compress(raw, store_size=False)
     empty = struct.pack("<I", 1) + b"\x00"
     return head + empty + struct.pack("<I", len(packed)) + packed + bytes(4)
 
@@ -377,8 +379,14 @@ def _zstd(dice: random.Random, raw: bytes) -> bytes:
 
     first, second = _halves(dice, raw)
     skippable = b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
-    kind = dice.randrange(9)
+    kind = dice.randrange(10)
     whole = frame(raw)
+    if kind == 9:
+        # a stated size, right or not, and at times an empty last block
+        stated = struct.pack("<I", max(0, len(raw) + dice.choice((0, 1, -1, 1 << 20))))
+        empty = dice.randrange(2)
+        blocks = struct.pack("<I", len(raw) << 3 | 1 - empty)[:3] + raw + b"\x01\x00\x00" * empty
+        return b"\x28\xb5\x2f\xfd\x80\x80" + stated + blocks
     if kind < 2:
         return whole
     if kind == 2:
@@ -386,7 +394,9 @@ def _zstd(dice: random.Random, raw: bytes) -> bytes:
     if kind == 3:
         return dice.choice((skippable + whole, whole + skippable, frame(first) + skippable + frame(second)))
     if kind == 4:
-        return whole + dice.choice((b"\x00", bytes(3), bytes(4), bytes(9), dice.randbytes(6), whole[:4], whole[:7]))
+        return whole + dice.choice(
+            (b"\x00", bytes(3), bytes(4), bytes(9), dice.randbytes(6), whole[:4], whole[:7])
+        )
     if kind == 5:
         return frame(b"") + whole + frame(b"")
     if kind == 6:
@@ -395,7 +405,11 @@ def _zstd(dice: random.Random, raw: bytes) -> bytes:
         return whole[: len(whole) - dice.randrange(1, 5)]
     # raw and run-length blocks by hand
     head = b"\x28\xb5\x2f\xfd" + bytes((dice.choice((0, 4)), dice.choice((0, 8, 0x58, 0x88, 0x90, 0xFF))))
-    runs = struct.pack("<I", len(first) << 3)[:3] + first + struct.pack("<I", dice.choice((0, 3, 300)) << 3 | 2)[:3]
+    runs = (
+        struct.pack("<I", len(first) << 3)[:3]
+        + first
+        + struct.pack("<I", dice.choice((0, 3, 300)) << 3 | 2)[:3]
+    )
     return head + runs + b"\x00" + struct.pack("<I", len(second) << 3 | 1)[:3] + second
 
 
@@ -420,7 +434,9 @@ def _recode(dice: random.Random, entry: bytes) -> bytes:
     return _with_payload(entry, _WAYS[name](dice, raw))
 
 
-def _on_entry(change: Callable[[random.Random, bytes], bytes]) -> Callable[[random.Random, bytes, bytes], bytes]:
+def _on_entry(
+    change: Callable[[random.Random, bytes], bytes],
+) -> Callable[[random.Random, bytes, bytes], bytes]:
     def run(dice: random.Random, data: bytes, other: bytes) -> bytes:
         found = entries(data)
         if not found:
@@ -431,7 +447,9 @@ def _on_entry(change: Callable[[random.Random, bytes], bytes]) -> Callable[[rand
     return run
 
 
-def _on_log(change: Callable[[random.Random, bytes], bytes]) -> Callable[[random.Random, bytes, bytes], bytes]:
+def _on_log(
+    change: Callable[[random.Random, bytes], bytes],
+) -> Callable[[random.Random, bytes, bytes], bytes]:
     def run(dice: random.Random, data: bytes, other: bytes) -> bytes:
         return change(dice, data)
 

@@ -177,7 +177,7 @@ public final class Judge {
         }
     }
 
-    private static void putError(Throwable error, Bytes answer) {
+    private void putError(Throwable error, Bytes answer) {
         Throwable cause = error;
         while (cause.getCause() != null && cause.getCause() != cause) {
             cause = cause.getCause();
@@ -186,7 +186,7 @@ public final class Judge {
         if (cause != error) {
             text += " <- " + cause.getClass().getSimpleName() + ": " + cause.getMessage();
         }
-        answer.putBytes(text.getBytes(StandardCharsets.UTF_8));
+        answer.putBytes(text.replace(file.toString(), "the file").getBytes(StandardCharsets.UTF_8));
     }
 
     private void decodeBatch(RecordBatch batch, boolean checked, Bytes answer, int[] index) throws Exception {

@@ -1,0 +1,210 @@
+"""Keeps what the lab found, and makes the page docs/compatibility.md of it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import client_readers
+import dump_log
+import real_logs
+from kafka_lab import GENERATIONS, Generation, kafka_version
+from kafka_reads_ours import JUDGES, LEVELS, ZSTD_SINCE, Cell, Verdicts, codecs
+
+import kodec
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "compatibility.json"
+PAGE = HERE.parent.parent / "docs" / "compatibility.md"
+READS = "kodec reads"
+DIRECTIONS = (READS, *JUDGES)
+Results = dict[str, Any]
+
+
+# ------------------------------------------------------------------ Kafka writes, kodec reads
+
+
+def kodec_reads(data: Path, generation: Generation) -> dict[tuple[int, str], Cell]:
+    """Compare what kodec reads of a golden directory with what the generation itself said of it."""
+    release = data / f"kafka-{kafka_version(generation)}"
+    cells = {}
+    for magic in (0, 1, 2):
+        for codec in codecs(magic):
+            if magic > generation.magic:
+                since = {1: "0.10", 2: "0.11"}[magic]
+                cells[magic, codec] = Cell("impossible", f"the format came with Kafka {since}")
+            elif magic not in generation.formats:
+                cells[magic, codec] = Cell("impossible", "Kafka 3.0 and newer write v2 only")
+            elif codec not in generation.codecs(magic):
+                cells[magic, codec] = Cell("impossible", ZSTD_SINCE)
+            else:
+                topic = f"v{magic}-{codec}" if generation.golden else f"codec-{codec}"
+                problem, rows = compare_topic(release, topic, magic, codec)
+                cells[magic, codec] = Cell("failed" if problem else "passed", problem, rows)
+    return cells
+
+
+def compare_topic(release: Path, topic: str, magic: int, codec: str) -> tuple[str, int]:
+    """What differs (empty if nothing), and the number of rows."""
+    log = release / "logs" / f"{topic}-0" / f"{0:020}.log"
+    text = release / "dump" / "logs" / f"{topic}-0" / f"{0:020}.log.txt"
+    batches = list(kodec.read_batches(log))
+    if {(batch.magic, batch.codec) for batch in batches} != {(magic, codec)}:
+        return "the log has other formats or codecs", 0
+    entries = real_logs.entries(text).entries
+    if [facts_of(batch, entry) for batch, entry in zip(batches, entries, strict=False)] != [
+        entry.facts for entry in entries
+    ] or len(batches) != len(entries):
+        return "kafka-dump-log says otherwise of a batch", 0
+    ours = [
+        (row.offset, row.timestamp, row.timestamp_type.name, row.key, row.value, row.headers)
+        for row in kodec.read_records(log)
+    ]
+    theirs = [
+        (
+            row["offset"],
+            row["timestamp"],
+            row["timestampType"],
+            decoded(row["key"]),
+            decoded(row["value"]),
+            tuple((key, decoded(value)) for key, value in row["headers"]),
+        )
+        for row in real_logs.rows(release / "consumed" / f"{topic}.read_uncommitted.jsonl")
+    ]
+    return ("" if ours == theirs else "the Java consumer read other rows"), len(theirs)
+
+
+def facts_of(batch: kodec.Batch, entry: dump_log.Entry) -> dict[str, Any]:
+    """Of our batch, the facts that Kafka printed."""
+    names = {"timestamp": "max_timestamp"}
+    facts = {name: getattr(batch, names.get(name, name)) for name in entry.facts}
+    if "timestamp_type" in facts:
+        facts["timestamp_type"] = batch.timestamp_type.name
+    return facts
+
+
+def decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+# ------------------------------------------------------------------ the results
+
+
+def load(path: Path) -> Results:
+    if not path.is_file():
+        return {"clients": {}, "generations": {}}
+    loaded: Results = json.loads(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+def add(
+    results: Results, generation: Generation, reads: dict[tuple[int, str], Cell], verdicts: Verdicts
+) -> None:
+    """Put the cells of one generation in the place of older ones."""
+    cells = {(magic, codec, READS): cell for (magic, codec), cell in reads.items()} | verdicts.cells
+    results["clients"] = client_readers.versions()
+    results["generations"][generation.name] = {
+        "kafka": kafka_version(generation),
+        "cells": [
+            {
+                "magic": magic,
+                "codec": codec,
+                "direction": direction,
+                "state": cells[magic, codec, direction].state,
+                "reason": cells[magic, codec, direction].reason,
+                "cases": cells[magic, codec, direction].cases,
+            }
+            for magic in (0, 1, 2)
+            for codec in codecs(magic)
+            for direction in DIRECTIONS
+        ],
+    }
+
+
+def save(results: Results, path: Path) -> None:
+    """One line for each cell, so that a change of one is a change of one line."""
+    parts = []
+    for name in GENERATIONS:
+        if name in results["generations"]:
+            found = results["generations"][name]
+            lines = ",\n".join(f"    {json.dumps(cell)}" for cell in found["cells"])
+            parts.append(f'  "{name}": {{"kafka": "{found["kafka"]}", "cells": [\n{lines}\n  ]}}')
+    text = (
+        f'{{"clients": {json.dumps(results["clients"])},\n "generations": {{\n'
+        + ",\n".join(parts)
+        + "\n }}\n"
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+# ------------------------------------------------------------------ the page
+
+INTRO = """\
+# Compatibility
+
+Made by `tests/interop/run.py` from `tests/interop/compatibility.json`; do not edit. Each line of Kafka ran as a
+real broker with its own Java clients and tools.
+
+- **kodec reads**: a broker of the line wrote the records, kodec read its log. Batches are those that the line's own
+  kafka-dump-log lists, rows those that its Java consumer read.
+- **produce**: the very bytes of `kodec.encode` in a Produce request, and the broker took them.
+- **kafka-dump-log**: the line's own tool goes through a segment file of ours with `--deep-iteration`: everything is
+  valid, and the records are those that were written.
+- **Java consumer** (of the line) and the newest **librdkafka**, **kafka-python** and **aiokafka**: they read what
+  was produced; offsets, timestamps, keys, values and headers are equal. CRCs are checked.
+
+The records: null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat, are empty or null,
+lengths where a varint grows, times that go back, a record of 70 KB, one of a byte. Each is written at the default
+level and at {levels}; v2 also by an idempotent producer, and for kafka-dump-log in a committed
+transaction. Before, broker and tool are given a batch with a flipped bit, which they must refuse.
+
+"""
+LEGEND = {"passed": "passed", "refused": "refused", "failed": "FAILED", "impossible": "not possible"}
+
+
+def levels() -> str:
+    texts = []
+    for codec, tried in LEVELS.items():
+        numbers = [str(level) for level in tried if level is not None]
+        if numbers:
+            texts.append(f"{codec} {', '.join(numbers)}")
+    return "; ".join(texts)
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    clients = ", ".join(f"{name} {version}" for name, version in results["clients"].items())
+    parts = [
+        INTRO.format(levels=levels()),
+        f"Python clients: {clients} (librdkafka by its Python package).\n",
+    ]
+    for name in GENERATIONS:
+        if name in results["generations"]:
+            parts.append(section(results["generations"][name]))
+    return "\n".join(parts)
+
+
+def section(found: dict[str, Any]) -> str:
+    """The table of one generation, and its notes."""
+    notes: dict[str, int] = {}
+    cells = {(cell["magic"], cell["codec"], cell["direction"]): cell for cell in found["cells"]}
+    lines = [
+        f"## Kafka {found['kafka']}\n",
+        "| format | codec | " + " | ".join(DIRECTIONS) + " |",
+        "|---|---" + "|---" * len(DIRECTIONS) + "|",
+    ]
+    for magic in (0, 1, 2):
+        for codec in codecs(magic):
+            texts = []
+            for direction in DIRECTIONS:
+                cell = cells[magic, codec, direction]
+                text = LEGEND[cell["state"]]
+                if cell["reason"]:
+                    text += f" ({notes.setdefault(cell['reason'], len(notes) + 1)})"
+                texts.append(text)
+            lines.append(f"| v{magic} | {codec} | " + " | ".join(texts) + " |")
+    lines.append("")
+    lines += [f"{number}. {reason}" for reason, number in notes.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,8 @@
+"""Lets the test here import the modules beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
