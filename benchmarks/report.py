@@ -28,7 +28,7 @@ _LIBRARIES = (
 )  # fmt: skip
 _COLOURS = {
     "kodec": "#1b6ca8", "aiokafka": "#d98032", "aiokafka-py": "#e8c39e",
-    "ksc": "#7a5195",
+    "ksc": "#7a5195", "java": "#5b8c5a",
 }  # fmt: skip
 
 

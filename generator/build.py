@@ -711,7 +711,7 @@ class _Builder:
                 )
                 continue
             if isinstance(item.value, dict):
-                self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-default"}, path)
+                self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-default", "-ignorable"}, path)
                 ident = self._ident(item, path)
                 tags.append(
                     Tag(
@@ -721,6 +721,7 @@ class _Builder:
                         self._text(item, "-orig-id"),
                         self._text(item, "doc") or "",
                         self._expr(item.get("-default"), path),
+                        self._flag(item, "-ignorable", path),
                     )
                 )
             else:

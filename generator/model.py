@@ -157,6 +157,7 @@ class Tag:
     orig_id: str | None = None
     doc: str = ""
     default: Expr | None = None
+    ignorable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from kodec.log.batch import HEAD, LEAST_BODY, Batch
 from kodec.log.records import Limits, Record, TimestampType
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed
-from kodec.runtime.fields import ReadOptions
+from kodec.runtime.fields import ReadOptions, too_many
 
 __all__ = ["MessageEntry"]
 
@@ -42,7 +42,10 @@ class MessageEntry(Batch):
             raise error.within("message") from None
         self.message = message
         self.magic = message.magic
-        self._codec = legacy.codec_of_message(message)
+        try:
+            self._codec = legacy.codec_of_message(message)
+        except FormatError as error:
+            raise error.within("message", shift=self._start) from None
         self.codec = _PLAIN_CODECS[message.attributes.compression]
         assert message.crc is not None
         self.crc = message.crc
@@ -108,7 +111,7 @@ class MessageEntry(Batch):
         except FormatError as error:
             raise self.located(error.within("message.value"), shift=at) from None
         try:
-            entries = _inner_entries(inner, check_crc)
+            entries = _inner_entries(inner, ReadOptions(check_crc=check_crc, elements=self._limits.elements))
             return self._absolute(entries)
         except FormatError as error:
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
@@ -141,10 +144,9 @@ class MessageEntry(Batch):
         return found
 
 
-def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Message]]:
+def _inner_entries(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.Message]]:
     """(offset, message) of each whole entry in a wrapper; a part of one at the end is dropped."""
     found: list[tuple[int, legacy.Message]] = []
-    options = ReadOptions(check_crc=check_crc)
     pos, end = 0, len(data)
     # Kafka looks at a length as soon as offset and length are there, so a part of an entry needs a right one
     while end - pos >= _BEFORE_BODY:
@@ -170,6 +172,8 @@ def _inner_entries(data: bytes, check_crc: bool) -> list[tuple[int, legacy.Messa
             raise Malformed(
                 f"{path}.message.attributes", "a compressed message inside a compressed message", at=pos
             )
+        if len(found) == options.elements:
+            raise too_many("", pos, options)
         found.append((offset, message))
         pos += size
     if not found:

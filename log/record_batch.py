@@ -8,6 +8,7 @@ from kodec.log.control import control_record, control_type
 from kodec.log.records import ControlRecordType, Limits, Record, TimestampType
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import ReadOptions
 
 __all__ = ["RecordBatchEntry"]
 
@@ -81,6 +82,10 @@ class RecordBatchEntry(Batch):
     def _crc_place(self) -> tuple[int, int]:
         return v2.checksum_of_record_batch(self.data, 0, self.size)
 
+    @property
+    def _rows(self) -> ReadOptions:
+        return ReadOptions(elements=self._limits.elements)
+
     def _payload(self) -> tuple[bytes, int]:
         """The records' bytes, decompressed, and where in the entry the stored ones start."""
         stored = self.head.records
@@ -99,7 +104,7 @@ class RecordBatchEntry(Batch):
             return []
         data, at = self._payload()
         try:
-            rows: list[Record] = v2.read_record_batch_rows(head, data, Record)
+            rows = v2.read_record_batch_rows(head, data, Record, self._rows)
         except FormatError as error:
             raise self._placed(error, at) from None
         if not head.attributes.is_control:
@@ -123,6 +128,6 @@ class RecordBatchEntry(Batch):
             return None
         data, at = self._payload()
         try:
-            return control_type(v2.read_record_batch_rows(self.head, data, Record)[0].key)
+            return control_type(v2.read_record_batch_rows(self.head, data, Record, self._rows)[0].key)
         except FormatError as error:
             raise self._placed(error, at) from None

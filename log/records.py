@@ -84,11 +84,13 @@ class Limits:
     Attributes:
         batch_bytes: the largest entry (batch, or message with its wrapper) as stored.
         decompressed_bytes: the most that the records of one entry may take when decompressed.
-            As Python objects they take more: 20 times as much for empty records, 40 times for empty headers.
+        elements: the most records, with their headers, that one entry may hold. As Python objects even
+            empty ones take hundreds of bytes, whatever their size on disk.
     """
 
     batch_bytes: int = 1024 * MIB
     decompressed_bytes: int = 256 * MIB
+    elements: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

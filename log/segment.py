@@ -1,4 +1,4 @@
-"""One segment of a log: look up by offset and by time with its indexes, which are never believed unchecked."""
+"""One segment of a log: look up by offset and by time, with indexes that are never believed unchecked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["EntryHead", "Place", "Segment", "Stretch", "TimestampOffset", "fitti
 
 # A lookup reads so much at once: an index interval and a little. A walk over small entries reads more.
 _LOOK, _WALK = 8 << 10, 1 << 20
-# What may be asked for of a header; the rest of an entry is not read to learn it.
-_HEAD_SIZE = 61
+# Enough of an entry of magic 2 for its header; the rest is not read to learn that.
+_HEAD_SIZE = 64
 _OFFSET_ENTRY, _TIME_ENTRY, _TXN_ENTRY = 8, 12, 34
 
 
@@ -108,7 +108,7 @@ class _Pages:
     def read(self, pos: int, size: int) -> bytes:
         """The bytes from `pos`, at most `size`; fewer only where the file ended when it was opened."""
         start = pos - self._at
-        if 0 <= start and start + size <= len(self._held):
+        if start >= 0 and start + size <= len(self._held):
             return self._held[start : start + size]
         size = min(size, self.size - pos)
         if size <= 0:
@@ -189,16 +189,21 @@ class Segment:
         size: the log's size in bytes when it was listed.
         torn_tail: why reading ended before the file did, once something has read to the end; else None.
 
-    The indexes are advice. Where an index leads, a whole entry with a right checksum and a fitting offset must
-    stand (for the time index: with the timestamp it names); else the segment is read from its start. So a
-    missing, padded, damaged or wrong index costs time only. What no check of bounded cost can see is a time
+    The indexes are advice. Where an index leads, a whole entry with a right checksum and a fitting offset
+    must stand (for the time index: with the timestamp it names); else the segment is read from its start. So
+    a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can see is a time
     index without an entry that it should have, where timestamps fall, and an offset index made to point into
     a record's value that is itself a whole entry: `use_index=False` reads the headers from the start.
 
     Every method raises FormatError for an entry that is damaged, OSError for a file that cannot be read.
     """
 
-    def __init__(self, files: SegmentFiles, limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        files: SegmentFiles,
+        limits: Limits = Limits(),  # noqa: B008
+        opened: Callable[[Segment], None] | None = None,
+    ) -> None:
         self.base_offset = files.base_offset
         self.path = files.log
         self.index = files.index
@@ -207,6 +212,7 @@ class Segment:
         self.size = files.size
         self.torn_tail: TornTail | None = None
         self._limits = limits
+        self._opened = opened
         self._pages: _Pages | None = None
         self._offsets: _Table | None = None
         self._times: _Table | None = None
@@ -246,6 +252,8 @@ class Segment:
     def _log(self) -> _Pages:
         if self._pages is None:
             self._pages = _Pages(self.path)
+            if self._opened is not None:
+                self._opened(self)
         return self._pages
 
     def _frame(self, pos: int) -> tuple[int, int, int] | None:
@@ -292,8 +300,8 @@ class Segment:
             return _head_of(self._batch(pos, size))
         data = self._log().read(pos, min(size, _HEAD_SIZE))
         try:
-            # The end is the entry's, so that lengths are checked; the records themselves are not there.
-            head, _ = record_batch.read_record_batch_head(data, 0, size if size < _HEAD_SIZE else size, HEAD)
+            # The end is that of the entry, so lengths are checked; the bytes of the records are not there.
+            head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
             codec = record_batch.codec_of_record_batch(head)
         except FormatError as error:
             name = f"RecordBatch(base_offset={peek_entry(data)[0]})"
@@ -357,7 +365,7 @@ class Segment:
     def records(
         self, position: int = 0, *, control: bool = False, check_crc: bool = True
     ) -> Iterator[Record]:
-        """The records from `position`, where an entry must start; those of transactions however they ended."""
+        """The records from `position`, where an entry must start; transactions are not looked at."""
         for batch in self.batches(position, check_crc=check_crc):
             yield from self.records_of(batch, control=control, check_crc=check_crc)
 
@@ -383,7 +391,7 @@ class Segment:
 
     def last_head(self, *, use_index: bool = True) -> EntryHead | None:
         """The header of the last whole entry; None where there is none."""
-        at = self._anchor(2**63, inclusive=True) if use_index else 0
+        at = self._anchor(2**63) if use_index else 0
         last = None
         while (frame := self._frame(at)) is not None:
             last = at, frame[1], frame[2]
@@ -408,22 +416,26 @@ class Segment:
         return self._walk_to(offset, self._anchor(offset) if use_index else 0)
 
     def _walk_to(self, offset: int, at: int) -> Place | None:
-        # The header of magic 2 starts with the first offset. So the entry is known only by the next one.
+        # A header of magic 2 is looked at for its first offset only: the entry is known by the one behind it.
         before: Place | None = None
-        while (frame := self._frame(at)) is not None:
-            stored, size, magic = frame
-            if stored > offset or (magic != 2 and stored == offset):
-                return before if self._reaches(before, offset) else Place(stored, at, size)
-            before = Place(stored, at, size) if magic == 2 else None
-            if stored == offset:
-                return before if before is not None and self._reaches(before, offset) else None
-            at += size
+        try:
+            while (frame := self._frame(at)) is not None:
+                stored, size, magic = frame
+                if stored > offset or (magic != 2 and stored == offset):
+                    return before if self._reaches(before, offset) else Place(stored, at, size)
+                before = Place(stored, at, size) if magic == 2 else None
+                if stored == offset and self._reaches(before, offset):
+                    return before
+                at += size
+        except FormatError:
+            if not self._reaches(before, offset):
+                raise
         return before if self._reaches(before, offset) else None
 
     def _reaches(self, place: Place | None, offset: int) -> bool:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
 
-    def _anchor(self, offset: int, *, inclusive: bool = False) -> int:
+    def _anchor(self, offset: int) -> int:
         """A position where an entry starts and before which all offsets are below `offset`; 0 at worst."""
         if self.index is None:
             return 0
@@ -439,7 +451,11 @@ class Segment:
         return position if self._stands(position, self.base_offset + relative) else 0
 
     def _stands(self, position: int, last_offset: int) -> bool:
-        """Whether an entry as good as any starts here, with no offset above the one that the index names."""
+        """Whether an entry as good as any starts here, and not above the offset that the index names.
+
+        Brokers name the last offset of the entry, before 3.8 that of all that was appended together, and
+        those of 0.10 and 0.11 the first one.
+        """
         if position == 0:
             return True
         log = self._log()
@@ -448,20 +464,21 @@ class Segment:
             return False
         offset, length, magic = peek_entry(head)
         size = peek_entry_len_entry(offset, length, magic)
-        if magic not in MAGICS or not PEEK_ENTRY_SIZE < size <= min(self._limits.batch_bytes, log.size - position):
+        most = min(self._limits.batch_bytes, log.size - position)
+        if magic not in MAGICS or not PEEK_ENTRY_SIZE < size <= most:
             return False
-        if not self.base_offset <= offset <= last_offset:
+        if offset < self.base_offset or (magic == 2 and offset > last_offset):
             return False
         try:
             batch = open_batch(log.read(position, size), position, self._limits)
+            return batch.crc_ok and (batch.last_offset <= last_offset or batch.base_offset <= last_offset)
         except FormatError:
             return False
-        return batch.last_offset <= last_offset and batch.crc_ok
 
     # -- by time ----------------------------------------------------------------------------------
 
     def _after_time(self, timestamp: int) -> EntryHead | None:
-        """An entry with the largest timestamp up to it, and that below `timestamp`; None: start at the start."""
+        """An entry with the largest timestamp up to it, and that below `timestamp`; None: not known."""
         if self.timeindex is None:
             return None
         if self._times is None:
@@ -502,8 +519,8 @@ class Segment:
     ) -> TimestampOffset | None:
         """The first record, a control record too, at `start_offset` or above that is not older.
 
-        None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without a
-        timestamp (magic 0) are never found; those of a LogAppendTime entry have the entry's.
+        None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
+        a timestamp (magic 0) are never found; those of a LogAppendTime entry have the entry's.
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
         head = self._after_time(timestamp) if use_index else None
@@ -527,7 +544,9 @@ class Segment:
             return None
         try:
             data = self.txnindex.read_bytes()
-            found = transaction_index.TransactionIndex.from_bytes(data[: len(data) // _TXN_ENTRY * _TXN_ENTRY])
+            found = transaction_index.TransactionIndex.from_bytes(
+                data[: len(data) // _TXN_ENTRY * _TXN_ENTRY]
+            )
         except (FileNotFoundError, FormatError):
             return None
         last = self.base_offset - 1

@@ -28,6 +28,7 @@ __all__ = [
     "read_tags",
     "read_uuid",
     "span",
+    "too_many",
     "truncated_run",
     "unknown_version",
     "write_tags",
@@ -45,12 +46,15 @@ class ReadOptions:
         check_crc: verify checksum fields.
         verify: verify the other derived fields (last, max) against what they derive from.
         decompressed_bytes: the most bytes that one compressed field may grow to.
+        elements: the most elements that one list may have. A few bytes of input can be an object of
+            a hundred, so bytes alone bound no memory. Rows count together with the lists in them.
         compressed: true inside decompressed bytes, where a second compression is refused.
     """
 
     check_crc: bool = True
     verify: bool = True
     decompressed_bytes: int = 256 * MIB
+    elements: int = 4_000_000
     compressed: bool = False
 
     def inside(self, path: str, codec: str, at: int) -> ReadOptions:
@@ -98,11 +102,11 @@ def ends_exactly(name: str, pos: int, stop: int) -> int:
     return stop
 
 
-def bounded_count(name: str, count: int, least: int, pos: int, end: int) -> int:
+def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: ReadOptions) -> int:
     """`count`, when so many elements of at least `least` bytes can be there at all.
 
-    Raises Malformed (negative) or Truncated: no list is begun for a count that the bytes cannot hold.
-    An element that may be empty counts as one byte, so that a count costs what it claims.
+    Raises Malformed (negative), Truncated or LimitExceeded: no list is begun for a count that the bytes
+    cannot hold. An element that may be empty counts as one byte, so that a count costs what it claims.
     """
     if count < 0:
         raise Malformed(name, "negative count", at=pos, need="at least 0", have=count)
@@ -112,7 +116,16 @@ def bounded_count(name: str, count: int, least: int, pos: int, end: int) -> int:
                 name, "more elements than bytes", at=pos, need=count, have=end - pos, limit="bytes present"
             )
         raise Truncated(name, at=pos, need=count * least, have=end - pos)
+    if count > opt.elements:
+        raise too_many(name, pos, opt)
     return count
+
+
+def too_many(name: str, at: int, opt: ReadOptions) -> LimitExceeded:
+    """The error for a list that has more elements than the options allow."""
+    return LimitExceeded(
+        name, "too many elements", at=at, need=opt.elements + 1, have=opt.elements, limit="elements"
+    )
 
 
 def unknown_version(name: str, version: object, known: str, at: int) -> Unsupported:
@@ -132,7 +145,7 @@ def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int
     Source: org.apache.kafka.common.protocol.types.TaggedFields (KIP-482).
     """
     count, pos = read_uvarint32(buf, pos, end, name)
-    bounded_count(name, count, 2, pos, end)
+    bounded_count(name, count, 2, pos, end, DEFAULT_READ)
     found = []
     for _ in range(count):
         tag, pos = read_uvarint32(buf, pos, end, name)

@@ -268,7 +268,7 @@ def _read_leader_change_message_v0(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end)):
+    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
         try:
             item, pos = read_voter(buf, pos, end, opt, 0)
         except FormatError as error:
@@ -285,7 +285,7 @@ def _read_leader_change_message_v0(
             have=num_granting_voters_plus_one,
         )
     granting_voters: list[Voter] = []
-    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end)):
+    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
         try:
             item, pos = read_voter(buf, pos, end, opt, 0)
         except FormatError as error:
@@ -320,7 +320,7 @@ def _read_leader_change_message_v1(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end)):
+    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
         try:
             item, pos = read_voter(buf, pos, end, opt, 1)
         except FormatError as error:
@@ -337,7 +337,7 @@ def _read_leader_change_message_v1(
             have=num_granting_voters_plus_one,
         )
     granting_voters: list[Voter] = []
-    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end)):
+    for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
         try:
             item, pos = read_voter(buf, pos, end, opt, 1)
         except FormatError as error:

@@ -286,7 +286,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
             have=num_endpoints_plus_one,
         )
     endpoints: list[Endpoint] = []
-    for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end)):
+    for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end, opt)):
         try:
             item, pos = read_endpoint(buf, pos, end, opt)
         except FormatError as error:
@@ -395,7 +395,7 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
         )
     voters: list[Voter] = []
-    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end)):
+    for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end, opt)):
         try:
             item, pos = read_voter(buf, pos, end, opt)
         except FormatError as error:

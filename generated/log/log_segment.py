@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     span,
+    too_many,
     truncated_run,
 )
 
@@ -201,6 +202,8 @@ def read_log_segment(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("entries", pos, opt)
         if pos == before:
             raise Malformed("entries", "an element without bytes would repeat for ever", at=pos)
     return LogSegment(entries=entries), pos

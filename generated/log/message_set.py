@@ -33,6 +33,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     member_of,
     span,
+    too_many,
     truncated_run,
 )
 
@@ -311,9 +312,9 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
 
 def read_message(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Message, int]:
     """Read `message` whole, what is compressed decompressed and parsed. Raises FormatError."""
-    v, pos = read_message_head(buf, pos, end, opt)
-    _unpack_message(v, pos, opt)
-    return v, pos
+    v, stop = read_message_head(buf, pos, end, opt)
+    _unpack_message(v, pos, stop, opt)
+    return v, stop
 
 
 _CODECS_message = {
@@ -331,7 +332,7 @@ def codec_of_message(v: Message) -> str:
         raise Unsupported(
             "attributes.compression",
             "unknown codec",
-            at=0,
+            at=5,
             need="0 (none), 1 (gzip), 2 (snappy), 3 (lz4)",
             have=v.attributes.compression,
         )
@@ -340,13 +341,16 @@ def codec_of_message(v: Message) -> str:
     return name
 
 
-def _unpack_message(v: Message, stop: int, opt: ReadOptions) -> None:
-    """Put the parsed content in place of the stored bytes, which end at `stop`."""
+def _unpack_message(v: Message, start: int, stop: int, opt: ReadOptions) -> None:
+    """Put the parsed content in place of the stored bytes; `v` was read from `start` to `stop`."""
     data = v.value
     if not isinstance(data, bytes):
         return
     at = stop - len(data)
-    codec = codec_of_message(v)
+    try:
+        codec = codec_of_message(v)
+    except FormatError as error:
+        raise error.within("", shift=start)
     if codec != "none":
         opt = opt.inside("value", codec, at)
         try:
@@ -551,6 +555,8 @@ def read_message_set(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("entries", pos, opt)
     return MessageSet(entries=entries), pos
 
 

@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     ends_exactly,
+    too_many,
     truncated_run,
 )
 
@@ -157,6 +158,8 @@ def read_offset_index(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("entries", pos, opt)
     return OffsetIndex(entries=entries), pos
 
 

@@ -236,7 +236,7 @@ def read_producer_snapshot(
         raise Malformed("num_entries", "value not allowed", at=pos + 6, need="at least 0", have=num_entries)
     pos += 10
     entries: list[Entry] = []
-    for _ in range(bounded_count("entries", num_entries, 46, pos, end)):
+    for _ in range(bounded_count("entries", num_entries, 46, pos, end, opt)):
         try:
             item, pos = read_entry(buf, pos, end, opt)
         except FormatError as error:

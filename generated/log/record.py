@@ -198,7 +198,7 @@ def read_record_body(
     if num_headers < 0:
         raise Malformed("num_headers", "value not allowed", at=at, need="at least 0", have=num_headers)
     headers: list[Header] = []
-    for _ in range(bounded_count("headers", num_headers, 2, pos, end)):
+    for _ in range(bounded_count("headers", num_headers, 2, pos, end, opt)):
         try:
             item, pos = read_header(buf, pos, end, opt)
         except FormatError as error:

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     ends_exactly,
+    too_many,
     truncated_run,
 )
 
@@ -149,6 +150,8 @@ def read_time_index(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("entries", pos, opt)
     return TimeIndex(entries=entries), pos
 
 

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     ends_exactly,
+    too_many,
     truncated_run,
 )
 
@@ -181,6 +182,8 @@ def read_transaction_index(
         except FormatError as error:
             raise error.within("entries", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("entries", pos, opt)
     return TransactionIndex(entries=entries), pos
 
 

@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     bad_run,
     ends_exactly,
     span,
+    too_many,
     truncated_run,
 )
 
@@ -58,6 +59,8 @@ def read_part_list(
         except FormatError as error:
             raise error.within("", len(entries))
         entries.append(item)
+        if len(entries) > opt.elements:
+            raise too_many("", pos, opt)
     return entries, pos
 
 

@@ -95,14 +95,7 @@ class Facts:
         """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
         if struct.versions or struct.params:
             return None
-        places: dict[str, int] = {}
-        at = 0
-        for step in self.layouts.layout(struct, {}).steps:
-            places |= {spec.id: at for spec in fields_of(step)}
-            if not isinstance(step, Run):
-                break
-            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
-            at += step.size
+        places = self.places(struct)
         for spec in struct.fields:
             derive = spec.derive
             if (
@@ -114,6 +107,18 @@ class Facts:
             if spec.id in places and derive.first in places:
                 return derive.kind, places[spec.id], places[derive.first]
         return None
+
+    def places(self, struct: Struct) -> dict[str, int]:
+        """Where the fields of a type stand that always stand at one place, in bytes from its start."""
+        places: dict[str, int] = {}
+        at = 0
+        for step in self.layouts.layout(struct, {}).steps:
+            places |= {spec.id: at for spec in fields_of(step)}
+            if not isinstance(step, Run):
+                break
+            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
+            at += step.size
+        return places
 
 
 @dataclass(slots=True)

@@ -12,7 +12,15 @@ __all__ = ["RUNTIME", "attribute", "camel", "column_local", "local"]
 RUNTIME = {
     "compression": ("compress", "decompress"),
     "crc": ("crc32", "crc32c"),
-    "errors": ("CrcMismatch", "EncodeError", "FormatError", "Malformed", "Truncated", "Unsupported"),
+    "errors": (
+        "CrcMismatch",
+        "EncodeError",
+        "FormatError",
+        "LimitExceeded",
+        "Malformed",
+        "Truncated",
+        "Unsupported",
+    ),
     "fields": tuple(kodec.runtime.fields.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),
 }
@@ -78,7 +86,9 @@ _LOCALS = frozenset(
 # of these the templates make names by putting a schema name behind them
 _PREFIXES = ("read_", "write_", "peek_", "values_", "start_of_", "end_of_", "place_of_", "bytes_of_")
 # further names inside the loops over rows
-_ROW_LOCALS = frozenset(["batch", "body", "expected", "index", "more", "parts", "row"])
+_ROW_LOCALS = frozenset(
+    ["batch", "body", "expected", "index", "len_body", "more", "new", "parts", "room", "row"]
+)
 # a class body must still mean the built-in by these, and the class has these methods
 _ATTRIBUTES = frozenset(
     [

@@ -428,6 +428,7 @@ class Reader(Types):
                 "parsed_plain": parsed_plain,
                 "path": codec_field.id,
                 "by_path": ex.text_of(codec.by),
+                "by_place": self.back.places(struct).get(ex.text_of(codec.by).partition(".")[0], 0),
                 "checks": self.derived_checks(struct, layout, env, after_head=True),
                 "lists": inner.wire == "list",
                 "inner_type": self.py_type(Ref(codec.inner)),

@@ -7,6 +7,7 @@ anything is wrong, the careful reader of the same layout is run to say what and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from kodec.generator import expr as ex
@@ -79,8 +80,17 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
         "least": module.layouts.layout(element, {}).min_size,
         "doc": row.doc,
         "texts": flat.texts,
+        "lists": any(op.kind == "list" for op in _inside(ops)),
     }
     return View("rows", facts)
+
+
+def _inside(ops: list[View]) -> Iterator[View]:
+    """The operations, also those inside a sized part."""
+    for op in ops:
+        yield op
+        if op.kind == "part":
+            yield from _inside(op.ops)
 
 
 def _row_part(module: Types, struct: Struct) -> Struct | None:

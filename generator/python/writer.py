@@ -54,7 +54,7 @@ class Writer:
         for step in steps:
             step.facts["marks"] = [mark for mark in step.facts.get("marks", []) if mark["name"] in starts]
             step.facts["end_marks"] = [name for name in step.facts.get("end_marks", []) if name in ends]
-        absent = [view for spec in self.layout.absent if (view := self._absent(spec)) is not None]
+        absent = [view for spec in self.layout.absent for view in self._absent(spec)]
         return {
             "prepare": prepare,
             "steps": steps,
@@ -63,21 +63,31 @@ class Writer:
             "type": self.returns,
         }
 
-    def _absent(self, spec: Field) -> View | None:
+    def _absent(self, spec: Field) -> list[View]:
         """A value that this version cannot carry must be the default (or the field is ignorable)."""
+        section = self.m.back.tag_section(spec)
+        if section is not None:
+            known = [
+                Field(tag.id, tag.type, spec.place, default=tag.default)
+                for tag in section.tags
+                if not tag.ignorable
+            ]
+            views = [self._must_be(made.id, self.m.tag_default(made)) for made in known]
+            return [*views, self._must_be(spec.id, "[]")]
         if (
             self.inner is not None
             or spec.ignorable
             or spec.derive is not None
             or not self.m.stored(self.struct, spec)
         ):
-            return None
-        if self.m.back.tag_section(spec) is not None or not self.layout.known:
-            return None
-        return View(
-            "absent",
-            {"path": spec.id, "value": self.value(spec), "default": self.m.plain_default(self.struct, spec)},
-        )
+            return []
+        if not self.layout.known:
+            return []
+        return [self._must_be(spec.id, self.m.plain_default(self.struct, spec))]
+
+    @staticmethod
+    def _must_be(name: str, default: str) -> View:
+        return View("absent", {"path": name, "value": f"v.{attribute(name)}", "default": default})
 
     # -- values worked out before anything is written
 

@@ -115,6 +115,7 @@ types:
           0:
             id: topic_id
             -orig-id: topicId
+            -ignorable: true
             doc: |
               Id of the topic, since Kafka 4.1. Absent or all zeros is unknown.
         doc: |

@@ -63,7 +63,8 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
     for (direction, _, magic, codec), case in cases.items():
         names = [reader["name"] for reader in case["readers"]]
         ksc = {"ksc"} if direction == "decode" and magic == 2 and codec == "none" else set()
-        assert names[0] == "kodec" and set(names[1:]) == there - ({"ksc"} - ksc)
+        readers = {"java"} if direction == "encode" else set()
+        assert names[0] == "kodec" and set(names[1:]) == there - ({"ksc"} - ksc) - readers
         for reader in case["readers"]:
             assert reader["rate"] > 0 and reader["records"] > 0
         for reader in case["readers"][1:]:

@@ -74,10 +74,10 @@ def with_librdkafka(address: str, topic: str, count: int, release: str) -> list[
                 raise CannotRead(str(message.error()))
             kind, timestamp = message.timestamp()
             known = kind != confluent_kafka.TIMESTAMP_NOT_AVAILABLE
-            headers = tuple((key, value) for key, value in message.headers() or ())
-            rows.append(
-                Row(message.offset(), timestamp if known else -1, message.key(), message.value(), headers)
-            )
+            # The type stubs say that there may be text, which a deserializer would have made.
+            given: Any = message
+            headers = tuple((key, value) for key, value in given.headers() or ())
+            rows.append(Row(given.offset(), timestamp if known else -1, given.key(), given.value(), headers))
     finally:
         consumer.close()
     return rows

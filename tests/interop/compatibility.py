@@ -144,21 +144,38 @@ def save(results: Results, path: Path) -> None:
 INTRO = """\
 # Compatibility
 
-Made by `tests/interop/run.py` from `tests/interop/compatibility.json`; do not edit. Each line of Kafka ran as a
-real broker with its own Java clients and tools.
+Made by `tests/interop/run.py` from `tests/interop/compatibility.json`; do not edit. Each line of Kafka ran as
+a real broker with its own Java clients and tools.
 
-- **kodec reads**: a broker of the line wrote the records, kodec read its log. Batches are those that the line's own
-  kafka-dump-log lists, rows those that its Java consumer read.
+- **kodec reads**: a broker of the line wrote the records, kodec read its log. Batches are those that the
+  line's own kafka-dump-log lists, rows those that its Java consumer read.
 - **produce**: the very bytes of `kodec.encode` in a Produce request, and the broker took them.
-- **kafka-dump-log**: the line's own tool goes through a segment file of ours with `--deep-iteration`: everything is
-  valid, and the records are those that were written.
-- **Java consumer** (of the line) and the newest **librdkafka**, **kafka-python** and **aiokafka**: they read what
-  was produced; offsets, timestamps, keys, values and headers are equal. CRCs are checked.
+- **kafka-dump-log**: the line's own tool goes through a segment file of ours with `--deep-iteration`:
+  everything is valid, and the records are those that were written.
+- **Java consumer** of the line, and the newest **librdkafka**, **kafka-python** and **aiokafka**: they read
+  what was produced; offsets, timestamps, keys, values and headers are equal. CRCs are checked.
 
-The records: null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat, are empty or null,
-lengths where a varint grows, times that go back, a record of 70 KB, one of a byte. Each is written at the default
-level and at {levels}; v2 also by an idempotent producer, and for kafka-dump-log in a committed
-transaction. Before, broker and tool are given a batch with a flipped bit, which they must refuse.
+The records: null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat, are empty or
+null, lengths where a varint grows, times that go back, a record of 70 KB, one of a byte. What kodec writes is
+tried at the default level and at these: {levels}; v2 also with the fields of an idempotent producer, and for
+kafka-dump-log as a committed transaction. Broker and tool are first given a batch with a flipped bit, which
+they must refuse.
+
+What the brokers wrote is in `tests/data/kafka-<version>/`, with the text of kafka-dump-log (`dump/`; before
+2.8 also without `--deep-iteration`, in `.shallow.txt`) and the rows of the Java consumer (`consumed/`). The
+folders of the older lines hold edge cases in each format and codec, a topic whose format was raised in place,
+a compacted one after cleaning, LogAppendTime, recompression by the broker, idempotent and transactional
+producers with an open transaction at the end, several segments, a record of 70 KB, the internal topics, and
+in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md) tells of the newest one.
+
+    python tests/interop/run.py                    # all lines: directories, both directions, the table
+    python tests/interop/run.py --generation 0.9   # one line
+    python tests/interop/run.py --ours-only        # without making directories
+    python tests/interop/run.py --update           # replaces what is committed, this page too
+
+It needs a JDK 17 or newer, Maven and the dependency group `interop`. One broker at a time runs on loopback
+and never outlives the script. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api for that,
+which left the JDK with Java 11.
 
 """
 LEGEND = {"passed": "passed", "refused": "refused", "failed": "FAILED", "impossible": "not possible"}

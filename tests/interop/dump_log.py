@@ -5,8 +5,8 @@ them and values with line breaks cannot be told apart from the text around them;
 with their payloads hold none of these. A line that is not understood is a ValueError, so that a change of
 Kafka's text is noticed.
 
-`parse_log` and the parsers of indexes read the text of Kafka 4.3 (with --deep-iteration), `parse_entries` that
-of any line from 0.9 on, whose words differ.
+`parse_log` reads the text of Kafka 4.3 (with --deep-iteration), `parse_entries` that of any line from 0.9 on,
+whose words differ.
 Source: org.apache.kafka.tools.DumpLogSegments of Kafka 4.3, kafka.tools.DumpLogSegments of 0.9 to 3.9.
 """
 
@@ -72,11 +72,13 @@ _PRODUCER_0_11 = re.compile(
 _GAP = re.compile(r"  (-?\d+) is followed by (\d+)")
 _TRAILING = re.compile(r"Found (\d+) invalid bytes at the end of .+")
 _MISMATCH = re.compile(
-    r"  Index (?:offset|timestamp): (-?\d+), (?:log (?:offset|timestamp)|Previously indexed timestamp): (-?\d+)"
+    r"  Index (?:offset|timestamp): (-?\d+),"
+    r" (?:log (?:offset|timestamp)|Previously indexed timestamp): (-?\d+)"
     r"|Indexed offset: (\d+), found log offset: (-?\d+)"
 )
 _PROBLEM_TITLE = re.compile(
-    r"The following indexed offsets are not found in the log\.|(?:Non-(?:con)?secutive offsets in |Mismatches in :"
+    r"The following indexed offsets are not found in the log\."
+    r"|(?:Non-(?:con)?secutive offsets in |Mismatches in :"
     r"|Found out of order timestamp in :|Found timestamp mismatch in :).+"
 )
 

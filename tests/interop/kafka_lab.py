@@ -443,7 +443,7 @@ class Clients:
         if kind == "ok":
             return text
         if kind == "error":
-            raise Refused(f"{parts[0]}: {text}")
+            raise Refused(f"{field(parts[0])}: {text}")
         raise Unusable(f"the Java clients ended:\n{self.errors.read_text(errors='replace')[-6000:]}")
 
 
@@ -456,7 +456,9 @@ def field(part: str | int | bytes | None) -> str:
     """A field of a command: bytes in base64, null as "-"."""
     if part is None:
         return "-"
-    return base64.b64encode(part).decode() if isinstance(part, bytes) else str(part)
+    if isinstance(part, bytes):
+        return base64.b64encode(part).decode()
+    return str(part)
 
 
 class Cluster:

@@ -1,4 +1,4 @@
-"""A produce request with exactly the bytes that it is given, for any broker: Kafka's own clients would encode anew.
+"""A produce request with exactly the bytes that it is given; Kafka's own clients would encode anew.
 
 Source: the message definitions of ProduceRequest and ProduceResponse, versions 0 to 8 (not flexible).
 """

@@ -199,3 +199,80 @@ def test_the_other_parsers_refuse_unknown_lines_too(parse: object) -> None:
         parse("Dumping a\nsomething else\n")
     with pytest.raises(ValueError, match="not a dump of one file"):
         parse("something else\n")
+
+
+MESSAGE = "offset: 3 position: 51 {}isvalid: {} payloadsize: 8 magic: {} compresscodec: {} crc: 7"
+
+
+def test_a_message_before_0_11_is_entry_and_record() -> None:
+    line = MESSAGE.format("", "true", 0, "NoCompressionCodec") + "\n"
+    shallow = f"Dumping a\nStarting offset: 3\n{line}"
+    (entry,) = dump_log.parse_entries(f"Dumping a\n{line}", shallow).entries
+    assert entry.facts == {
+        "last_offset": 3, "position": 51, "crc_ok": True, "size": 34, "magic": 0, "codec": "none", "crc": 7
+    }  # fmt: skip
+    assert entry.records == [{"offset": 3, "is_valid": True, "key_size": -1, "value_size": 8}]
+
+
+def test_a_message_of_0_10_has_a_timestamp() -> None:
+    line = MESSAGE.format("CreateTime: 5 ", "false", 1, "NONE") + " keysize: 2\n"
+    (entry,) = dump_log.parse_entries(f"Dumping a\n{line}", f"Dumping a\n{line}").entries
+    assert (entry.facts["timestamp_type"], entry.facts["timestamp"]) == ("CreateTime", 5)
+    assert (entry.facts["size"], entry.facts["crc_ok"]) == (44, False)
+    assert entry.records[0]["key_size"] == 2
+    assert entry.records[0]["is_valid"] is False
+
+
+def test_records_of_0_11_belong_to_the_batch_at_their_position() -> None:
+    batch = "baseOffset: {} lastOffset: {} position: {} CreateTime: 1 isvalid: true size: 70 magic: 2"
+    record = (
+        "offset: {} position: {} CreateTime: 1 isvalid: true keysize: -1 valuesize: 4 magic: 2"
+        " compresscodec: GZIP producerId: 9 sequence: 0 isTransactional: true headerKeys: [a b,c]"
+    )
+    shallow = "\n".join(["Dumping a", batch.format(0, 1, 0), batch.format(2, 2, 70)])
+    end = " endTxnMarker: COMMIT coordinatorEpoch: 3"
+    deep = "\n".join(["Dumping a", record.format(0, 0), record.format(1, 0), record.format(2, 70) + end, ""])
+    first, second = dump_log.parse_entries(deep, shallow + "\n").entries
+    assert [line["offset"] for line in first.records] == [0, 1]
+    assert first.records[0]["header_keys"] == "a b,c"
+    assert [(line["control_type"], line["coordinator_epoch"]) for line in second.records] == [("COMMIT", 3)]
+
+
+def test_a_record_of_2_8_is_told_from_its_batch() -> None:
+    batch = (
+        "baseOffset: 0 lastOffset: 4 count: 1 isControl: false position: 0 LogAppendTime: 9 size: 70 magic: 2"
+    )
+    record = (
+        "| offset: 4 isValid: true crc: null keySize: 1 valueSize: 2 LogAppendTime: 9 baseOffset: 0"
+        " lastOffset: 4 baseSequence: -1 lastSequence: -1 producerEpoch: -1 partitionLeaderEpoch: 0"
+        " batchSize: 70 magic: 2 compressType: NONE position: 0 sequence: -1 headerKeys: []"
+    )
+    (entry,) = dump_log.parse_entries(f"Dumping a\nStarting offset: 0\n{batch}\n{record}\n").entries
+    assert entry.facts["count"] == 1
+    assert entry.records == [
+        {
+            "offset": 4, "is_valid": True, "key_size": 1, "value_size": 2, "timestamp_type": "LogAppendTime",
+            "timestamp": 9, "sequence": -1, "header_keys": "",
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("offset: 3 position: 51 newWord: true", id="unknown-word"),
+        pytest.param("| offset: 3 position: 51", id="record-without-batch"),
+        pytest.param("something else", id="other-text"),
+        pytest.param("offset: 3 position:", id="word-without-value"),
+    ],
+)
+def test_what_is_not_understood_in_an_older_text_is_an_error(line: str) -> None:
+    with pytest.raises(ValueError, match="line 2 of the dump is not understood"):
+        dump_log.parse_entries(f"Dumping a\n{line}\n")
+
+
+def test_remarks_and_the_exception_of_an_older_text_are_kept() -> None:
+    text = "Dumping a\nNon-secutive offsets in :a\n  3 is followed by 7\nException: java.lang.Oh: no\n"
+    dump = dump_log.parse_entries(text)
+    assert dump.remarks == ["Non-secutive offsets in :a", "  3 is followed by 7"]
+    assert dump.exception == "java.lang.Oh: no"

@@ -1,4 +1,4 @@
-"""What kodec reads from the logs of each older generation, compared with that generation's own kafka-dump-log.
+"""What kodec reads from the logs of each older generation, compared with its own kafka-dump-log.
 
 The rows of its Java consumer are compared in test_against_dump_log.py, for all releases alike.
 """

@@ -248,7 +248,8 @@ def test_14_mixed_magics_inside_a_wrapper() -> None:
         (found,) = read(wrapper(9, inner_log([0], 0), attributes=attributes, time=777))
         assert (found.timestamp, found.timestamp_type) == (-1, TimestampType.NoTimestampType)
     (found,) = read(wrapper(9, inner_log([0], 1, time=5, attributes=8), magic=0))
-    assert (found.timestamp, found.timestamp_type) == (5, TimestampType.LogAppendTime)
+    # the wrapper decides, as in Kafka: its format has no timestamps, whatever the message inside says
+    assert (found.timestamp, found.timestamp_type) == (5, TimestampType.NoTimestampType)
     refuse(wrapper(9, batch([record()])), Malformed, "message.value[0].message.magic")
 
 

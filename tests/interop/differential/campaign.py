@@ -212,6 +212,8 @@ def run(inputs: int, seed: str, jobs: int, version: str = jvm.KAFKA, *, shown: b
             total.failures.append(("a worker failed", b"", found))
         else:
             total.add(found)
+            for name, _, text in found.failures if shown else ():
+                print(f"unexplained: {name}: {text[:600]}", flush=True)
         if shown and time.monotonic() - shown_at > 5:
             shown_at = time.monotonic()
             rate = total.inputs / (shown_at - begun)

@@ -66,10 +66,27 @@ def _pack(kept: list[Kept]) -> bytes:
     return b"".join(parts)
 
 
-def make(inputs: int, seed: str) -> str:
-    """Choose among `inputs` small ones of each outcome that differ in kind and error; say how many."""
+def _saved(folder: Path) -> list[Question]:
+    """Failing inputs of an earlier run, as campaign.save left them."""
+    found = []
+    for path in sorted(folder.glob("*.bin")):
+        text = path.with_suffix(".txt").read_text()
+        found.append(Question(path.read_bytes(), "checked=True" in text, "from_file=True" in text))
+    return found
+
+
+def make(inputs: int, seed: str, folders: list[Path]) -> str:
+    """Put together what is there, what is saved in `folders`, and a choice among `inputs` new ones.
+
+    Of these, small ones of each outcome are taken that differ in kind and error. Returns how many there are.
+    """
     chosen: dict[str, dict[object, Kept]] = defaultdict(dict)
+    older = [question for path in sorted(FOLDER.glob("*.bin")) for question, _ in read(path)]
     with Judge() as judge:
+        older += [question for folder in folders for question in _saved(folder) if len(question.data) < 1000]
+        for question, answer in zip(older, judge.decode(older), strict=True):
+            if answer is not None:
+                chosen[outcome(question, answer)[0]][question] = question, answer
         ground = bases(seed, judge)
         for block in range(-(-inputs // BLOCK)):
             asked = list(questions(seed, block, ground))

@@ -309,7 +309,16 @@ def _chunk(raw: bytes) -> bytes:
 
 def _snappy(dice: random.Random, raw: bytes) -> bytes:
     first, second = _halves(dice, raw)
-    kind = dice.randrange(9)
+    kind = dice.randrange(10)
+    if kind == 9:
+        return (
+            _XERIAL
+            + _chunk(raw)
+            + b"\x82SNA"
+            + dice.choice((b"PPX\x00", bytes(4)))
+            + bytes(8)
+            + _chunk(second)
+        )
     if kind == 0:
         block: bytes = snappy.compress(raw)
         return block

@@ -48,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--corpus", action="store_true", help=f"make {corpus.FOLDER.name}/ in tests/data anew, and end"
     )
+    parser.add_argument(
+        "--keep", type=Path, action="append", default=[], help="with --corpus: saved failures too"
+    )
     options = parser.parse_args(arguments)
     if options.section:
         print(known.render(), end="")
@@ -55,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     begun = time.monotonic()
     try:
         if options.corpus:
-            print(corpus.make(options.inputs, options.seed))
+            print(corpus.make(options.inputs, options.seed, options.keep))
             return 0
         tally = campaign.run(options.inputs, options.seed, options.jobs, options.kafka)
     except jvm.Absent as error:

@@ -20,7 +20,7 @@ from mutate import KINDS, mutate
 import kodec
 
 DIFFERENCES = jvm.ROOT / "docs" / "differences.md"
-INPUTS = 30_000
+INPUTS = 40_000
 
 
 def test_every_outcome_has_kept_inputs() -> None:
