@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 
 from kodec import __version__
 from kodec.cli import output
-from kodec.runtime.errors import MissingDependency
+from kodec.runtime.errors import KodecError, MissingDependency
 
 __all__ = ["app", "run"]
 
@@ -144,6 +146,129 @@ def dump(
         batches_only=batches,
     )
     raise typer.Exit(code)
+
+
+@app.command("ls")
+def list_logs(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            exists=True,
+            file_okay=False,
+            help="log.dirs folders, or topic-partitions' folders.",
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+) -> None:
+    """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
+
+    Reads headers only, without --crc. Health is clean, torn (ends in a part of an entry, or in zeros) or
+    corrupt; what is wrong is told on stderr.
+
+    example:  kodec ls /data/kafka-logs
+
+    exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
+    """
+    from kodec.cli.inspecting import list_logs as run_list
+
+    with _told():
+        code = run_list(paths, json=json, check_crc=crc)
+    raise typer.Exit(code)
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            readable=True,
+            help="log.dirs folders, topic-partitions' folders, or segments (.log).",
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each problem.")] = False,
+) -> None:
+    """Check checksums, offsets, indexes, producer snapshots, transaction indexes and checkpoints; read only.
+
+    Prints a line for each problem (file, byte, what was needed, what is there) and a summary.
+
+    example:  kodec verify /data/kafka-logs
+
+    exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
+    """
+    from kodec.cli.inspecting import is_segment, verify_paths
+
+    for path in paths:
+        if not path.is_dir() and not is_segment(path):
+            raise typer.BadParameter(f"{path}: a segment is named like 00000000000000000000.log")
+    with _told():
+        code = verify_paths(paths, json=json)
+    raise typer.Exit(code)
+
+
+@app.command()
+def get(
+    log_dir: Annotated[
+        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="A log.dirs folder.")
+    ],
+    topic: Annotated[str, typer.Option("--topic", help="The topic.")],
+    partition: Annotated[int, typer.Option("--partition", help="The partition.", min=0)],
+    offset: Annotated[int | None, typer.Option("--offset", help="First offset to print.")] = None,
+    timestamp: Annotated[
+        str | None,
+        typer.Option("--timestamp", help="Print from the first record that is not older: ms, or ISO 8601."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", help="How many records.", min=1)] = 1,
+    committed: Annotated[
+        bool, typer.Option("--committed", help="Only what is committed, as with read_committed.")
+    ] = False,
+    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record, as dump.")] = False,
+) -> None:
+    """Print records of a topic-partition from an offset or a time on, found by the indexes.
+
+    example:  kodec get /data/kafka-logs --topic orders --partition 0 --offset 200 --count 3
+
+    exit:     0 done   1 no such topic-partition, offset or time, or bad bytes   2 bad usage
+    """
+    from kodec.cli.inspecting import get_records, parse_time
+
+    if (offset is None) == (timestamp is None):
+        raise typer.BadParameter("give --offset or --timestamp")
+    try:
+        time = None if timestamp is None else parse_time(timestamp)
+    except ValueError as error:
+        raise typer.BadParameter(f"--timestamp: {error}") from None
+    with _told():
+        get_records(
+            log_dir,
+            topic,
+            partition,
+            offset=offset,
+            timestamp=time,
+            count=count,
+            isolation="read_committed" if committed else "read_uncommitted",
+            control=control,
+            json=json,
+        )
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell of what is not there or cannot be read in a line, with exit code 1."""
+    from kodec.cli.inspecting import Missing
+
+    try:
+        yield
+    except (Missing, OSError, ValueError) as error:
+        # ValueError: a topic-partition that is in two directories
+        if isinstance(error, (KodecError, BrokenPipeError)):
+            raise
+        output.warn(f"kodec: {error}")
+        raise typer.Exit(1) from None
 
 
 @app.command()

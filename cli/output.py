@@ -15,13 +15,28 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.log.batch import Batch
+from kodec.log.partition import PartitionLog
 from kodec.log.records import ControlRecord, Record
+from kodec.log.survey import Overview
+from kodec.log.verify import Problem
 
 if TYPE_CHECKING:
     from kodec.generator.check import Change
     from kodec.pipeline.jobs.export import ExportSummary
 
-__all__ = ["JsonLines", "Printer", "Text", "changes", "export_summary", "row_of", "say", "warn"]
+__all__ = [
+    "JsonLines",
+    "Printer",
+    "Text",
+    "changes",
+    "export_summary",
+    "overviews",
+    "problem",
+    "row_of",
+    "say",
+    "verified",
+    "warn",
+]
 
 _WIDE = 120
 
@@ -241,6 +256,82 @@ def export_summary(summary: ExportSummary) -> None:
         for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
             for line in lines:
                 warn(f"{row.topic}-{row.partition}: {what}: {line}")
+
+
+def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
+    """A row, or a JSON object, for each topic-partition; what is not clean is told on stderr."""
+    if as_json:
+        for log, found in rows:
+            print(
+                json.dumps(
+                    {
+                        "topic": log.topic_partition.topic,
+                        "partition": log.topic_partition.partition,
+                        "path": str(log.path),
+                        "segments": found.segments,
+                        "startOffset": found.start_offset,
+                        "endOffset": found.end_offset,
+                        "firstTimestamp": found.first_timestamp,
+                        "lastTimestamp": found.last_timestamp,
+                        "bytes": found.bytes,
+                        "entries": found.entries,
+                        "codecs": found.codecs,
+                        "magics": found.magics,
+                        "health": found.health,
+                        "problems": found.problems,
+                    }
+                )
+            )
+    else:
+        table = Table(title=f"{len(rows)} topic-partition{'s' * (len(rows) != 1)}")
+        for name in (
+            "topic",
+            "partition",
+            "segments",
+            "start",
+            "end",
+            "first timestamp",
+            "last timestamp",
+            "bytes",
+            "codecs",
+            "health",
+        ):
+            table.add_column(name, justify="left" if name in ("topic", "codecs", "health") else "right")
+        for log, found in rows:
+            table.add_row(
+                escape(log.topic_partition.topic),
+                str(log.topic_partition.partition),
+                str(found.segments),
+                str(found.start_offset),
+                str(found.end_offset),
+                time_of(found.first_timestamp),
+                time_of(found.last_timestamp),
+                _bytes(found.bytes),
+                " ".join(found.codecs),
+                found.health,
+            )
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    for _, found in rows:
+        for line in found.problems:
+            warn(line)
+
+
+def problem(found: Problem, as_json: bool) -> None:
+    """A line for one thing that is wrong."""
+    if not as_json:
+        print(found)
+        return
+    facts = {"file": str(found.path), "byte": found.at, "what": found.what}
+    print(json.dumps(facts | {"need": found.need, "have": found.have}, default=str))
+
+
+def verified(segments: int, size: int, problems: int, as_json: bool) -> None:
+    """What was checked, and how it came out."""
+    if as_json:
+        print(json.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        return
+    ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
+    print(f"{segments} segment{'s' * (segments != 1)}, {_bytes(size)}: {ending}")
 
 
 def _bytes(size: float) -> str:

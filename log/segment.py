@@ -221,10 +221,15 @@ class Segment:
         self._largest_known = False
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], base_offset: int = 0) -> Self:
-        """The segment in one file of any name, without indexes. Raises OSError."""
+    def of(cls, path: str | os.PathLike[str], base_offset: int = 0, *, beside: bool = False) -> Self:
+        """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
         path = Path(path)
-        return cls(SegmentFiles(base_offset, path, path.stat().st_size))
+        files = SegmentFiles(base_offset, path, path.stat().st_size)
+        if beside:
+            for kind in ("index", "timeindex", "txnindex"):
+                index = path.with_suffix(f".{kind}")
+                setattr(files, kind, index if index.is_file() else None)
+        return cls(files)
 
     def __repr__(self) -> str:
         return f"<Segment {self.base_offset}, {self.size} bytes>"

@@ -1,63 +1,9 @@
-"""What many tests share: the sample logs with their expected rows, and how hypothesis runs."""
+"""How hypothesis runs: the same examples each time in CI, fresh ones elsewhere."""
 
-from __future__ import annotations
-
-import base64
-import json
 import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import pytest
 from hypothesis import settings
-
-SAMPLES = Path(__file__).parent / "data" / "samples"
 
 settings.register_profile("kodec", deadline=None)
 settings.register_profile("kodec-ci", deadline=None, derandomize=True)
 settings.load_profile("kodec-ci" if os.environ.get("CI") else "kodec")
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One sample log: its bytes, and what it holds.
-
-    Attributes:
-        rows: (offset, timestamp, name of the timestamp's type, key, value, headers), in file order.
-        batches: what `batches.json` says of each entry.
-    """
-
-    name: str
-    path: Path
-    data: bytes
-    rows: list[tuple[Any, ...]]
-    batches: list[dict[str, Any]]
-
-
-def _unbase64(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text, validate=True)
-
-
-def _load(path: Path) -> Sample:
-    name = path.stem
-    lines = path.with_name(f"{name}.expected.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = []
-    for row in map(json.loads, lines):
-        headers = tuple((key, _unbase64(value)) for key, value in row["headers"])
-        key, value = _unbase64(row["key"]), _unbase64(row["value"])
-        rows.append((row["offset"], row["timestamp"], row["timestampType"], key, value, headers))
-    batches = json.loads((SAMPLES / "batches.json").read_text(encoding="utf-8"))[name]
-    return Sample(name, path, path.read_bytes(), rows, batches)
-
-
-@pytest.fixture(scope="session")
-def samples() -> list[Sample]:
-    """Every sample log, by name."""
-    return [_load(path) for path in sorted(SAMPLES.glob("*.log"))]
-
-
-@pytest.fixture(params=sorted(path.stem for path in SAMPLES.glob("*.log")))
-def sample(request: pytest.FixtureRequest) -> Sample:
-    """Each sample log in turn."""
-    return _load(SAMPLES / f"{request.param}.log")

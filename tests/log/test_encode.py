@@ -20,7 +20,7 @@ from kodec.log.records import Record, TimestampType
 from .wire import PAIRS
 
 if TYPE_CHECKING:
-    from tests.conftest import Sample
+    from tests.log.conftest import Sample
 
 CREATE, APPEND = TimestampType.CreateTime, TimestampType.LogAppendTime
 LEVELS = {"gzip": (1, 9, -1), "lz4": (1, 9, 17), "zstd": (-7, 1, 19), "snappy": (), "none": ()}

@@ -13,7 +13,7 @@ import pytest
 import kodec
 
 if TYPE_CHECKING:
-    from tests.conftest import Sample
+    from tests.log.conftest import Sample
 
 
 UNSEEN = {"brokerRewrote", "lz4HeaderChecksum"}
