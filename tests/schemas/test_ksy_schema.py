@@ -33,11 +33,14 @@ def errors(validator: jsonschema.Draft7Validator, spec: Any) -> list[str]:
     return [f"{each.json_path}: {each.message}" for each in found]
 
 
-def test_schema_fits(schema: Path, oracle: ModuleType, validator: jsonschema.Draft7Validator) -> None:
-    assert errors(validator, oracle.load_yaml(schema)) == []
-
-
-def test_a_misspelt_key_does_not_fit(oracle: ModuleType, validator: jsonschema.Draft7Validator) -> None:
-    spec = oracle.load_yaml(oracle.schemas()["log/record_batch"])
+def test_every_schema_fits_and_a_misspelt_key_does_not(
+    oracle: ModuleType, validator: jsonschema.Draft7Validator
+) -> None:
+    # one test, so that where the schema cannot be had, one skip says so
+    schemas = oracle.schemas()
+    assert {name: errors(validator, oracle.load_yaml(path)) for name, path in schemas.items()} == {
+        name: [] for name in schemas
+    }
+    spec = oracle.load_yaml(schemas["log/record_batch"])
     spec["seq"][0]["doc_ref"] = "x"
     assert len(errors(validator, spec)) == 1
