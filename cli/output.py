@@ -296,7 +296,8 @@ def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> N
             "codecs",
             "health",
         ):
-            table.add_column(name, justify="left" if name in ("topic", "codecs", "health") else "right")
+            left = name in ("topic", "codecs", "health")
+            table.add_column(name, justify="left" if left else "right", overflow="fold")
         for log, found in rows:
             table.add_row(
                 escape(log.topic_partition.topic),
@@ -304,8 +305,8 @@ def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> N
                 str(found.segments),
                 str(found.start_offset),
                 str(found.end_offset),
-                time_of(found.first_timestamp),
-                time_of(found.last_timestamp),
+                _second(found.first_timestamp),
+                _second(found.last_timestamp),
                 _bytes(found.bytes),
                 " ".join(found.codecs),
                 found.health,
@@ -314,6 +315,11 @@ def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> N
     for _, found in rows:
         for line in found.problems:
             warn(line)
+
+
+def _second(timestamp: int | None) -> str:
+    """A time without its milliseconds."""
+    return time_of(timestamp).partition(".")[0]
 
 
 def problem(found: Problem, as_json: bool) -> None:

@@ -135,7 +135,9 @@ async def _with_aiokafka(address: str, topic: str, count: int) -> list[Row]:
         try:
             await asyncio.wait_for(consumer.start(), SECONDS)
         except Exception as error:
-            raise CannotConnect(_said(error, address)) from error
+            # Its first request, and there is no way around it any more.
+            reason = f"{_said(error, address)} (it begins with ApiVersions, request 18, since Kafka 0.10)"
+            raise CannotConnect(reason) from error
         partition = aiokafka.TopicPartition(topic, 0)
         consumer.assign([partition])
         consumer.seek(partition, 0)

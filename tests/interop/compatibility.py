@@ -157,9 +157,12 @@ a real broker with its own Java clients and tools.
 
 The records: null and empty keys and values, bytes that are not UTF-8, headers (v2) that repeat, are empty or
 null, lengths where a varint grows, times that go back, a record of 70 KB, one of a byte. What kodec writes is
-tried at the default level and at these: {levels}; v2 also with the fields of an idempotent producer, and for
-kafka-dump-log as a committed transaction. Broker and tool are first given a batch with a flipped bit, which
-they must refuse.
+tried at the default level and at these:
+
+{levels}
+
+and v2 also with the fields of an idempotent producer, and for kafka-dump-log as a committed transaction.
+Broker and tool are first given a batch with a flipped bit, which they must refuse.
 
 What the brokers wrote is in `tests/data/kafka-<version>/`, with the text of kafka-dump-log (`dump/`; before
 2.8 also without `--deep-iteration`, in `.shallow.txt`) and the rows of the Java consumer (`consumed/`). The
@@ -172,11 +175,11 @@ in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md)
     python tests/interop/run.py --generation 0.9   # one line
     python tests/interop/run.py --ours-only        # without making directories
     python tests/interop/run.py --update           # replaces what is committed, this page too
+    python tests/interop/compatibility.py          # makes this page again of the committed results
 
 It needs a JDK 17 or newer, Maven and the dependency group `interop`. One broker at a time runs on loopback
 and never outlives the script. All lines run on Java 17; 0.10 and 0.11 need the library jaxb-api for that,
 which left the JDK with Java 11.
-
 """
 LEGEND = {"passed": "passed", "refused": "refused", "failed": "FAILED", "impossible": "not possible"}
 
@@ -186,8 +189,8 @@ def levels() -> str:
     for codec, tried in LEVELS.items():
         numbers = [str(level) for level in tried if level is not None]
         if numbers:
-            texts.append(f"{codec} {', '.join(numbers)}")
-    return "; ".join(texts)
+            texts.append(f"- {codec}: {', '.join(numbers)}")
+    return "\n".join(texts)
 
 
 def page(results: Results) -> str:
@@ -195,7 +198,7 @@ def page(results: Results) -> str:
     clients = ", ".join(f"{name} {version}" for name, version in results["clients"].items())
     parts = [
         INTRO.format(levels=levels()),
-        f"Python clients: {clients} (librdkafka by its Python package).\n",
+        f"Python clients: {clients} (librdkafka in confluent-kafka).\n",
     ]
     for name in GENERATIONS:
         if name in results["generations"]:
@@ -225,3 +228,7 @@ def section(found: dict[str, Any]) -> str:
     lines.append("")
     lines += [f"{number}. {reason}" for reason, number in notes.items()]
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(load(RESULTS)), encoding="utf-8")

@@ -27,6 +27,8 @@ CLUSTER_ID = "a29kZWMtcmVhbC1sb2dzMQ"
 DIRECTORY_ID = "a29kZWMtZGlyZWN0b3J5MQ"
 LEGACY_CODECS = ("none", "gzip", "snappy", "lz4")
 CODECS = (*LEGACY_CODECS, "zstd")
+# The line of a Java exception, from the name of its class on.
+THROWN = re.compile(r"^(?:[a-z][\w]*\.)+(\w+(?:Exception|Error)\b.*)$", re.MULTILINE)
 # What a broker with ZooKeeper prints when it is ready.
 STARTED = re.compile(r"\[Kafka ?Server [^\]]*\],? started")
 
@@ -390,6 +392,11 @@ class Broker:
         with socket.socket() as probe:
             probe.settimeout(1)
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def explained(self, reason: str) -> str:
+        """The reason, and the newest exception that the broker has printed, if there is one."""
+        thrown = THROWN.findall(self.output.read_text(errors="replace"))
+        return f"{reason}; the broker: {thrown[-1]}" if thrown else reason
 
     def stop(self) -> None:
         """Shut down in order: indexes are trimmed, snapshots and checkpoints written."""

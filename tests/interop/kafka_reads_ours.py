@@ -313,7 +313,8 @@ def judge(work: Path, repository: Path | None, generation: Generation) -> Verdic
                     produce(cluster, case)
                 except ProduceRefused as error:
                     request = f"Produce v{generation.produce[case.magic]}"
-                    verdicts.note(case, "produce", "refused", f"{request}: {error}")
+                    reason = cluster.broker.explained(f"{request}: {error}")
+                    verdicts.note(case, "produce", "refused", reason)
                 except Differs as error:
                     verdicts.note(case, "produce", "failed", str(error))
                 else:
@@ -337,7 +338,7 @@ def judge(work: Path, repository: Path | None, generation: Generation) -> Verdic
                 return reader(cluster.broker.address, case.name, len(case.rows()), release)
 
             with step(f"Reading with {name}"):
-                read_all(verdicts, name, read, stored, placed)
+                read_all(verdicts, name, read, stored, placed, cluster.broker.explained)
         cluster.broker.stop()
     return verdicts
 
@@ -369,6 +370,7 @@ def read_all(
     read: Callable[[Case], list[Row]],
     all_cases: Iterable[Case],
     placed: Collection[Case] = (),
+    explained: Callable[[str], str] = str,
 ) -> None:
     """Note what one client makes of each topic; a codec that it cannot read it is not asked again."""
     hopeless: dict[tuple[int, str], str] = {}
@@ -381,8 +383,11 @@ def read_all(
         try:
             compare(read(case), case.rows())
         except CannotRead as error:
-            hopeless |= dict.fromkeys(every if isinstance(error, CannotConnect) else [kind], str(error))
-            verdicts.note(case, name, "refused", str(error))
+            if isinstance(error, CannotConnect):
+                hopeless |= dict.fromkeys(every, explained(str(error)))
+            else:
+                hopeless[kind] = str(error)
+            verdicts.note(case, name, "refused", hopeless[kind])
         except Differs as error:
             verdicts.note(case, name, "failed", str(error))
         else:
