@@ -89,3 +89,25 @@ def test_a_compacted_log_keeps_the_last_of_each_key(release: Path) -> None:
     assert max(keys.values()) == 1
     assert any(record.value is None for record in cleaned)
     assert cleaned[-1].offset + 1 > len(cleaned)
+
+
+def test_all_generations_together_are_small() -> None:
+    files = (path for release in real_logs.GENERATIONS for path in release.rglob("*") if path.is_file())
+    assert sum(path.stat().st_size for path in files) < 4 * 1024 * 1024
+
+
+@pytest.mark.parametrize("release", real_logs.GENERATIONS, ids=real_logs.label)
+def test_a_killed_broker_left_padded_indexes_and_a_readable_log(release: Path) -> None:
+    crashed = release / "crashed" / "segments-0"
+    active = max(crashed.glob("*.log"))
+    index = active.with_suffix(".index").read_bytes()
+    assert len(index) == 4096
+    assert not any(index[-8:])
+    assert len(list(kodec.read_batches(active))) > 0
+    # The same log after the restart holds what was written since.
+    later = [
+        r for log in sorted((release / "logs" / "segments-0").glob("*.log")) for r in kodec.read_records(log)
+    ]
+    before = [r for log in sorted(crashed.glob("*.log")) for r in kodec.read_records(log)]
+    assert later[: len(before)] == before
+    assert len(later) == len(before) + 5

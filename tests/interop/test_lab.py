@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import socket
 import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import client_readers
 import dump_log
 import kafka_reads_ours
 import pytest
 from client_readers import Row
-from kafka_lab import GENERATIONS, field
+from kafka_lab import GENERATIONS, Broker, Unusable, field
 from kafka_reads_ours import Case, Differs, Verdicts
 from raw_produce import ProduceRefused, RawProducer
 
@@ -173,3 +176,26 @@ def test_what_a_generation_cannot_hold(name: str, magic: int, codec: str, reason
 
 def test_fields_of_commands() -> None:
     assert [field(part) for part in (None, b"", b"\0\xff", "text", 7)] == ["-", "", "AP8=", "text", "7"]
+
+
+def test_a_client_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "xxhash":
+            raise importlib.metadata.PackageNotFoundError
+        return "1.0"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    with pytest.raises(Unusable, match="xxhash is not installed: see the dependency group interop"):
+        client_readers.versions()
+
+
+def test_the_newest_exception_of_the_broker_explains_a_refusal(tmp_path: Path) -> None:
+    broker = object.__new__(Broker)
+    broker.output = tmp_path / "broker.out"
+    broker.output.write_text("INFO started\n")
+    assert broker.explained("closed") == "closed"
+    broker.output.write_text(
+        "java.lang.Old: no\norg.apache.kafka.common.errors.OtherException: 1\n"
+        "ERROR x (kafka.Y)\njava.lang.NewException: why\n\tat java.lang.Z\n"
+    )
+    assert broker.explained("closed") == "closed; the broker: NewException: why"

@@ -1,4 +1,4 @@
-"""Log directories are listed and told apart as Kafka means them, and nothing is opened before it is needed."""
+"""Log directories are listed and told apart as Kafka means it; nothing is opened before it is needed."""
 
 from __future__ import annotations
 

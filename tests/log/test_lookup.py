@@ -86,12 +86,15 @@ def records(log: PartitionLog) -> list[kodec.Record]:
     return [record for record in every if record.offset >= log.start_offset]
 
 
-def check_times(log: PartitionLog) -> None:
+def check_times(log: PartitionLog, most: int = 100) -> None:
     every = records(log)
     times = {record.timestamp + step for record in every for step in (-1, 0, 1)} | {0, 2**62}
-    for time in sorted(time for time in times if time >= 0):
+    for number, time in enumerate(sorted(time for time in times if time >= 0)):
+        if number % -(-len(times) // most):
+            continue
         wanted = next(((r.timestamp, r.offset) for r in every if r.timestamp >= time), None)
-        for use_index in (True, False):
+        # Without the index each search reads all headers: a few will do.
+        for use_index in (True, False) if number % 10 == 0 else (True,):
             found = log.find_timestamp(time, use_index=use_index)
             assert (None if found is None else found[:2]) == wanted, (time, use_index)
     largest = max((record.timestamp for record in every), default=-1)
@@ -117,7 +120,7 @@ def test_every_offset_of_real_logs(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=label)
 def test_every_time_of_real_logs(folder: Path) -> None:
     with PartitionLog(folder) as log:
-        check_times(log)
+        check_times(log, most=10_000)
 
 
 @pytest.mark.parametrize("folder", CLEAN, ids=label)
@@ -127,10 +130,24 @@ def test_a_broker_left_nothing_to_complain_of(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=label)
 def test_heads_are_those_of_the_batches(folder: Path) -> None:
-    names = (
-        "position size magic codec last_offset max_timestamp timestamp_type base_timestamp producer_id next_offset "
-        "producer_epoch base_sequence is_transactional is_control delete_horizon partition_leader_epoch"
-    ).split()
+    names = [
+        "position",
+        "size",
+        "magic",
+        "codec",
+        "last_offset",
+        "max_timestamp",
+        "timestamp_type",
+        "base_timestamp",
+        "producer_id",
+        "next_offset",
+        "producer_epoch",
+        "base_sequence",
+        "is_transactional",
+        "is_control",
+        "delete_horizon",
+        "partition_leader_epoch",
+    ]
     with PartitionLog(folder) as log:
         for (_, head), (_, each) in zip(log.heads(), stored(log), strict=True):
             assert [getattr(head, name) for name in names] == [getattr(each, name) for name in names]
@@ -141,13 +158,13 @@ def test_heads_are_those_of_the_batches(folder: Path) -> None:
 
 
 def big(tmp_path: Path) -> tuple[Path, list[tuple[int, int]], list[tuple[int, int]]]:
-    """A segment from offset 1000 on with gaps, times that fall back, and honest indexes; (folder, entries)."""
+    """A segment from offset 1000 on with gaps, times that fall back, and honest indexes."""
     pick = random.Random(7)
     log, offset, time = b"", 1000, 5000
     offsets: list[tuple[int, int]] = []
     times: list[tuple[int, int]] = []
     largest = -1
-    for number in range(400):
+    for number in range(160):
         count, gap = pick.randrange(1, 6), pick.choice((0, 0, 0, 3))
         position = len(log)
         log += batch(offset, count, time=time, gap=gap, codec=pick.choice(("none", "gzip")))
@@ -274,7 +291,7 @@ def test_the_index_is_used(tmp_path: Path) -> None:
             place = segment.find(offset)
             assert place is not None and place.position == position
             assert len(walked) <= 7 and min(walked) >= position
-        for time, offset in times:
+        for time, _ in times:
             walked.clear()
             found = segment.find_timestamp(time)
             assert found is not None and found.timestamp >= time
@@ -445,7 +462,7 @@ def test_damage_does_not_hide_what_is_whole(tmp_path: Path) -> None:
     file = folder / f"{1000:020}.log"
     data = bytearray(file.read_bytes())
     entries = stored(PartitionLog(folder))
-    hit = entries[200][1]
+    hit = entries[100][1]
     data[hit.position + 8] = 0x80
     file.write_bytes(data)
     with PartitionLog(folder) as log:
@@ -453,7 +470,7 @@ def test_damage_does_not_hide_what_is_whole(tmp_path: Path) -> None:
         found = log.find(behind)
         assert found is not None and found[1].position == dict(offsets)[behind]
         found = log.find(hit.base_offset - 1)
-        assert found is not None and found[1].position == entries[199][1].position
+        assert found is not None and found[1].position == entries[99][1].position
         with pytest.raises(kodec.errors.Malformed) as caught:
             log.find(hit.base_offset)
         assert caught.value.at == hit.position + 8
