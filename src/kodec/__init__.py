@@ -3,7 +3,7 @@
 from kodec.log.batch import Batch
 from kodec.log.directory import LogDirectory
 from kodec.log.encode import encode
-from kodec.log.partition import LogRead, PartitionLog, multi_message_set_send
+from kodec.log.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
 from kodec.log.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.records import (
     ControlRecord,
@@ -24,6 +24,7 @@ __all__ = [
     "BatchReader",
     "ControlRecord",
     "ControlRecordType",
+    "Isolation",
     "Limits",
     "LogDirectory",
     "LogRead",

@@ -40,7 +40,7 @@ def put(folder: Path, base: int, log: bytes, **beside: bytes) -> None:
 
 
 def batch(base: int, count: int = 1, *, time: int = 1000, gap: int = 0, codec: str = "none") -> bytes:
-    """`count` records from offset `base` on, a millisecond apart from `time` on, then `gap` offsets unused."""
+    """`count` records from offset `base` on, a millisecond apart from `time` on; then `gap` free offsets."""
     rows = [wire.record(i, None, b"%d" % (base + i), time=i) for i in range(count)]
     return wire.batch(
         wire.squeeze(codec, b"".join(rows)),

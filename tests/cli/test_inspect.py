@@ -1,0 +1,303 @@
+"""kodec ls, verify and get as a user calls them: output, messages, exit codes; nothing is ever written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kodec
+from kodec.cli.inspecting import parse_time
+from kodec.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests/data/kafka-4.3.1"
+LOGS = DATA / "logs"
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A directory with two partitions of the real one, to be damaged."""
+    for name in ("segments-0", "transactions-0"):
+        shutil.copytree(LOGS / name, tmp_path / "logs" / name)
+    return tmp_path / "logs"
+
+
+def test_ls_shows_every_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", "--json", str(LOGS)]) == 0
+    rows = {(row["topic"], row["partition"]): row for row in lines(capsys)}
+    assert len(rows) == 28
+    orders = rows["orders", 0]
+    assert orders["segments"] == 2
+    assert (orders["startOffset"], orders["endOffset"]) == (0, 421)
+    assert orders["codecs"] == ["none", "gzip", "snappy", "lz4", "zstd"]
+    assert orders["bytes"] == 16150 + 14548
+    assert orders["lastTimestamp"] == 1700001795500
+    assert rows["records-deleted", 0]["startOffset"] == 13
+    assert rows["empty", 0]["firstTimestamp"] is None
+    assert {row["health"] for row in rows.values()} == {"clean"}
+
+
+def test_ls_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", str(LOGS), "--crc"]) == 0
+    out = capsys.readouterr().out
+    (row,) = [line for line in out.splitlines() if "idempotent" in line]
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    assert cells[:5] == ["idempotent", "0", "1", "0", "84"]
+    assert cells[5] == "2023-11-14 22:13:20"
+    assert cells[-2:] == ["none gzip snappy", "clean"]
+
+
+def test_ls_of_one_partition_and_of_a_crashed_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ls", "--json", str(DATA / "crashed/preallocated-0")]) == 0
+    captured = capsys.readouterr()
+    (row,) = [json.loads(line) for line in captured.out.splitlines()]
+    assert (row["health"], row["endOffset"]) == ("torn", 60)
+    assert "ends at byte 3835, 12549 bytes before the end" in captured.err
+
+
+def test_ls_by_headers_and_by_checksums(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = copy / "transactions-0/00000000000000000000.log"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    assert main(["ls", "--json", str(copy)]) == 0
+    assert [row["health"] for row in lines(capsys)] == ["clean", "clean"]
+    assert main(["ls", "--json", "--crc", str(copy)]) == 1
+    assert [row["health"] for row in lines(capsys)] == ["clean", "corrupt"]
+    data[8] = 0x80
+    file.write_bytes(data)
+    assert main(["ls", "--json", str(copy)]) == 1
+    assert [row["health"] for row in lines(capsys)] == ["clean", "corrupt"]
+
+
+def test_ls_tells_of_what_is_not_listed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / f"old-0.{'0' * 32}-delete").mkdir()
+    (copy / "segments-0/00000000000000000000.log.deleted").touch()
+    assert main(["ls", str(copy)]) == 0
+    err = capsys.readouterr().err
+    assert "delete replica, not listed" in err
+    assert "deleted file, not part of the log" in err
+
+
+def test_ls_of_what_cannot_be_read(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "log-start-offset-checkpoint").write_text("0\n1\nsegments 0\n")
+    assert main(["ls", str(copy)]) == 1
+    assert "line 3: fields: need 3" in capsys.readouterr().err
+    assert main(["ls", str(copy / "gone")]) == 2
+    shutil.copytree(copy / "segments-0", copy.parent / "other/segments-0")
+    (copy / "log-start-offset-checkpoint").unlink()
+    assert main(["ls", str(copy), str(copy.parent / "other")]) == 0
+
+
+def test_verify_finds_nothing_in_a_broker_s_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(LOGS)]) == 0
+    assert capsys.readouterr().out == "46 segments, 303.2 KiB: no problem\n"
+    assert (
+        main(["verify", "--json", str(LOGS / "orders-0"), str(LOGS / "orders-1/00000000000000000192.log")])
+        == 0
+    )
+    assert lines(capsys) == [{"segments": 3, "bytes": 16150 + 14548 + 16360, "problems": 0}]
+
+
+def test_verify_tells_of_a_torn_tail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(DATA / "crashed")]) == 1
+    first, last = capsys.readouterr().out.splitlines()
+    assert "preallocated-0/00000000000000000000.log: byte 3835: torn tail: zeros: need a whole entry" in first
+    assert last.endswith("1 problem")
+
+
+SEGMENT = "segments-0/00000000000000000070"
+
+
+def patched(at: int, data: bytes) -> Any:
+    return lambda old: old[:at] + data + old[at + len(data) :]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "file", "byte", "what"),
+    [
+        (f"{SEGMENT}.log", patched(200, b"\xff\xff"), f"{SEGMENT}.log", None, "CrcMismatch"),
+        (f"{SEGMENT}.log", patched(0, struct.pack(">q", 5)), f"{SEGMENT}.log", 0, "offsets ascend"),
+        (f"{SEGMENT}.log", patched(0, struct.pack(">q", 2**40)), f"{SEGMENT}.log", 0, "last offset"),
+        (f"{SEGMENT}.log", lambda old: old[:-1], f"{SEGMENT}.log", None, "torn tail"),
+        (f"{SEGMENT}.index", patched(12, b"\0\0\0\1"), f"{SEGMENT}.index", 8, "ascend"),
+        (f"{SEGMENT}.index", lambda old: old[:4] + b"\0\0\0\1" + old[8:], f"{SEGMENT}.index", 0, "position"),
+        (f"{SEGMENT}.index", patched(3, b"\0"), f"{SEGMENT}.index", 0, "last offset"),
+        (f"{SEGMENT}.index", lambda old: old + b"\0" * 16, f"{SEGMENT}.index", 104, "zeros at the end"),
+        (f"{SEGMENT}.index", lambda old: old[:-3], f"{SEGMENT}.index", 96, "file size"),
+        (f"{SEGMENT}.index", lambda old: old + b"\0\0\1\0\0\1\0\0", f"{SEGMENT}.index", 104, "position"),
+        (f"{SEGMENT}.index", patched(4, b"\xff"), f"{SEGMENT}.index", 4, "ofs_batch"),
+        (f"{SEGMENT}.timeindex", patched(7, b"\0"), f"{SEGMENT}.timeindex", 0, "largest timestamp"),
+        (f"{SEGMENT}.timeindex", lambda old: b"", f"{SEGMENT}.timeindex", 0, "largest timestamp"),
+        (f"{SEGMENT}.timeindex", patched(8, b"\1"), f"{SEGMENT}.timeindex", 0, "offset"),
+        (f"{SEGMENT}.timeindex", lambda old: old * 2, f"{SEGMENT}.timeindex", 12, "ascend"),
+        (f"{SEGMENT}.txnindex", patched(2, b"\1"), f"{SEGMENT}.txnindex", 0, "offset"),
+        (f"{SEGMENT}.txnindex", patched(17, b"\x7f"), f"{SEGMENT}.txnindex", 0, "first offset"),
+        (f"{SEGMENT}.txnindex", lambda old: b"", f"{SEGMENT}.txnindex", 0, "aborted at offset"),
+        (f"{SEGMENT}.txnindex", lambda old: old[:20], f"{SEGMENT}.txnindex", 18, "Truncated"),
+        (f"{SEGMENT}.txnindex", lambda old: old * 2, f"{SEGMENT}.txnindex", 34, "last offset"),
+        (f"{SEGMENT}.snapshot", patched(3, b"\0"), f"{SEGMENT}.snapshot", 2, "CrcMismatch"),
+        (
+            "segments-0/leader-epoch-checkpoint",
+            lambda old: b"1\n",
+            "segments-0/leader-epoch-checkpoint",
+            0,
+            "line 1",
+        ),
+        (
+            "segments-0/partition.metadata",
+            lambda old: old[:-1],
+            "segments-0/partition.metadata",
+            11,
+            "line 2",
+        ),
+    ],
+)
+def test_verify_tells_what_is_wrong(
+    copy: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    change: Any,
+    file: str,
+    byte: int | None,
+    what: str,
+) -> None:
+    old = (copy / name).read_bytes()
+    new = change(old)
+    assert new != old
+    (copy / name).write_bytes(new)
+    assert main(["verify", "--json", str(copy)]) == 1
+    *problems, summary = lines(capsys)
+    assert summary["problems"] == len(problems)
+    found = [
+        each
+        for each in problems
+        if each["file"] == str(copy / file) and what in each["what"] and byte in (None, each["byte"])
+    ]
+    assert found, problems
+    assert set(found[0]) == {"file", "byte", "what", "need", "have"}
+
+
+@pytest.mark.parametrize("name", [f"{SEGMENT}.index", f"{SEGMENT}.txnindex", f"{SEGMENT}.log"])
+def test_verify_tells_of_a_file_that_is_missing(
+    copy: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (copy / name).unlink()
+    assert main(["verify", str(copy)]) == 1
+    assert "00000000000000000070" in capsys.readouterr().out
+
+
+def test_verify_holds_snapshots_against_the_log(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from kodec.generated.log.producer_snapshot import ProducerSnapshot
+
+    file = copy / f"{SEGMENT}.snapshot"
+    good = ProducerSnapshot.from_bytes(file.read_bytes())
+    changes = {
+        "last sequence": {"last_sequence": good.entries[0].last_sequence + 1},
+        "first offset of its transaction": {"current_txn_first_offset": 69},
+        "epoch": {"producer_epoch": -1},
+        "last offset": {"last_offset": 70},
+        "timestamp": {"timestamp": 5},
+    }
+    for what, change in changes.items():
+        wrong = ProducerSnapshot.from_bytes(file.read_bytes())
+        for name, value in change.items():
+            setattr(wrong.entries[0], name, value)
+        file.write_bytes(wrong.to_bytes())
+        assert main(["verify", str(copy)]) == 1
+        assert (
+            f"{file}: byte 10: producer {good.entries[0].producer_id}: {what}: need"
+            in capsys.readouterr().out
+        )
+        file.write_bytes(good.to_bytes())
+    assert main(["verify", str(copy)]) == 0
+
+
+def test_verify_of_something_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(LOGS / "meta.properties")]) == 2
+    assert "Invalid value" in capsys.readouterr().err
+    assert main(["verify"]) == 2
+
+
+def get(*arguments: str) -> list[str]:
+    return ["get", str(LOGS), "--topic", "orders", "--partition", "0", *arguments]
+
+
+def test_get_by_offset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(get("--offset", "198", "--count", "3", "--json")) == 0
+    assert [row["offset"] for row in lines(capsys)] == [198, 199, 200]
+    assert main(get("--offset", "198")) == 0
+    assert capsys.readouterr().out.startswith("  198  2023-11-14 22:28:")
+    assert main(get("--offset", "421", "--json")) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_get_by_time(capsys: pytest.CaptureFixture[str]) -> None:
+    for time in ("1700000400000", "2023-11-14T22:20:00", "2023-11-14T23:20:00+01:00"):
+        assert main(get("--timestamp", time, "--json")) == 0
+        (row,) = lines(capsys)
+        assert (row["offset"], row["timestamp"]) == (94, 1700000400500)
+    assert main(get("--timestamp", "2030-01-01")) == 1
+    assert "no record from 2030-01-01" in capsys.readouterr().err
+
+
+def test_get_only_what_is_committed(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["get", str(LOGS), "--topic", "transactions", "--partition", "0", "--offset", "0", "--json"]
+    main([*arguments, "--count", "1000"])
+    everything = lines(capsys)
+    main([*arguments, "--count", "1000", "--committed"])
+    committed = lines(capsys)
+    assert 0 < len(committed) < len(everything)
+    main([*arguments, "--count", "1000", "--control"])
+    assert len(lines(capsys)) > len(everything)
+    wanted = (DATA / "consumed/transactions.read_committed.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in wanted]
+    assert [row["offset"] for row in committed] == [row["offset"] for row in rows if row["partition"] == 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--offset", "422"], 1, "orders-0 has offsets 0 to 421 (exclusive), not 422"),
+        (["--offset", "-1"], 1, "not -1"),
+        ([], 2, "give --offset or --timestamp"),
+        (["--offset", "1", "--timestamp", "5"], 2, "give --offset or --timestamp"),
+        (["--timestamp", "yesterday"], 2, "--timestamp"),
+        (["--timestamp", "1969-01-01"], 2, "before 1970"),
+        (["--offset", "1", "--count", "0"], 2, "--count"),
+    ],
+)
+def test_get_of_what_is_not_there(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, message: str
+) -> None:
+    assert main(get(*arguments)) == code
+    assert message in capsys.readouterr().err
+    assert main(["get", str(LOGS), "--topic", "none", "--partition", "0", "--offset", "0"]) == 1
+    assert "has no none-0" in capsys.readouterr().err
+
+
+def test_times() -> None:
+    assert parse_time("0") == 0
+    assert parse_time("1970-01-01T00:00:01.002Z") == 1002
+    assert parse_time("2023-11-14") == 1699920000000
+
+
+def test_nothing_is_written(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def state() -> dict[str, tuple[bytes, int]]:
+        return {str(f): (f.read_bytes(), f.stat().st_mtime_ns) for f in copy.rglob("*") if f.is_file()}
+
+    before = state()
+    main(["ls", "--crc", str(copy)])
+    main(["verify", str(copy)])
+    main(["get", str(copy), "--topic", "segments", "--partition", "0", "--timestamp", "0", "--committed"])
+    assert state() == before
+    assert kodec.LogDirectory(copy).topic_partitions[0] == ("segments", 0)
