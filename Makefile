@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench interop lock clean setup java ksc
+.PHONY: help demo test lint generate bench interop lock clean setup java clients ksc
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ generate: setup ## make generated/ from schemas/ again
 bench: ksc ## measure the codec against other readers
 	@$(BIN)/python -m benchmarks
 
-interop: java ## make log directories with a real Kafka broker and compare what it says with what we read
+interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py
 
 lock: ## lock the dependencies anew (needs uv)
@@ -45,5 +45,7 @@ setup:
 	@sh tools/bootstrap.sh
 java:
 	@sh tools/bootstrap.sh java
+clients:
+	@sh tools/bootstrap.sh java interop
 ksc:
 	@sh tools/bootstrap.sh ksc

@@ -4,7 +4,7 @@ Runs before anything is installed, so it uses the standard library alone. What i
 under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
 pip's own cache.
 
-Usage: bootstrap.py [java] [ksc]
+Usage: bootstrap.py [java] [interop] [ksc]
 """
 
 from __future__ import annotations
@@ -133,6 +133,15 @@ def make_java() -> None:
         step.finish()
 
 
+def make_interop() -> None:
+    """Install the Kafka clients that judge what we write."""
+    step = Step("interop", [LOCKS / "interop.txt"])
+    if step.is_due():
+        step.start("installing further Kafka clients into .venv")
+        pip_lock("interop")
+        step.finish()
+
+
 def system_node() -> list[str] | None:
     """The system's npm, if Node and npm are there and new enough."""
     node, npm = shutil.which("node"), shutil.which("npm")
@@ -182,7 +191,7 @@ def make_ksc() -> None:
 
 
 def main(wanted: list[str]) -> None:
-    extras = {"java": make_java, "ksc": make_ksc}
+    extras = {"java": make_java, "interop": make_interop, "ksc": make_ksc}
     unknown = [name for name in wanted if name not in extras]
     if unknown:
         sys.exit(f"kodec: bootstrap knows {', '.join(extras)}; not {', '.join(unknown)}")

@@ -15,7 +15,7 @@ _inflate = fastest_zlib()
 
 _GZIP = 31  # zlib's `wbits` for a 32 KiB window in a gzip wrapper
 _HEADER = b"\x1f\x8b\x08"
-_FHCRC, _FEXTRA, _FNAME, _FCOMMENT = 2, 4, 8, 16
+_FHCRC, _FEXTRA, _FNAME, _FCOMMENT, _RESERVED = 2, 4, 8, 16, 0xE0
 
 # zlib hands back a copy of the input it did not use, so input goes in by pieces: small at first
 # for members after the first, or a run of tiny members would copy the rest once per member.
@@ -43,6 +43,16 @@ def _starts_member(data: bytes, pos: int) -> bool:
     return at <= len(data)
 
 
+def _without_reserved_flags(view: memoryview, pos: int) -> bytes:
+    """The first bytes of a member whose reserved flags are set, without them; nothing for any other.
+
+    Java does not look at those flags, zlib refuses them. A header with a checksum is left as it is.
+    """
+    if len(view) - pos < 4 or not view[pos + 3] & _RESERVED or view[pos + 3] & _FHCRC:
+        return b""
+    return bytes(view[pos : pos + 3]) + bytes([view[pos + 3] & ~_RESERVED & 0xFF])
+
+
 def decompress(data: bytes | memoryview, limit: int) -> bytes:
     """Inflate every member in turn; stop without error at what is not a member header.
 
@@ -58,7 +68,10 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
         member = _inflate.decompressobj(_GZIP)
         while not member.eof:
             source = member.unconsumed_tail
-            if not source:
+            if not source and pos == start and (first := _without_reserved_flags(view, pos)):
+                source = first
+                pos += len(first)
+            elif not source:
                 source = view[pos : pos + feed]
                 pos += len(source)
                 feed = min(2 * feed, _MOST_INPUT)

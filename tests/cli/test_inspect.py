@@ -100,7 +100,7 @@ def test_ls_of_what_cannot_be_read(copy: Path, capsys: pytest.CaptureFixture[str
 
 def test_verify_finds_nothing_in_a_broker_s_directory(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(LOGS)]) == 0
-    assert capsys.readouterr().out == "46 segments, 303.2 KiB: no problem\n"
+    assert capsys.readouterr().out == "46 segments, 293.4 KiB: no problem\n"
     assert (
         main(["verify", "--json", str(LOGS / "orders-0"), str(LOGS / "orders-1/00000000000000000192.log")])
         == 0

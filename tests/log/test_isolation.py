@@ -78,12 +78,10 @@ def test_the_index_and_the_control_batches_tell_the_same(folder: Path) -> None:
     with PartitionLog(folder) as log:
         by_index, by_markers = log.transactions(), log.transactions(use_index=False)
         assert by_index.aborted
-        if folder.name == "compacted-0":
-            # what was aborted is cleaned away, what the index says of it is not
-            assert by_markers.aborted == []
-            assert by_index.last_stable_offset == by_markers.last_stable_offset
-        else:
-            assert by_index == by_markers
+        # Kafka 0.11 indexed the abort of a producer that had sent nothing.
+        with_data = [each for each in by_index.aborted if each.first_offset < each.last_offset]
+        assert with_data == by_markers.aborted
+        assert by_index.last_stable_offset == by_markers.last_stable_offset
         assert log.last_stable_offset == by_markers.last_stable_offset
 
 

@@ -47,6 +47,21 @@ def test_one_member(wrap: type[bytes]) -> None:
     assert decompress("gzip", wrap(with_header_fields(TEXT)), limit=LIMIT) == TEXT
 
 
+@pytest.mark.parametrize("flag", [0x20, 0x40, 0x80, 0xE0])
+def test_reserved_flags_are_not_looked_at(flag: int) -> None:
+    """As in Java; in the first member and in a later one."""
+    odd = bytearray(member(TEXT))
+    odd[3] |= flag
+    assert decompress("gzip", bytes(odd), limit=LIMIT) == TEXT
+    assert (
+        decompress("gzip", member(b"one ") + bytes(odd) + member(b" three"), limit=LIMIT)
+        == b"one " + TEXT + b" three"
+    )
+    for size in range(len(odd)):
+        with pytest.raises(Truncated):
+            decompress("gzip", bytes(odd[:size]) if size else b"", limit=LIMIT)
+
+
 def test_an_empty_member_gives_nothing() -> None:
     assert decompress("gzip", member(b""), limit=0) == b""
 
