@@ -195,9 +195,10 @@ def _batches(
         try:
             content = v2.write_record_batch_rows(head, records)
         except EncodeError as error:
+            # the only text in a record is that of header keys: say which one
+            if isinstance(error.have, str):
+                raise _unwritable_key(records, done) from None
             raise _renumbered(error, done) from None
-        except UnicodeEncodeError:
-            raise _unwritable_key(records, done) from None
         head.records = (
             content if compression == "none" else compress(compression, content, level=options.level)
         )

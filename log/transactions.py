@@ -116,6 +116,8 @@ def find_transactions(
     if not segments:
         return Transactions([], end_offset)
     aborted: list[AbortedTransaction] = []
+    # A segment, and what was open where it starts: nothing before it is read again.
+    reached: tuple[int, dict[int, int]] = 0, {}
     going: dict[int, int] | None = {} if not use_index else None
     if not use_index:
         start = 0
@@ -129,18 +131,20 @@ def find_transactions(
             going = None
             continue
         if going is None:
-            going = _open_at(segments, number, snapshots)
+            going = _open_at(segments, number, snapshots, reached)
         follow(segment, segment.heads(), going, aborted)
+        reached = number + 1, dict(going)
     if going is None:
-        going = _open_at_end(segments, snapshots)
+        going = _open_at_end(segments, snapshots, reached)
     return Transactions(aborted, min(going.values(), default=end_offset))
 
 
-def _open_at(segments: list[Segment], number: int, snapshots: dict[int, Path]) -> dict[int, int]:
+def _open_at(
+    segments: list[Segment], number: int, snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
+) -> dict[int, int]:
     """The transactions that are open where `segments[number]` starts."""
-    first = number
-    going: dict[int, int] = {}
-    while first > 0:
+    first, going = number, dict(reached[1])
+    while first > reached[0]:
         path = snapshots.get(segments[first].base_offset)
         known = None if path is None else _open_in(path)
         if known is not None:
@@ -152,7 +156,9 @@ def _open_at(segments: list[Segment], number: int, snapshots: dict[int, Path]) -
     return going
 
 
-def _open_at_end(segments: list[Segment], snapshots: dict[int, Path]) -> dict[int, int]:
+def _open_at_end(
+    segments: list[Segment], snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
+) -> dict[int, int]:
     """The transactions that are open behind the last segment."""
     last = segments[-1]
     for offset in sorted((each for each in snapshots if each > last.base_offset), reverse=True):
@@ -167,6 +173,6 @@ def _open_at_end(segments: list[Segment], snapshots: dict[int, Path]) -> dict[in
         if place is not None and place.offset >= offset:
             follow(last, last.heads(place.position), known, [])
             return known
-    going = _open_at(segments, len(segments) - 1, snapshots)
+    going = _open_at(segments, len(segments) - 1, snapshots, reached)
     follow(last, last.heads(), going, [])
     return going

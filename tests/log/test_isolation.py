@@ -13,6 +13,8 @@ import pytest
 
 import kodec
 from kodec.generated.log.producer_snapshot import Entry, ProducerSnapshot
+from kodec.generated.log.transaction_index import Entry as IndexEntry
+from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.partition import PartitionLog
 from kodec.log.transactions import Transactions
 
@@ -220,6 +222,23 @@ def test_a_snapshot_saves_reading_what_is_before_it(tmp_path: Path) -> None:
     (tmp_path / "t-0" / f"{3:020}.snapshot").write_bytes(state.to_bytes()[:-1])
     assert log.transactions(3) == Transactions([kodec.AbortedTransaction(7, 0, 3)], 1)
     assert set(walked) == {0, 2, 3}
+
+
+def test_segments_with_and_without_an_index_are_read_once(tmp_path: Path) -> None:
+    entries = [(2 * n, [data(2 * n, 7), marker(2 * n + 1, 7, n % 2)]) for n in range(30)]
+    log = made(tmp_path / "t-0", *entries)
+    wanted = log.transactions(use_index=False)
+    assert [each.first_offset for each in wanted.aborted] == list(range(0, 60, 4))
+    for base in range(0, 60, 8):
+        index = TransactionIndex([IndexEntry(0, 7, base, base + 1, base + 2)])
+        (tmp_path / "t-0" / f"{base:020}.txnindex").write_bytes(index.to_bytes())
+    log = PartitionLog(tmp_path / "t-0")
+    walked: list[int] = []
+    for segment in log.segments:
+        whole, base = segment.heads, segment.base_offset
+        segment.heads = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)  # type: ignore
+    assert log.transactions() == wanted
+    assert len(walked) == len(set(walked)) >= 22
 
 
 def test_the_level_is_checked(tmp_path: Path) -> None:

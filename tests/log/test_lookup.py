@@ -522,3 +522,28 @@ def test_a_file_that_grows_is_read_as_it_was(tmp_path: Path) -> None:
     assert log.end_offset == 1
     assert log.segments[0].torn_tail is not None and "grown" in log.segments[0].torn_tail.reason
     assert PartitionLog(folder).end_offset == 2
+
+
+def test_bytes_by_position_are_those_of_the_file(tmp_path: Path) -> None:
+    data = random.Random(11).randbytes(100_000)
+    put(tmp_path / "t-0", 0, data)
+    segment = PartitionLog(tmp_path / "t-0").segments[0]
+    pick = random.Random(12)
+    position = 0
+    for _ in range(2000):
+        size = pick.choice((1, 17, 64, 5000, 30_000))
+        assert segment.read_bytes(position, size) == data[position : position + size]
+        position = position + size if pick.random() < 0.7 else pick.randrange(len(data) + 10)
+    segment.close()
+    assert segment.read_bytes(99_990, 20) == data[99_990:]
+
+
+def test_records_and_batches_from_a_position(tmp_path: Path) -> None:
+    parts = [batch(0, 3), wire.log_of(1, "gzip", [b"x", b"y"], base=3), batch(5, 2)]
+    put(tmp_path / "t-0", 0, b"".join(parts))
+    with Segment.of(tmp_path / "t-0" / f"{0:020}.log") as segment:
+        assert [record.offset for record in segment.records(len(parts[0]))] == [3, 4, 5, 6]
+        assert [each.data for each in segment.batches()] == parts
+        assert [head.size for head in segment.heads(end=len(parts[0]) + 5)] == [len(parts[0])]
+        assert segment.is_open
+    assert not segment.is_open
