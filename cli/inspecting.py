@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -78,6 +79,8 @@ def list_logs(paths: list[Path], *, json: bool, check_crc: bool) -> int:
 def verify_paths(paths: list[Path], *, json: bool) -> int:
     """Print a line for each problem and a summary; 1 where there is a problem, else 0."""
     problems = segments = size = 0
+    # What the reader passes over it also logs; here each has its line already.
+    logging.getLogger("kodec").addHandler(logging.NullHandler())
 
     def told(found: Iterator[Problem]) -> None:
         nonlocal problems

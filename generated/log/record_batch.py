@@ -642,16 +642,16 @@ def read_record_batch_rows(
             else:
                 size, pos = read_zigzag32(data, pos, end)
             stop = pos + size
-            pos += 1  # attributes
-            raw = data[pos]  # timestamp_delta
+            # attributes: 1 byte, not a column
+            raw = data[pos + 1]  # timestamp_delta
             if raw < 128:
                 timestamp_delta = UNZIGZAG_1[raw]
-                pos += 1
-            elif (more := data[pos + 1]) < 128:
-                timestamp_delta = UNZIGZAG_2[raw][more]
                 pos += 2
+            elif (more := data[pos + 2]) < 128:
+                timestamp_delta = UNZIGZAG_2[raw][more]
+                pos += 3
             else:
-                timestamp_delta, pos = read_zigzag64(data, pos, end)
+                timestamp_delta, pos = read_zigzag64(data, pos + 1, end)
             raw = data[pos]  # offset_delta
             if raw < 128:
                 offset_delta = UNZIGZAG_1[raw]

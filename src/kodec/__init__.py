@@ -1,5 +1,7 @@
 """Codecs for Apache Kafka's record formats, generated from Kaitai schemas: the few names a user needs."""
 
+import logging
+
 from kodec.log.batch import Batch
 from kodec.log.directory import LogDirectory
 from kodec.log.encode import encode
@@ -46,3 +48,6 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# a library speaks where a program has asked it to: whoever configures logging hears of skipped ranges
+logging.getLogger("kodec").addHandler(logging.NullHandler())

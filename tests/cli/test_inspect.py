@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,21 @@ def test_verify_tells_of_a_torn_tail(capsys: pytest.CaptureFixture[str]) -> None
     first, last = capsys.readouterr().out.splitlines()
     assert "preallocated-0/00000000000000000000.log: byte 3835: torn tail: zeros: need a whole entry" in first
     assert last.endswith("1 problem")
+
+
+def test_verify_prints_a_line_for_each_problem_and_no_more(copy: Path) -> None:
+    file = copy / "transactions-0/00000000000000000000.log"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    command = [sys.executable, "-m", "kodec", "verify", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    first, *_, last = done.stdout.splitlines()
+    assert first.startswith(f"{file}: byte 67")
+    assert "CrcMismatch" in first and "need 0x" in first and "have 0x" in first
+    assert last.startswith("1 segment, 6.7 KiB: ")
 
 
 SEGMENT = "segments-0/00000000000000000070"

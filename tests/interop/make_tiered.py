@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Makes a golden tiered log (KIP-405): segments in Kafka's LocalTieredStorage, the local rest, the metadata."""
+"""Makes a golden tiered log (KIP-405): segments in LocalTieredStorage, the local rest, the metadata."""
 
 from __future__ import annotations
 
@@ -27,6 +26,8 @@ from make_logs import consumed_counts, copy_partition, keep_consumed, publish, w
 
 TOPIC = "tiered"
 METADATA = "__remote_log_metadata"
+# Where the broker keeps the indexes that it fetched from the tier.
+CACHE = "remote-log-index-cache"
 SIZE_LIMIT = 150 * 1024
 # What LocalTieredStorage keeps for each segment; the transaction index is there only if one was written.
 KINDS = (".log", ".index", ".timeindex", ".snapshot", ".leader_epoch_checkpoint")
@@ -34,7 +35,6 @@ DUMPED = {".log", ".index", ".timeindex", ".txnindex", ".snapshot"}
 TIERED = """\
 remote.log.storage.system.enable=true
 remote.log.storage.manager.class.name=org.apache.kafka.server.log.remote.storage.LocalTieredStorage
-remote.log.metadata.manager.class.name=org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager
 remote.log.metadata.manager.listener.name=PLAINTEXT
 remote.log.manager.task.interval.ms=500
 rsm.config.dir={tier}
@@ -65,14 +65,10 @@ class TieredToolbox(Toolbox):
 class TieredBroker(Broker):
     """A broker that copies closed segments to a folder beside its logs."""
 
-    @property
-    def tier(self) -> Path:
-        return self.tools.work / "tier"
-
     def format(self, zookeeper: str = "") -> None:
         super().format(zookeeper)
         with self.config.open("a", encoding="utf-8") as config:
-            config.write(TIERED.format(tier=self.tier.as_posix()))
+            config.write(TIERED.format(tier=(self.tools.work / "tier").as_posix()))
 
 
 class TieredCluster(Cluster):
@@ -80,14 +76,14 @@ class TieredCluster(Cluster):
 
     def __init__(self, tools: Toolbox) -> None:
         super().__init__(tools)
-        self.broker: TieredBroker = TieredBroker(tools)
+        self.broker = TieredBroker(tools)
 
 
-def write(writer: Writer, turn: int) -> None:
-    """About two segments: each codec, plain and idempotent, a committed and an aborted transaction."""
+def write(writer: Writer, turn: str) -> None:
+    """About a segment and a half: each codec, edge cases, a committed and an aborted transaction."""
     for codec in writer.generation.codecs(2):
-        writer.write(TOPIC, codec, lab_records.numbered(f"{turn} {codec}", 12), kind="idempotent")
-    writer.write(TOPIC, "none", *lab_records.edge_cases(headers=True)[1:3])
+        writer.write(TOPIC, codec, lab_records.numbered(f"{turn} {codec}", 8), kind="idempotent")
+    writer.write(TOPIC, "none", *lab_records.edge_cases(headers=True)[1:4])
     sender = writer.open("none", "payments")
     for end in ("commit", "abort"):
         writer.transaction(sender, TOPIC, lab_records.numbered(f"{turn} {end}", 5), end)
@@ -99,7 +95,7 @@ def segments(tier: Path) -> list[Path]:
     return sorted(tier.glob(f"*/{TOPIC}-0-*/*.log"))
 
 
-def wait_for_tier(broker: TieredBroker) -> None:
+def wait_for_tier(broker: Broker) -> None:
     """Wait until the active segment is the only local one and the files of the others are gone."""
     partition = broker.logs / f"{TOPIC}-0"
 
@@ -120,21 +116,20 @@ def keep_tier(tier: Path, target: Path) -> None:
 
 
 def dump_all(tools: Toolbox, result: Path) -> int:
-    """Run kafka-dump-log on each file; it needs an object under the name of a local file. Returns how many."""
+    """Run kafka-dump-log on each file; it takes objects only under names of local files. Returns how many."""
     staged = tools.work / "staged"
     shutil.rmtree(staged, ignore_errors=True)
     lines = []
     for path in sorted(result.rglob("*")):
-        if path.suffix not in DUMPED:
+        if path.suffix not in DUMPED or path.parent.name == CACHE:
             continue
         name = path.relative_to(result)
         as_local = (staged / name).with_name(path.name[:20] + path.suffix)
         as_local.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, as_local)
         arguments = ["--files", as_local.relative_to(staged).as_posix(), "--deep-iteration"]
-        if path.suffix == ".log":
-            decoder = METADATA in path.parent.name
-            arguments.append("--remote-log-metadata-decoder" if decoder else "--print-data-log")
+        if path.parent.name == f"{METADATA}-0" and path.suffix == ".log":
+            arguments.append("--remote-log-metadata-decoder")
         lines.append("\t".join([str(result / "dump" / f"{name.as_posix()}.txt"), *arguments]))
     jobs = tools.work / "dump-jobs.txt"
     jobs.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -148,7 +143,8 @@ def dump_all(tools: Toolbox, result: Path) -> int:
 def check(result: Path) -> dict[str, int]:
     """See that all is there that must be. Returns the counts. Raises: Unusable."""
     logs = sorted((result / "tier").glob("*/*.log"))
-    missing = [log.with_suffix(kind).name for log in logs for kind in KINDS if not log.with_suffix(kind).is_file()]
+    objects = [log.with_suffix(kind) for log in logs for kind in KINDS]
+    missing = [path.name for path in objects if not path.is_file()]
     with (result / "consumed" / f"{TOPIC}.read_uncommitted.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     epochs = max(logs).with_suffix(KINDS[-1]).read_text() if logs else ""
@@ -157,7 +153,9 @@ def check(result: Path) -> dict[str, int]:
         "transaction indexes in the tier": len(list((result / "tier").glob("*/*.txnindex"))),
         "leader epochs of the last tiered segment": max(0, len(epochs.splitlines()) - 2),
         "consumed rows": len(rows),
-        "rows below the local segment": sum(row["offset"] < local_start(result) for row in rows),
+        "rows in the tier": sum(row["offset"] < local_start(result) for row in rows),
+        "rows in the local log": sum(row["offset"] >= local_start(result) for row in rows),
+        "indexes that the broker fetched": len(list((result / "logs" / CACHE).iterdir())),
     }
     missing += [name for name, count in facts.items() if not count]
     if missing or facts["tiered segments"] < 3 or facts["leader epochs of the last tiered segment"] < 2:
@@ -184,31 +182,33 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
         writer = Writer(cluster)
         writer.topic(
             TOPIC,
-            "segments of 4 KiB that are copied to the tier and deleted locally",
+            "segments of 2 KiB that are copied to the tier and deleted locally",
             remote_storage_enable="true",
-            internal_segment_bytes="4096",
-            index_interval_bytes="512",
-            local_retention_ms="1",
+            internal_segment_bytes="2048",
+            index_interval_bytes="256",
+            local_retention_bytes="1",
         )
-        with step("Writing before and after a restart"):
-            write(writer, 0)
+        with step("Writing until a restart"):
+            write(writer, "first")
             broker.stop()
         cluster.start()
-        with step("Writing more"):
-            write(writer, 1)
-            write(writer, 2)
-        with step("Waiting for the tier"):
+        with step("Writing more, waiting for the tier"):
+            write(writer, "second")
+            wait_for_tier(broker)
+        with step("Writing what stays local"):
+            writer.write(TOPIC, "lz4", lab_records.numbered("local", 6), lab_records.numbered("last", 1))
             wait_for_tier(broker)
         with step("Reading everything back with the Java consumer"):
             for topic in (TOPIC, METADATA):
                 for isolation in ("read_uncommitted", "read_committed"):
-                    cluster.clients.do("consume", topic, isolation, str(consumed / f"{topic}.{isolation}.jsonl"))
+                    rows = consumed / f"{topic}.{isolation}.jsonl"
+                    cluster.clients.do("consume", topic, isolation, str(rows))
         with step("Shutting down in order"):
             broker.stop()
     with step("Copying the tier, the partition and the metadata topic"):
-        keep_tier(broker.tier, result / "tier")
-        for topic in (TOPIC, METADATA):
-            copy_partition(broker.logs / f"{topic}-0", result / "logs" / f"{topic}-0")
+        keep_tier(work / "tier", result / "tier")
+        for name in (f"{TOPIC}-0", f"{METADATA}-0", CACHE):
+            copy_partition(broker.logs / name, result / "logs" / name)
         differ = keep_consumed(consumed, result / "consumed")
     with step("Asking kafka-dump-log about every file"):
         say(f"    {dump_all(tools, result)} texts")

@@ -17,6 +17,7 @@ import compatibility
 import kafka_reads_ours
 import make_generation
 import make_logs
+import make_tiered
 from kafka_lab import GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal
 
 HERE = Path(__file__).resolve().parent
@@ -79,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--update", action="store_true", help="replace the committed directories, results and page"
     )
+    parser.add_argument("--tiered", action="store_true", help="make the tiered log, and nothing else")
     parser.add_argument(
         "--maven-repository", type=Path, default=CACHE / "maven-repository", help="Maven's local repository"
     )
@@ -87,20 +89,28 @@ def main(arguments: list[str] | None = None) -> int:
     if "all" in names:
         names = list(GENERATIONS)
     signal.signal(signal.SIGTERM, stop_on_signal)
+    if options.tiered and (options.generation or options.ours_only):
+        parser.error("--tiered goes with neither --generation nor --ours-only")
     out = DATA if options.ours_only else CACHE / "data"
     begun = time.monotonic()
     try:
-        lab(names, out, options.maven_repository, options.ours_only)
+        if options.tiered:
+            make_tiered.make(CACHE / "work" / "tiered", out, options.maven_repository)
+        else:
+            lab(names, out, options.maven_repository, options.ours_only)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
         return EXIT_UNUSABLE
     except KeyboardInterrupt:
         print("interrupted; the broker is stopped", file=sys.stderr)
         return 1
-    say(f"all in {time.monotonic() - begun:.0f} s; the table is {CACHE / 'compatibility.md'}")
-    if options.update:
+    table = "" if options.tiered else f"; the table is {CACHE / 'compatibility.md'}"
+    say(f"all in {time.monotonic() - begun:.0f} s{table}")
+    if options.update and options.tiered:
+        replace(out, "tiered-*")
+    elif options.update:
         update(out)
-    for release in sorted(DATA.glob("kafka-*")):
+    for release in sorted([*DATA.glob("kafka-*"), *DATA.glob("tiered-*")]):
         # Generations that were not made now are compared as they were committed.
         if not (out / release.name).exists():
             shutil.copytree(release, out / release.name)
@@ -115,11 +125,16 @@ def main(arguments: list[str] | None = None) -> int:
 def update(out: Path) -> None:
     """Put what was made in the place of what is committed."""
     if out != DATA:
-        for made in sorted(out.glob("kafka-*")):
-            shutil.rmtree(DATA / made.name, ignore_errors=True)
-            shutil.copytree(made, DATA / made.name)
+        replace(out, "kafka-*")
     shutil.copyfile(CACHE / "compatibility.json", compatibility.RESULTS)
     shutil.copyfile(CACHE / "compatibility.md", compatibility.PAGE)
+
+
+def replace(out: Path, names: str) -> None:
+    """Put the made directories of these names in the place of the committed ones."""
+    for made in sorted(out.glob(names)):
+        shutil.rmtree(DATA / made.name, ignore_errors=True)
+        shutil.copytree(made, DATA / made.name)
 
 
 if __name__ == "__main__":
