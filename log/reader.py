@@ -255,7 +255,7 @@ def _plausible() -> re.Pattern[bytes]:
     length, magic = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
     magics = b"".join(b"\\x%02x" % value for value in MAGICS)
     between = magic - length - 1
-    tiny = b"\x00\x00\x00[\x00-\x0d]"
+    tiny = b"\\x00\\x00\\x00[\\x00-\\x%02x]" % (LEAST_BODY - 1)
     return re.compile(b"(?s)(?=.{%d}(?!%s)[\x00-\x7f].{%d}[%s])" % (length, tiny, between, magics))
 
 
