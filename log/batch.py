@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from kodec.generated.log.message_set import Message
 from kodec.log.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["HEAD", "LEAST_BODY", "Batch"]
+__all__ = ["HEAD", "Batch"]
 
 HEAD = ReadOptions(check_crc=False)
 """A header is read first and its checksum verified when asked for."""
-LEAST_BODY = len(Message(magic=0).to_bytes())
-"""The fewest bytes after an entry's length, of any magic: those of an empty message of magic 0."""
 
 
 class Batch(ABC):

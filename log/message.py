@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kodec.generated.log import message_set as legacy
-from kodec.generated.log.log_segment import PEEK_ENTRY_AT, peek_entry
-from kodec.log.batch import HEAD, LEAST_BODY, Batch
+from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry
+from kodec.log.batch import HEAD, Batch
 from kodec.log.records import Limits, Record, TimestampType
+from kodec.log.sizes import BEFORE_BODY, LEAST_BODY
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed
 from kodec.runtime.fields import ReadOptions, too_many
@@ -14,8 +15,6 @@ __all__ = ["MessageEntry"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
-# The offset and the length in front of a message, in bytes.
-_BEFORE_BODY = PEEK_ENTRY_AT["len_body"] + 4
 _KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
 
 
@@ -149,10 +148,10 @@ def _inner_entries(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.
     found: list[tuple[int, legacy.Message]] = []
     pos, end = 0, len(data)
     # Kafka looks at a length as soon as offset and length are there, so a part of an entry needs a right one
-    while end - pos >= _BEFORE_BODY:
+    while end - pos >= BEFORE_BODY:
         at = pos + PEEK_ENTRY_AT["len_body"]
-        len_body = int.from_bytes(data[at : pos + _BEFORE_BODY], "big", signed=True)
-        size = _BEFORE_BODY + len_body
+        _, len_body, _ = peek_entry(data[pos : pos + PEEK_ENTRY_SIZE].ljust(PEEK_ENTRY_SIZE, b"\0"))
+        size = BEFORE_BODY + len_body
         path = f"[{len(found)}]"
         if len_body < LEAST_BODY:
             need = f"at least {LEAST_BODY}"

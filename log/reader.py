@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Generic, Literal, Self, TypeVar
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.batch import LEAST_BODY, Batch
+from kodec.log.batch import Batch
 from kodec.log.entry import MAGICS, open_batch
 from kodec.log.records import Limits, Record, SkippedRange, TornTail
+from kodec.log.sizes import LEAST_BODY
 from kodec.log.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 

@@ -15,15 +15,13 @@ from kodec.log.entry import MAGICS, open_batch
 from kodec.log.layout import SegmentFiles
 from kodec.log.reader import read_batches
 from kodec.log.records import Limits, Record, TimestampType, TornTail
+from kodec.log.sizes import BATCH_HEAD, OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
 from kodec.runtime.errors import FormatError
 
 __all__ = ["EntryHead", "Place", "Segment", "Stretch", "TimestampOffset", "fitting"]
 
 # A lookup reads so much at once: an index interval and a little. A walk over small entries reads more.
 _LOOK, _WALK = 8 << 10, 1 << 20
-# Enough of an entry of magic 2 for its header; the rest is not read to learn that.
-_HEAD_SIZE = 64
-_OFFSET_ENTRY, _TIME_ENTRY, _TXN_ENTRY = 8, 12, 34
 
 
 class Place(NamedTuple):
@@ -169,12 +167,12 @@ class _Table:
 
 
 def _offset_entry(data: bytes) -> tuple[int, int]:
-    entry, _ = offset_index.read_entry(data, 0, _OFFSET_ENTRY)
+    entry, _ = offset_index.read_entry(data, 0, OFFSET_ENTRY)
     return entry.relative_offset, entry.ofs_batch
 
 
 def _time_entry(data: bytes) -> tuple[int, int]:
-    entry, _ = time_index.read_entry(data, 0, _TIME_ENTRY)
+    entry, _ = time_index.read_entry(data, 0, TIME_ENTRY)
     return entry.timestamp, entry.relative_offset
 
 
@@ -303,7 +301,7 @@ class Segment:
     def _head(self, pos: int, size: int, magic: int) -> EntryHead:
         if magic != 2:
             return _head_of(self._batch(pos, size))
-        data = self._log().read(pos, min(size, _HEAD_SIZE))
+        data = self._log().read(pos, min(size, BATCH_HEAD))
         try:
             # The end is that of the entry, so lengths are checked; the bytes of the records are not there.
             head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
@@ -446,7 +444,7 @@ class Segment:
             return 0
         if self._offsets is None:
             try:
-                self._offsets = _Table(self.index, _OFFSET_ENTRY, _offset_entry)
+                self._offsets = _Table(self.index, OFFSET_ENTRY, _offset_entry)
             except FileNotFoundError:
                 return 0
         entry = self._offsets.last_below(offset - self.base_offset + 1)
@@ -488,7 +486,7 @@ class Segment:
             return None
         if self._times is None:
             try:
-                self._times = _Table(self.timeindex, _TIME_ENTRY, _time_entry)
+                self._times = _Table(self.timeindex, TIME_ENTRY, _time_entry)
             except FileNotFoundError:
                 return None
         entry = self._times.last_below(timestamp)
@@ -549,9 +547,7 @@ class Segment:
             return None
         try:
             data = self.txnindex.read_bytes()
-            found = transaction_index.TransactionIndex.from_bytes(
-                data[: len(data) // _TXN_ENTRY * _TXN_ENTRY]
-            )
+            found = transaction_index.TransactionIndex.from_bytes(data[: len(data) // TXN_ENTRY * TXN_ENTRY])
         except (FileNotFoundError, FormatError):
             return None
         last = self.base_offset - 1

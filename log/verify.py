@@ -13,6 +13,7 @@ from kodec.log.partition import PartitionLog
 from kodec.log.reader import read_batches
 from kodec.log.records import ControlRecordType, Limits
 from kodec.log.segment import Segment
+from kodec.log.sizes import OFFSET_ENTRY, SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TIME_ENTRY, TXN_ENTRY
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Problem", "verify_partition", "verify_root", "verify_segment"]
@@ -150,7 +151,7 @@ class _Producers:
             return
         named = set()
         for slot, each in enumerate(entries):
-            at, who = 10 + 46 * slot, f"producer {each.producer_id}"
+            at, who = SNAPSHOT_HEAD + SNAPSHOT_ENTRY * slot, f"producer {each.producer_id}"
             named.add(each.producer_id)
             if each.last_offset >= offset:
                 yield Problem(path, at, f"{who}: last offset", f"less than {offset}", each.last_offset)
@@ -159,7 +160,9 @@ class _Producers:
                 yield Problem(path, at, f"{who}: {name}", need, have)
         for producer, began in self.open.items():
             if producer not in named:
-                yield Problem(path, 10, f"producer {producer}, open since {began}", "an entry", "none")
+                yield Problem(
+                    path, SNAPSHOT_HEAD, f"producer {producer}, open since {began}", "an entry", "none"
+                )
 
     def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
         """(what, what the log says, what the snapshot says). Compaction may have removed what it tells of."""
@@ -196,8 +199,8 @@ class _OffsetIndex:
         data = path.read_bytes()
         entries: list[offset_index.Entry] = []
         pos = 0
-        while pos + 8 <= len(data):
-            if not any(data[pos : pos + 8]) and (pos or not any(data)):
+        while pos + OFFSET_ENTRY <= len(data):
+            if not any(data[pos : pos + OFFSET_ENTRY]) and (pos or not any(data)):
                 break
             try:
                 entry, pos = offset_index.read_entry(data, pos, len(data))
@@ -210,11 +213,13 @@ class _OffsetIndex:
             ):
                 need = f"more than {entries[-1].relative_offset} and {entries[-1].ofs_batch}"
                 have = f"{entry.relative_offset} and {entry.ofs_batch}"
-                self.problems.append(Problem(path, pos - 8, "offset and position ascend", need, have))
+                self.problems.append(
+                    Problem(path, pos - OFFSET_ENTRY, "offset and position ascend", need, have)
+                )
                 break
             entries.append(entry)
         self.entries = entries
-        self.problems += _rest(path, data, pos, 8, padded)
+        self.problems += _rest(path, data, pos, OFFSET_ENTRY, padded)
 
     def pass_by(self, batch: Batch) -> None:
         """An entry of the log."""
@@ -256,7 +261,7 @@ class _OffsetIndex:
             self._wrong(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
 
     def _wrong(self, slot: int, what: str, have: object, need: object) -> None:
-        self.problems.append(Problem(self.path, 8 * slot, what, need, have))
+        self.problems.append(Problem(self.path, OFFSET_ENTRY * slot, what, need, have))
 
 
 def _holds(batch: Batch, offset: int) -> bool:
@@ -278,8 +283,8 @@ class _TimeIndex:
         data = path.read_bytes()
         entries: list[time_index.Entry] = []
         pos = 0
-        while pos + 12 <= len(data):
-            if not any(data[pos : pos + 12]) and (pos or not any(data)):
+        while pos + TIME_ENTRY <= len(data):
+            if not any(data[pos : pos + TIME_ENTRY]) and (pos or not any(data)):
                 break
             entry, pos = time_index.read_entry(data, pos, len(data))
             if entries and (
@@ -288,11 +293,13 @@ class _TimeIndex:
             ):
                 need = f"more than {entries[-1].timestamp} and at least {entries[-1].relative_offset}"
                 have = f"{entry.timestamp} and {entry.relative_offset}"
-                self.problems.append(Problem(path, pos - 12, "timestamp and offset ascend", need, have))
+                self.problems.append(
+                    Problem(path, pos - TIME_ENTRY, "timestamp and offset ascend", need, have)
+                )
                 break
             entries.append(entry)
         self.entries = entries
-        self.problems += _rest(path, data, pos, 12, padded)
+        self.problems += _rest(path, data, pos, TIME_ENTRY, padded)
 
     def pass_by(self, last_offset: int, max_timestamp: int) -> None:
         """An entry of the log with these."""
@@ -305,17 +312,17 @@ class _TimeIndex:
                 what = f"largest timestamp up to offset {self.base_offset + entry.relative_offset}"
                 need = self.largest if entry.timestamp != self.largest else f"an entry with {self.largest}"
                 have = entry.timestamp if entry.timestamp != self.largest else max_timestamp
-                self.problems.append(Problem(self.path, 12 * self._next, what, need, have))
+                self.problems.append(Problem(self.path, TIME_ENTRY * self._next, what, need, have))
             self._next += 1
 
     def end(self, closed: bool) -> None:
         """The log ends; a segment that is closed has its largest timestamp in the last entry."""
         for slot in range(self._next, len(self.entries)):
             offset = self.base_offset + self.entries[slot].relative_offset
-            self.problems.append(Problem(self.path, 12 * slot, "offset", "one of the log", offset))
+            self.problems.append(Problem(self.path, TIME_ENTRY * slot, "offset", "one of the log", offset))
         told = self.entries[-1].timestamp if self.entries else -1
         if closed and self._next == len(self.entries) and told < self.largest:
-            at = 12 * len(self.entries)
+            at = TIME_ENTRY * len(self.entries)
             self.problems.append(
                 Problem(self.path, at, "largest timestamp of the segment", self.largest, told)
             )
@@ -460,7 +467,7 @@ class _Check:
             return
         for offset, (producer, began) in self.aborted.items():
             if began is not None and offset not in told:
-                where, size = (self.segment.path, 0) if path is None else (path, 34 * len(told))
+                where, size = (self.segment.path, 0) if path is None else (path, TXN_ENTRY * len(told))
                 what = f"transaction of producer {producer}, aborted at offset {offset}"
                 yield Problem(where, size, what, "an entry in the transaction index", "none")
 
