@@ -58,6 +58,9 @@ def generate(
         Path | None, typer.Option(help="Folder for generated tests; none where not given.")
     ] = None,
     package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
+    kernels: Annotated[
+        str | None, typer.Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
 ) -> None:
     """Make reader and writer modules from schemas.
@@ -74,7 +77,13 @@ def generate(
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 
     settings = _settings()
-    given: dict[str, Any] = {"schemas": schemas, "out": out, "tests": tests, "package": package}
+    given: dict[str, Any] = {
+        "schemas": schemas,
+        "out": out,
+        "tests": tests,
+        "package": package,
+        "kernels": kernels,
+    }
     if schemas is None and out is None:
         given = {name: settings.get(name) if value is None else value for name, value in given.items()}
     missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
@@ -91,6 +100,7 @@ def generate(
         Path(given["out"]),
         tests=None if given["tests"] is None else Path(given["tests"]),
         package=given["package"] or "",
+        kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
         check=check,
     )
     raise typer.Exit(output.changes(changes, check))
@@ -254,6 +264,92 @@ def get(
             control=control,
             json=json,
         )
+
+
+@app.command()
+def recover(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            exists=True,
+            file_okay=False,
+            help="log.dirs folders, or topic-partitions' folders.",
+        ),
+    ],
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
+    side: Annotated[
+        Path | None,
+        typer.Option(
+            "--side",
+            help="Folder for what is cut. [default: DIR.cut beside the log directory]",
+            file_okay=False,
+        ),
+    ] = None,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Read all segments, whatever the checkpoints say.")
+    ] = False,
+    index_interval_bytes: Annotated[
+        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
+    ] = 4096,
+) -> None:
+    """Repair logs that were not closed in order, as a broker does when it starts; only tells without --apply.
+
+    Completes or takes back what compaction left half done, reads the segments from the recovery point on,
+    cuts a log behind its last valid entry, and rebuilds indexes, producer snapshots and leaders' epochs.
+    Nothing is thrown away: what is cut is moved to the side folder.
+
+    example:  kodec recover /data/kafka-logs
+
+    exit:     0 nothing to do, or done   1 changes to do, or refused, or cannot be read   2 bad usage
+    """
+    from kodec.cli.repairing import recover_paths
+
+    with _told():
+        code = recover_paths(
+            paths,
+            apply=apply,
+            json=json,
+            side=side,
+            from_start=from_start,
+            index_interval_bytes=index_interval_bytes,
+        )
+    raise typer.Exit(code)
+
+
+@app.command()
+def reindex(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            readable=True,
+            help="log.dirs folders, topic-partitions' folders, or segments (.log).",
+        ),
+    ],
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
+    index_interval_bytes: Annotated[
+        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
+    ] = 4096,
+) -> None:
+    """Rebuild indexes and producer snapshots from logs, which stay as they are; only tells without --apply.
+
+    example:  kodec reindex /data/kafka-logs/orders-0
+
+    exit:     0 nothing to do, or done   1 changes to do, or a log that is damaged   2 bad usage
+    """
+    from kodec.cli.inspecting import is_segment
+    from kodec.cli.repairing import reindex_paths
+
+    for path in paths:
+        if not path.is_dir() and not is_segment(path):
+            raise typer.BadParameter(f"{path}: a segment is named like 00000000000000000000.log")
+    with _told():
+        code = reindex_paths(paths, apply=apply, json=json, index_interval_bytes=index_interval_bytes)
+    raise typer.Exit(code)
 
 
 @contextmanager

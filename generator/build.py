@@ -13,6 +13,7 @@ from kodec.generator import expr as ex
 from kodec.generator.load import Node, Scalar, load_file
 from kodec.generator.model import (
     Bits,
+    Bound,
     Bytes,
     Codec,
     Column,
@@ -362,7 +363,7 @@ class _Builder:
             if ident in seen:
                 self._bad(node, f"{path}.{ident}", "the name stands twice in this type")
             seen.add(ident)
-        row, columns = self._row(node, path)
+        row, columns, unless, bounds = self._row(node, path)
         return Struct(
             name,
             node.place,
@@ -374,6 +375,8 @@ class _Builder:
             wire,
             row,
             columns,
+            unless,
+            bounds,
             versions,
             version_field,
             self._range(node, "-flexible", path),
@@ -390,11 +393,13 @@ class _Builder:
             self._bad(node.map[key], path, f"{key}: {error}", "write it as 3, 0-4, 2+ or none")
             return None
 
-    def _row(self, node: Node, path: str) -> tuple[bool, tuple[str | Column, ...]]:
+    def _row(
+        self, node: Node, path: str
+    ) -> tuple[bool, tuple[str | Column, ...], ex.Expr | None, tuple[Bound, ...]]:
         child = node.get("-row")
         if child is None or not isinstance(child.value, dict):
-            return self._flag(node, "-row", path), ()
-        self._known(child, {"columns"}, set(), path)
+            return self._flag(node, "-row", path), (), None, ()
+        self._known(child, {"columns", "unless", "bounds"}, set(), path)
         columns: list[str | Column] = []
         listed = child.get("columns")
         for item in listed.items if listed else []:
@@ -409,7 +414,12 @@ class _Builder:
                 )
             else:
                 columns.append(str(item.value))
-        return True, tuple(columns)
+        bounds = []
+        for name, item in self._map(child, "bounds", path).items():
+            self._known(item, {"first", "last"}, set(), path)
+            first, last = (self._expr(item.get(key), path) for key in ("first", "last"))
+            bounds.append(Bound(str(name), first, last))
+        return True, tuple(columns), self._expr(child.get("unless"), path), tuple(bounds)
 
     def _versions(self, node: Node, path: str) -> tuple[VersionRange | None, str]:
         child = node.get("-versions")

@@ -18,6 +18,7 @@ from kodec.generator.versions import VersionRange
 
 __all__ = [
     "Bits",
+    "Bound",
     "Bytes",
     "Codec",
     "Column",
@@ -171,6 +172,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """What a container says of a column of its rows: none is below `first` or above `last`."""
+
+    column: str
+    first: Expr | None = None
+    last: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     id: str
     type: TypeRef
@@ -251,6 +261,8 @@ class Struct:
     wire: str | None = None
     row: bool = False
     columns: tuple[str | Column, ...] = ()
+    row_unless: Expr | None = None
+    row_bounds: tuple[Bound, ...] = ()
     versions: VersionRange | None = None
     version_field: str = "version"
     flexible: VersionRange | None = None

@@ -13,9 +13,10 @@ from typing import Any
 import jinja2
 from ruff import find_ruff_bin
 
+from kodec.generator.native.kernel import Kernel
 from kodec.generator.python.views import ModuleView, View
 
-__all__ = ["GENERATOR_VERSION", "formatted", "render_module", "render_tests"]
+__all__ = ["GENERATOR_VERSION", "formatted", "render_kernel", "render_module", "render_tests"]
 
 GENERATOR_VERSION = "0.1.0"
 LINE_LENGTH = 110
@@ -61,6 +62,36 @@ def render_module(view: ModuleView) -> str:
     draft = ast.parse(template.render(m=view, version=GENERATOR_VERSION))
     uses = {node.id for node in ast.walk(draft) if isinstance(node, ast.Name)}
     return template.render(m=replace(view, uses=uses), version=GENERATOR_VERSION)
+
+
+def render_kernel(kernel: Kernel) -> dict[str, str]:
+    """The texts of one kernel by file name: plain C, its header, and the Cython face with its types."""
+    found = {}
+    for name, template in (
+        (f"{kernel.name}_core.h", "core.h"),
+        (f"{kernel.name}_core.c", "core.c"),
+        (f"{kernel.name}.pyx", "face.pyx"),
+        (f"{kernel.name}.pyi", "face.pyi"),
+    ):
+        text = _ENVIRONMENT.get_template(f"native/{template}.j2").render(
+            k=kernel, f=kernel.facts, version=GENERATOR_VERSION
+        )
+        found[name] = _tidy(text)
+    return found
+
+
+def _tidy(text: str) -> str:
+    """No blanks at the end of a line, and no empty line beside another one or inside indented code."""
+    lines: list[str] = []
+    for line in (each.rstrip() for each in text.splitlines()):
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    found = [
+        line
+        for index, line in enumerate(lines)
+        if line or not lines[index + 1 : index + 2] or not lines[index + 1].startswith(("  ", "}"))
+    ]
+    return "\n".join(found).strip("\n") + "\n"
 
 
 def render_tests(view: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kodec.generator import expr as ex
-from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Switch, Tag
+from kodec.generator.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
 from kodec.generator.passes.common import INTRINSICS, path_of, refs, structs
 from kodec.generator.problems import Place, Problems, nearest
 
@@ -313,11 +313,12 @@ def needs(struct: Struct, expr: ex.Expr | None) -> set[str]:
 
 
 def _columns(model: Model, struct: Struct, problems: Problems) -> None:
-    shown = {
-        field.column.name if field.column is not None else field.id
-        for field in struct.fields
-        if field.column is None or not field.column.hidden
-    }
+    shown = _shown(model, struct, ())
+    known = shown | {column.name for column in struct.columns if isinstance(column, Column)}
+    for bound in struct.row_bounds:
+        if bound.column not in known:
+            hint = nearest(bound.column, known)
+            _bad(problems, struct, struct.place, "", f"`-row`: unknown column `{bound.column}`", hint)
     for column in struct.columns:
         if isinstance(column, str) and column not in shown:
             _bad(
@@ -328,6 +329,18 @@ def _columns(model: Model, struct: Struct, problems: Problems) -> None:
                 f"`-row`: unknown column `{column}`",
                 nearest(column, shown),
             )
+
+
+def _shown(model: Model, struct: Struct, trail: tuple[str, ...]) -> set[str]:
+    """The columns of a row: those of its fields, and of the types that it is made of."""
+    found: set[str] = set()
+    for field in struct.fields:
+        if field.column is not None and field.column.hidden:
+            continue
+        found.add(field.column.name if field.column is not None else field.id)
+        if isinstance(field.type, Ref) and field.repeat is None and field.type.target not in trail:
+            found |= _shown(model, model.struct(field.type.target), (*trail, struct.name))
+    return found
 
 
 def _recursion(model: Model, problems: Problems) -> None:

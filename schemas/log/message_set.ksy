@@ -33,7 +33,17 @@ seq:
     doc: The messages with their offsets.
 types:
   entry:
-    -row: true
+    -row:
+      columns:
+        - offset
+        - timestamp
+        - name: timestamp_type
+          type: int32
+          value: |
+            message.magic == 0
+            ? -1 : message.attributes.timestamp_type.to_i
+        - key
+        - value
     doc: A message with the 12 bytes that a log puts in front of it.
     seq:
       - id: offset
@@ -90,7 +100,7 @@ types:
         if: magic >= 1
         -default: -1
         -column:
-          type: timestamp[ms]
+          type: 'timestamp[ms, UTC]'
         doc: |
           Milliseconds since 1970-01-01 UTC; -1 is none. A wrapper has the
           largest timestamp of the messages inside or, where its type is

@@ -42,6 +42,13 @@ types:
         - key
         - value
         - headers
+      unless: _batch.attributes.is_control
+      bounds:
+        offset:
+          first: _batch.base_offset
+          last: _batch.base_offset + _batch.last_offset_delta
+        timestamp:
+          last: _batch.max_timestamp
     doc: What a record holds after its length.
     doc-ref: >-
       https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
@@ -59,7 +66,7 @@ types:
         type: varlong
         -column:
           name: timestamp
-          type: timestamp[ms]
+          type: 'timestamp[ms, UTC]'
           value: |
             _batch.attributes.timestamp_type == timestamp_type::log_append_time
             ? _batch.max_timestamp : _batch.base_timestamp + timestamp_delta

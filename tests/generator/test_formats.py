@@ -191,6 +191,8 @@ def test_generated_tests_pass(made: Path) -> None:
 
 def test_generated_modules_are_typed(made: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "sensors"]
+    # pyarrow, which kodec itself imports, has no types
+    command += ["--disable-error-code", "import-untyped"]
     done = subprocess.run(
         command,
         cwd=made,

@@ -1,0 +1,520 @@
+/* What every generated kernel stands on: statuses, loads, varints, checksums, growing buffers.
+ *
+ * Plain C11 without Python.h, so that a kernel can be fuzzed and sanitised alone. All functions are static:
+ * a kernel is one translation unit that includes this file. */
+#ifndef KODEC_CORE_H
+#define KODEC_CORE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define KD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define KD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define KD_UNUSED __attribute__((unused))
+#define KD_INLINE static inline __attribute__((always_inline, unused))
+#define KD_COLD static __attribute__((noinline, cold, unused))
+#else
+#define KD_LIKELY(x) (x)
+#define KD_UNLIKELY(x) (x)
+#define KD_UNUSED
+#define KD_INLINE static inline
+#define KD_COLD static
+#endif
+
+/* ------------------------------------------------------------------ statuses */
+
+/* Why a kernel stopped. The first four are not errors. */
+enum {
+  KD_OK = 0,
+  KD_END = 1,        /* the bytes end where a unit ends */
+  KD_FULL = 2,       /* as many rows or bytes as were asked for */
+  KD_COMPRESSED = 3, /* the next unit's content is compressed: decompress it, then read its rows */
+  KD_TRUNCATED = 4,  /* the bytes end before the field does */
+  KD_VALUE = 5,      /* a value that the schema does not allow */
+  KD_VARINT = 6,     /* a varint longer than its type */
+  KD_LENGTH = 7,     /* a length that is not that of what it covers */
+  KD_COUNT = 8,      /* a count that is not that of the elements */
+  KD_CHECKSUM = 9,   /* the stored checksum is not that of the bytes */
+  KD_LIMIT = 10,     /* more elements or bytes than allowed */
+  KD_OVERFLOW = 11,  /* a computed value that does not fit 64 bits, or its column's type */
+  KD_NULL = 12,      /* a null where the format has none (writing) */
+  KD_MEMORY = 13     /* no memory */
+};
+
+static const char *const kd_status_names[] KD_UNUSED = {
+    "ok",     "end",   "full",     "compressed", "truncated", "value", "varint",
+    "length", "count", "checksum", "limit",      "overflow",  "null",  "memory"};
+
+/* Where a kernel stopped: `field` is an index into the kernel's own table of names, `at` counts in the
+ * buffer that was read. */
+typedef struct {
+  int status;
+  int field;
+  size_t at;
+  size_t row;
+} kd_where;
+
+KD_COLD int kd_fail(kd_where *where, int status, int field, size_t at) {
+  where->status = status;
+  where->field = field;
+  where->at = at;
+  return status;
+}
+
+/* Bytes inside the buffer that is read; `data` is NULL for null. */
+typedef struct {
+  const uint8_t *data;
+  size_t size;
+} kd_span;
+
+/* ------------------------------------------------------------------ loads and stores */
+
+KD_INLINE uint8_t kd_load_u1(const uint8_t *p) { return p[0]; }
+KD_INLINE uint16_t kd_load_u2be(const uint8_t *p) { return (uint16_t)((unsigned)p[0] << 8 | p[1]); }
+KD_INLINE uint16_t kd_load_u2le(const uint8_t *p) { return (uint16_t)((unsigned)p[1] << 8 | p[0]); }
+KD_INLINE uint32_t kd_load_u4be(const uint8_t *p) {
+  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+KD_INLINE uint32_t kd_load_u4le(const uint8_t *p) {
+  return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+KD_INLINE uint64_t kd_load_u8be(const uint8_t *p) {
+  return (uint64_t)kd_load_u4be(p) << 32 | kd_load_u4be(p + 4);
+}
+KD_INLINE uint64_t kd_load_u8le(const uint8_t *p) {
+  return (uint64_t)kd_load_u4le(p + 4) << 32 | kd_load_u4le(p);
+}
+/* Bit fields fill whole bytes, most significant first, up to eight of them. */
+KD_INLINE uint64_t kd_load_bits(const uint8_t *p, int size) {
+  uint64_t value = 0;
+  for (int i = 0; i < size; i++) value = value << 8 | p[i];
+  return value;
+}
+KD_INLINE float kd_float_of(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, 4);
+  return value;
+}
+KD_INLINE double kd_double_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, 8);
+  return value;
+}
+KD_INLINE uint32_t kd_bits_of_float(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  return bits;
+}
+KD_INLINE uint64_t kd_bits_of_double(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, 8);
+  return bits;
+}
+KD_INLINE void kd_store_be(uint8_t *p, uint64_t value, int size) {
+  for (int i = size - 1; i >= 0; i--, value >>= 8) p[i] = (uint8_t)value;
+}
+KD_INLINE void kd_store_le(uint8_t *p, uint64_t value, int size) {
+  for (int i = 0; i < size; i++, value >>= 8) p[i] = (uint8_t)value;
+}
+
+/* ------------------------------------------------------------------ numbers that may not fit */
+
+/* Each sets `*wrong` where the result does not fit 64 bits, and is looked at once for several. */
+#if defined(__GNUC__) || defined(__clang__)
+KD_INLINE int64_t kd_add(int64_t a, int64_t b, int *wrong) {
+  int64_t out;
+  *wrong |= __builtin_add_overflow(a, b, &out);
+  return out;
+}
+KD_INLINE int64_t kd_sub(int64_t a, int64_t b, int *wrong) {
+  int64_t out;
+  *wrong |= __builtin_sub_overflow(a, b, &out);
+  return out;
+}
+KD_INLINE int64_t kd_mul(int64_t a, int64_t b, int *wrong) {
+  int64_t out;
+  *wrong |= __builtin_mul_overflow(a, b, &out);
+  return out;
+}
+#else
+KD_INLINE int64_t kd_add(int64_t a, int64_t b, int *wrong) {
+  int64_t out = (int64_t)((uint64_t)a + (uint64_t)b);
+  *wrong |= ((a ^ out) & (b ^ out)) < 0;
+  return out;
+}
+KD_INLINE int64_t kd_sub(int64_t a, int64_t b, int *wrong) {
+  int64_t out = (int64_t)((uint64_t)a - (uint64_t)b);
+  *wrong |= ((a ^ b) & (a ^ out)) < 0;
+  return out;
+}
+KD_INLINE int64_t kd_mul(int64_t a, int64_t b, int *wrong) {
+  int64_t out = (int64_t)((uint64_t)a * (uint64_t)b);
+  *wrong |= (a == -1 && b == INT64_MIN) || (b == -1 && a == INT64_MIN) ||
+            (a != 0 && !(a == -1 && out == INT64_MIN) && out / a != b);
+  return out;
+}
+#endif
+/* Division and remainder as in Kaitai: towards minus infinity. */
+KD_INLINE int64_t kd_div(int64_t a, int64_t b, int *wrong) {
+  if (b == 0 || (b == -1 && a == INT64_MIN)) {
+    *wrong = 1;
+    return 0;
+  }
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+KD_INLINE int64_t kd_mod(int64_t a, int64_t b, int *wrong) {
+  if (b == 0 || b == -1) {
+    *wrong |= b == 0;
+    return 0;
+  }
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+KD_INLINE int64_t kd_shift_left(int64_t a, int64_t b, int *wrong) {
+  if (b < 0 || b > 62) {
+    *wrong = 1;
+    return 0;
+  }
+  return kd_mul(a, (int64_t)1 << b, wrong);
+}
+KD_INLINE int64_t kd_shift_right(int64_t a, int64_t b, int *wrong) {
+  if (b < 0) {
+    *wrong = 1;
+    return 0;
+  }
+  return b > 63 ? (a < 0 ? -1 : 0) : a >> b;
+}
+/* An unsigned 64-bit field in an expression. */
+KD_INLINE int64_t kd_signed(uint64_t value, int *wrong) {
+  *wrong |= value > INT64_MAX;
+  return (int64_t)value;
+}
+
+/* ------------------------------------------------------------------ varints */
+
+/* Groups of 7 bits, least significant first; of the last group only the bits that fit count, and it must
+ * not ask for another. Source: org.apache.kafka.common.utils.ByteUtils. */
+KD_COLD int kd_uvarint_slow(const uint8_t **pos, const uint8_t *end, int most, uint64_t *out) {
+  const uint8_t *p = *pos;
+  uint64_t value = 0;
+  for (int i = 0; i < most; i++) {
+    if (p + i >= end) return KD_TRUNCATED;
+    value |= (uint64_t)(p[i] & 0x7F) << (7 * i);
+    if (p[i] < 0x80) {
+      *out = value;
+      *pos = p + i + 1;
+      return KD_OK;
+    }
+  }
+  return KD_VARINT;
+}
+KD_INLINE int kd_uvarint(const uint8_t **pos, const uint8_t *end, int most, uint64_t *out) {
+  const uint8_t *p = *pos;
+  if (KD_LIKELY(p < end && p[0] < 0x80)) {
+    *out = p[0];
+    *pos = p + 1;
+    return KD_OK;
+  }
+  if (KD_LIKELY(end - p >= 2 && p[1] < 0x80)) {
+    *out = (uint64_t)(p[0] & 0x7F) | (uint64_t)p[1] << 7;
+    *pos = p + 2;
+    return KD_OK;
+  }
+  return kd_uvarint_slow(pos, end, most, out);
+}
+KD_INLINE int kd_read_uvarint32(const uint8_t **pos, const uint8_t *end, int64_t *out) {
+  uint64_t raw;
+  int status = kd_uvarint(pos, end, 5, &raw);
+  if (KD_LIKELY(status == KD_OK)) *out = (int64_t)(uint32_t)raw;
+  return status;
+}
+KD_INLINE int kd_read_zigzag32(const uint8_t **pos, const uint8_t *end, int64_t *out) {
+  uint64_t raw;
+  int status = kd_uvarint(pos, end, 5, &raw);
+  if (KD_LIKELY(status == KD_OK)) {
+    uint32_t low = (uint32_t)raw;
+    *out = (int64_t)(int32_t)(low >> 1 ^ (0U - (low & 1)));
+  }
+  return status;
+}
+KD_INLINE int kd_read_zigzag64(const uint8_t **pos, const uint8_t *end, int64_t *out) {
+  uint64_t raw;
+  int status = kd_uvarint(pos, end, 10, &raw);
+  if (KD_LIKELY(status == KD_OK)) *out = (int64_t)(raw >> 1 ^ (0U - (raw & 1)));
+  return status;
+}
+KD_INLINE uint64_t kd_zigzag(int64_t value) { return (uint64_t)value << 1 ^ (uint64_t)(value >> 63); }
+KD_INLINE size_t kd_size_uvarint(uint64_t value) {
+#if defined(__GNUC__) || defined(__clang__)
+  return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+#else
+  size_t size = 1;
+  while (value >= 0x80) value >>= 7, size++;
+  return size;
+#endif
+}
+KD_INLINE uint8_t *kd_write_uvarint(uint8_t *p, uint64_t value) {
+  while (value >= 0x80) {
+    *p++ = (uint8_t)(value | 0x80);
+    value >>= 7;
+  }
+  *p++ = (uint8_t)value;
+  return p;
+}
+
+/* ------------------------------------------------------------------ growing buffers */
+
+/* Room after the end of each, so that short copies may write whole words. */
+#define KD_SLACK 64
+
+typedef struct {
+  uint8_t *data;
+  size_t size; /* in bytes */
+  size_t room;
+} kd_buffer;
+
+KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
+  if (more > SIZE_MAX / 4 || buffer->size > SIZE_MAX / 4) return KD_MEMORY;
+  size_t need = buffer->size + more + KD_SLACK;
+  size_t room = buffer->room + buffer->room / 2;
+  if (room < need) room = need;
+  uint8_t *data = realloc(buffer->data, room);
+  if (data == NULL) return KD_MEMORY;
+  buffer->data = data;
+  buffer->room = room;
+  return KD_OK;
+}
+/* Make room for `more` bytes behind the end. */
+KD_INLINE int kd_reserve(kd_buffer *buffer, size_t more) {
+  if (KD_LIKELY(buffer->room - buffer->size >= more + KD_SLACK && buffer->room != 0)) return KD_OK;
+  return kd_grow(buffer, more);
+}
+KD_INLINE void kd_free(kd_buffer *buffer) {
+  free(buffer->data);
+  memset(buffer, 0, sizeof *buffer);
+}
+/* Copy `size` bytes; up to 32 more may be read and written where `source_left` says that they are there. */
+KD_INLINE void kd_copy(uint8_t *to, const uint8_t *from, size_t size, size_t source_left) {
+  if (KD_LIKELY(size <= 128 && source_left >= 160)) {
+    for (size_t i = 0; i < size; i += 32) memcpy(to + i, from + i, 32);
+    return;
+  }
+  memcpy(to, from, size);
+}
+
+/* ------------------------------------------------------------------ columns */
+
+/* Numbers of one width. */
+typedef struct {
+  kd_buffer values;
+} kd_fixed;
+
+/* Byte strings: where each starts (and the last ends), their bytes, and for each whether it is there. */
+typedef struct {
+  kd_buffer starts; /* int32_t, one more than there are rows */
+  kd_buffer bytes;
+  kd_buffer there; /* uint8_t; packed to bits when it is handed over, and only if a null is among them */
+  size_t nulls;
+} kd_blob;
+
+/* Where each row's list starts in its children, and how many children there are. */
+typedef struct {
+  kd_buffer starts; /* int32_t, one more than there are rows */
+  size_t count;
+} kd_list;
+
+KD_INLINE int kd_blob_reserve(kd_blob *blob, size_t rows, size_t bytes) {
+  if (blob->bytes.size + bytes > INT32_MAX) return KD_LIMIT;
+  if (kd_reserve(&blob->starts, (rows + 1) * 4) || kd_reserve(&blob->bytes, bytes) ||
+      kd_reserve(&blob->there, rows))
+    return KD_MEMORY;
+  if (KD_UNLIKELY(blob->starts.size == 0)) {
+    memset(blob->starts.data, 0, 4);
+    blob->starts.size = 4;
+  }
+  return KD_OK;
+}
+/* Append one; room must be there. `limit` is where the bytes end that `span` is among. */
+KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
+  size_t at = blob->bytes.size;
+  uint8_t there = span.data != NULL;
+  if (KD_LIKELY(there)) {
+    kd_copy(blob->bytes.data + at, span.data, span.size, (size_t)(limit - span.data));
+    at += span.size;
+  }
+  blob->nulls += !there;
+  blob->there.data[blob->there.size++] = there;
+  int32_t stop = (int32_t)at;
+  memcpy(blob->starts.data + blob->starts.size, &stop, 4);
+  blob->starts.size += 4;
+  blob->bytes.size = at;
+}
+/* Take rows back, to the first `rows`. */
+KD_INLINE void kd_blob_cut(kd_blob *blob, size_t rows) {
+  if (blob->starts.size == 0) return;
+  for (size_t i = rows; i < blob->there.size; i++) blob->nulls -= !blob->there.data[i];
+  int32_t stop;
+  memcpy(&stop, blob->starts.data + 4 * rows, 4);
+  blob->bytes.size = (size_t)stop;
+  blob->starts.size = 4 * (rows + 1);
+  blob->there.size = rows;
+}
+KD_INLINE void kd_blob_free(kd_blob *blob) {
+  kd_free(&blob->starts);
+  kd_free(&blob->bytes);
+  kd_free(&blob->there);
+  blob->nulls = 0;
+}
+KD_INLINE int kd_list_reserve(kd_list *list, size_t rows) {
+  if (kd_reserve(&list->starts, (rows + 1) * 4)) return KD_MEMORY;
+  if (KD_UNLIKELY(list->starts.size == 0)) {
+    memset(list->starts.data, 0, 4);
+    list->starts.size = 4;
+  }
+  return KD_OK;
+}
+KD_INLINE void kd_list_push(kd_list *list) {
+  int32_t stop = (int32_t)list->count;
+  memcpy(list->starts.data + list->starts.size, &stop, 4);
+  list->starts.size += 4;
+}
+KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
+  if (list->starts.size == 0) return;
+  int32_t stop;
+  memcpy(&stop, list->starts.data + 4 * rows, 4);
+  list->starts.size = 4 * (rows + 1);
+  list->count = (size_t)stop;
+}
+
+/* ------------------------------------------------------------------ checksums */
+
+/* Tables for eight bytes at a step, made once for each polynomial (reflected). */
+typedef struct {
+  uint32_t table[8][256];
+  int ready;
+} kd_crc_tables;
+
+static void kd_crc_prepare(kd_crc_tables *t, uint32_t polynomial) {
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? polynomial : 0);
+    t->table[0][i] = crc;
+  }
+  for (uint32_t i = 0; i < 256; i++)
+    for (int k = 1; k < 8; k++) t->table[k][i] = t->table[k - 1][i] >> 8 ^ t->table[0][t->table[k - 1][i] & 0xFF];
+  t->ready = 1;
+}
+KD_INLINE uint32_t kd_crc_by_table(const kd_crc_tables *t, uint32_t crc, const uint8_t *p, size_t size) {
+  while (size >= 8) {
+    uint64_t word = kd_load_u8le(p) ^ crc;
+    crc = t->table[7][word & 0xFF] ^ t->table[6][word >> 8 & 0xFF] ^ t->table[5][word >> 16 & 0xFF] ^
+          t->table[4][word >> 24 & 0xFF] ^ t->table[3][word >> 32 & 0xFF] ^ t->table[2][word >> 40 & 0xFF] ^
+          t->table[1][word >> 48 & 0xFF] ^ t->table[0][word >> 56];
+    p += 8;
+    size -= 8;
+  }
+  while (size--) crc = crc >> 8 ^ t->table[0][(crc ^ *p++) & 0xFF];
+  return crc;
+}
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define KD_CRC_HARDWARE 1
+#include <immintrin.h>
+#define KD_TARGET_CRC __attribute__((target("sse4.2")))
+#define KD_CRC_8(crc, p) _mm_crc32_u64((crc), kd_load_u8le(p))
+#define KD_CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), (byte))
+static int kd_crc_has_hardware(void) { return __builtin_cpu_supports("sse4.2"); }
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+#define KD_CRC_HARDWARE 1
+#include <arm_acle.h>
+#define KD_TARGET_CRC
+#define KD_CRC_8(crc, p) __crc32cd((uint32_t)(crc), kd_load_u8le(p))
+#define KD_CRC_1(crc, byte) __crc32cb((uint32_t)(crc), (byte))
+static int kd_crc_has_hardware(void) { return 1; }
+#endif
+
+#ifdef KD_CRC_HARDWARE
+/* The instruction takes three steps until its result is there, so three stretches are summed side by side;
+ * the sum of the first is then moved over the zeros of the stretches behind it, four table look-ups each. */
+enum { KD_LONG = 4096, KD_SHORT = 256 };
+typedef struct {
+  uint32_t over_long[4][256], over_short[4][256];
+} kd_crc_shifts;
+static kd_crc_shifts kd_shifts;
+
+static uint32_t kd_gf2_times(const uint32_t *matrix, uint32_t vector) {
+  uint32_t sum = 0;
+  for (int i = 0; vector; i++, vector >>= 1)
+    if (vector & 1) sum ^= matrix[i];
+  return sum;
+}
+/* Tables that say what a CRC becomes after `zeros` zero bytes (a power of two). */
+static void kd_crc_prepare_shift(uint32_t table[4][256], uint32_t polynomial, size_t zeros) {
+  uint32_t matrix[32], square[32];
+  matrix[0] = polynomial; /* the operator for one zero bit */
+  for (int i = 1; i < 32; i++) matrix[i] = 1U << (i - 1);
+  for (size_t bits = 1; bits < zeros * 8; bits *= 2) {
+    for (int i = 0; i < 32; i++) square[i] = kd_gf2_times(matrix, matrix[i]);
+    memcpy(matrix, square, sizeof matrix);
+  }
+  for (int k = 0; k < 4; k++)
+    for (uint32_t i = 0; i < 256; i++) table[k][i] = kd_gf2_times(matrix, i << (8 * k));
+}
+KD_INLINE uint32_t kd_crc_shift(uint32_t table[4][256], uint32_t crc) {
+  return table[0][crc & 0xFF] ^ table[1][crc >> 8 & 0xFF] ^ table[2][crc >> 16 & 0xFF] ^ table[3][crc >> 24];
+}
+KD_TARGET_CRC static uint32_t kd_crc32c_hardware(uint32_t crc, const uint8_t *p, size_t size) {
+  uint64_t a = crc;
+  for (int round = 0; round < 2; round++) {
+    size_t width = round == 0 ? KD_LONG : KD_SHORT;
+    uint32_t(*table)[256] = round == 0 ? kd_shifts.over_long : kd_shifts.over_short;
+    while (size >= 3 * width) {
+      uint64_t b = 0, c = 0;
+      for (const uint8_t *stop = p + width; p < stop; p += 8) {
+        a = KD_CRC_8(a, p);
+        b = KD_CRC_8(b, p + width);
+        c = KD_CRC_8(c, p + 2 * width);
+      }
+      a = kd_crc_shift(table, (uint32_t)a) ^ b;
+      a = kd_crc_shift(table, (uint32_t)a) ^ c;
+      p += 2 * width;
+      size -= 3 * width;
+    }
+  }
+  for (; size >= 8; size -= 8, p += 8) a = KD_CRC_8(a, p);
+  for (; size; size--, p++) a = KD_CRC_1(a, *p);
+  return (uint32_t)a;
+}
+#endif
+
+static kd_crc_tables kd_crc32_tables, kd_crc32c_tables;
+static int kd_crc_fast;
+
+/* Make the tables; to be called once, before anything else, from one thread. */
+static void kd_prepare(void) {
+  if (kd_crc32_tables.ready) return;
+#ifdef KD_CRC_HARDWARE
+  kd_crc_fast = kd_crc_has_hardware();
+  kd_crc_prepare_shift(kd_shifts.over_long, 0x82F63B78U, KD_LONG);
+  kd_crc_prepare_shift(kd_shifts.over_short, 0x82F63B78U, KD_SHORT);
+#endif
+  kd_crc_prepare(&kd_crc32c_tables, 0x82F63B78U);
+  kd_crc_prepare(&kd_crc32_tables, 0xEDB88320U);
+}
+/* CRC-32C (Castagnoli). */
+KD_UNUSED static uint32_t kd_crc32c(const uint8_t *p, size_t size) {
+#ifdef KD_CRC_HARDWARE
+  if (KD_LIKELY(kd_crc_fast)) return ~kd_crc32c_hardware(~0U, p, size);
+#endif
+  return ~kd_crc_by_table(&kd_crc32c_tables, ~0U, p, size);
+}
+/* CRC-32 (IEEE), as in zlib. */
+KD_UNUSED static uint32_t kd_crc32(const uint8_t *p, size_t size) {
+  return ~kd_crc_by_table(&kd_crc32_tables, ~0U, p, size);
+}
+
+#endif
