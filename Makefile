@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench interop lock clean setup java clients ksc
+.PHONY: help demo test lint generate bench interop wheels lock clean setup java clients ksc
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: ksc ## measure the codec against other readers
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py
+
+wheels: ## build wheels and try each way to install them (needs uv)
+	@sh tests/packaging/verify.sh
 
 lock: ## lock the dependencies anew (needs uv)
 	@sh tools/lock.sh

@@ -1,9 +1,75 @@
-"""What pyproject.toml cannot say: which root folder becomes which package."""
+"""What pyproject.toml cannot say: which root folder becomes which package, and the native kernels.
 
-from setuptools import find_packages, setup
+KODEC_NATIVE=auto     build the kernels where a C compiler works, else pure Python (the default)
+KODEC_NATIVE=require  build the kernels or fail (build servers, wheels)
+KODEC_NATIVE=off      pure Python; the wheel is tagged py3-none-any
+
+A kernel that fails to compile where the compiler works is an error under `auto` too: pip hides what a
+successful build says, so nobody would hear of it.
+"""
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from setuptools import Distribution, Extension, errors, find_packages, setup
 
 PACKAGE = "kodec"
 FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
+KERNELS = Path("generated", "kernels")
+HEADERS = Path("runtime", "native")
+# -O3 and nothing for one processor only: the kernels look at run time for what it can do.
+FLAGS = ["/O2"] if os.name == "nt" else ["-O3", "-g0"]
+
+NATIVE = os.environ.get("KODEC_NATIVE", "auto")
+if NATIVE not in ("auto", "require", "off"):
+    raise SystemExit(f"KODEC_NATIVE={NATIVE!r}: expected auto, require or off")
+
+
+def kernel(face: Path) -> Extension:
+    """The extension of one schema: its Cython face over its C core."""
+    core = face.with_name(f"{face.stem}_core.c")
+    headers = [core.with_suffix(".h"), *sorted(HEADERS.glob("*.h"))]
+    return Extension(
+        f"{PACKAGE}.{'.'.join(face.with_suffix('').parts)}",
+        sources=[face.as_posix(), core.as_posix()],
+        depends=[header.as_posix() for header in headers],
+        include_dirs=[KERNELS.as_posix(), HEADERS.as_posix()],
+        extra_compile_args=FLAGS,
+    )
+
+
+@cache
+def why_no_compiler() -> str | None:
+    """Why no C extension can be built here; None where one can."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n")
+        probe = Distribution({"ext_modules": [Extension("probe", [str(source)])]})
+        build = probe.get_command_obj("build_ext")
+        build.build_lib = build.build_temp = folder
+        try:
+            build.ensure_finalized()
+            build.run()
+        except (errors.BaseError, errors.CCompilerError, OSError) as error:
+            return str(error)
+    return None
+
+
+class KodecDistribution(Distribution):
+    """Asks for the kernels only when they are about to be built, and only where they can be."""
+
+    def has_ext_modules(self) -> bool:
+        if self.ext_modules and NATIVE == "auto":
+            why = why_no_compiler()
+            if why is not None:
+                line = "*" * 80
+                text = f"kodec: NO NATIVE KERNEL, pure Python only: no C compiler works here ({why})"
+                print(line, text, line, sep="\n", flush=True)
+                self.ext_modules = []
+        return super().has_ext_modules()
+
 
 packages = [PACKAGE]
 for folder in FOLDERS:
@@ -11,9 +77,11 @@ for folder in FOLDERS:
     packages += [f"{PACKAGE}.{folder}.{name}" for name in find_packages(folder)]
 
 setup(
+    distclass=KodecDistribution,
     packages=packages,
     package_dir={
         PACKAGE: f"src/{PACKAGE}",
         **{f"{PACKAGE}.{folder}": folder for folder in FOLDERS},
     },
+    ext_modules=[] if NATIVE == "off" else [kernel(face) for face in sorted(KERNELS.glob("*.pyx"))],
 )

@@ -367,6 +367,155 @@ def _told() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+_TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+_LOGS = typer.Argument(
+    metavar="PATH...",
+    exists=True,
+    file_okay=False,
+    help="Topic-partitions' folders, or log.dirs folders with --topic.",
+)
+
+
+@app.command("trim")
+def trim_logs(
+    paths: Annotated[list[Path], _LOGS],
+    topic: Annotated[list[str] | None, _TOPICS] = None,
+    before_offset: Annotated[
+        int | None, typer.Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
+    ] = None,
+    retention_bytes: Annotated[
+        int | None, typer.Option("--retention-bytes", help="Keep so many bytes of log.", min=0)
+    ] = None,
+    retention_ms: Annotated[
+        int | None, typer.Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
+
+    Whole segments, oldest first. Nothing is written without --apply.
+
+    example:  kodec trim /data/kafka-logs --topic orders --retention-ms 86400000
+
+    exit:     0 done, or shown   1 a topic-partition that cannot be trimmed, or is not there   2 bad usage
+    """
+    from kodec.cli.rewriting import trim_paths
+
+    if before_offset is None and retention_bytes is None and retention_ms is None:
+        raise typer.BadParameter("give --before-offset, --retention-bytes or --retention-ms")
+    with _told():
+        code = trim_paths(
+            paths,
+            topic or [],
+            apply=apply,
+            json=json,
+            before_offset=before_offset,
+            retention_bytes=retention_bytes,
+            retention_ms=retention_ms,
+        )
+    raise typer.Exit(code)
+
+
+@app.command("compact")
+def compact_logs(
+    paths: Annotated[list[Path], _LOGS],
+    topic: Annotated[list[str] | None, _TOPICS] = None,
+    delete_retention_ms: Annotated[
+        int, typer.Option(help="How long tombstones stay (delete.retention.ms).", min=0)
+    ] = 86_400_000,
+    min_compaction_lag_ms: Annotated[
+        int, typer.Option(help="Leave segments with younger records (min.compaction.lag.ms).", min=0)
+    ] = 0,
+    segment_bytes: Annotated[
+        int, typer.Option(help="Merge segments up to this size (segment.bytes).", min=1)
+    ] = 1 << 30,
+    buffer_bytes: Annotated[int, typer.Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128
+    << 20,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Look at all keys again, also at what is compacted.")
+    ] = False,
+    keep_format: Annotated[
+        bool, typer.Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
+
+    Records without a key go. The last segment stays as it is. Nothing is written without --apply.
+
+    example:  kodec compact /data/kafka-logs --topic compacted --from-start
+
+    exit:     0 done, or shown   1 a topic-partition that cannot be compacted, or is not there   2 bad usage
+    """
+    from kodec.cli.rewriting import compact_paths
+
+    with _told():
+        code = compact_paths(
+            paths,
+            topic or [],
+            apply=apply,
+            json=json,
+            delete_retention_ms=delete_retention_ms,
+            min_compaction_lag_ms=min_compaction_lag_ms,
+            segment_bytes=segment_bytes,
+            buffer_bytes=buffer_bytes,
+            from_start=from_start,
+            keep_format=keep_format,
+        )
+    raise typer.Exit(code)
+
+
+@app.command("convert")
+def convert_logs(
+    paths: Annotated[list[Path], _LOGS],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
+    topic: Annotated[list[str] | None, _TOPICS] = None,
+    magic: Annotated[
+        int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
+    ] = None,
+    compression: Annotated[
+        str | None, typer.Option("--compression", help="none, gzip, snappy, lz4 or zstd.")
+    ] = None,
+    level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
+    batch_bytes: Annotated[
+        int, typer.Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)
+    ] = 16_384,
+    committed: Annotated[
+        bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Write a log anew in another message format or codec, and say what is lost; offsets stay.
+
+    The source is only read. Nothing is written without --apply.
+
+    example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
+
+    exit:     0 done, or shown   1 a topic-partition that cannot be converted, or is not there   2 bad usage
+    """
+    from kodec.cli.rewriting import convert_paths
+
+    if magic is None and compression is None and level is None:
+        raise typer.BadParameter("give --magic, --compression or --level")
+    with _told():
+        code = convert_paths(
+            paths,
+            topic or [],
+            to=to,
+            apply=apply,
+            json=json,
+            magic=magic,
+            compression=compression,
+            level=level,
+            batch_bytes=batch_bytes,
+            committed=committed,
+        )
+    raise typer.Exit(code)
+
+
 @app.command()
 def export(
     log_dir: Annotated[

@@ -22,7 +22,7 @@ from kodec.log.segment import Segment
 from kodec.log.survey import Overview, survey
 from kodec.log.verify import Problem, verify_partition, verify_root, verify_segment
 
-__all__ = ["Missing", "get_records", "list_logs", "parse_time", "verify_paths"]
+__all__ = ["Missing", "get_records", "list_logs", "parse_time", "progress", "verify_paths"]
 
 _LARGE = 16 << 20
 
@@ -45,7 +45,7 @@ def _logs(opened: LogDirectory | PartitionLog) -> list[PartitionLog]:
 
 
 @contextmanager
-def _progress(name: str, size: int, *, beside_output: bool) -> Iterator[Callable[[int], None]]:
+def progress(name: str, size: int, *, beside_output: bool) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, where there is a person to see it and enough to do; lines on stdout would tear it."""
     if size < _LARGE or not sys.stderr.isatty() or (beside_output and sys.stdout.isatty()):
         yield lambda _: None
@@ -61,7 +61,7 @@ def list_logs(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     opened = [_open(path) for path in paths]
     logs = [log for each in opened for log in _logs(each)]
     rows: list[tuple[PartitionLog, Overview]] = []
-    with _progress("ls", sum(log.size for log in logs), beside_output=False) as step:
+    with progress("ls", sum(log.size for log in logs), beside_output=False) as step:
         for log in logs:
             rows.append((log, survey(log, check_crc=check_crc, progress=step)))
             log.close()
@@ -93,7 +93,7 @@ def verify_paths(paths: list[Path], *, json: bool) -> int:
             opened = _open(path)
             logs = _logs(opened)
             total = sum(log.size for log in logs)
-            with _progress(path.name, total, beside_output=True) as step:
+            with progress(path.name, total, beside_output=True) as step:
                 for root in opened.roots if isinstance(opened, LogDirectory) else []:
                     told(verify_root(root))
                 for log in logs:
@@ -103,7 +103,7 @@ def verify_paths(paths: list[Path], *, json: bool) -> int:
             size += total
         else:
             segment = _segment(path)
-            with _progress(path.name, segment.size, beside_output=True) as step:
+            with progress(path.name, segment.size, beside_output=True) as step:
                 told(verify_segment(segment, progress=step))
             segments += 1
             size += segment.size

@@ -247,8 +247,8 @@ def export_summary(summary: ExportSummary) -> None:
             time_of(row.min_timestamp),
             time_of(row.max_timestamp),
             str(row.segments),
-            _bytes(row.bytes),
-            _bytes(row.written),
+            size_of(row.bytes),
+            size_of(row.written),
         )
     width = None if sys.stdout.isatty() else 160
     Console(width=width).print(table)
@@ -307,7 +307,7 @@ def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> N
                 str(found.end_offset),
                 _second(found.first_timestamp),
                 _second(found.last_timestamp),
-                _bytes(found.bytes),
+                size_of(found.bytes),
                 " ".join(found.codecs),
                 found.health,
             )
@@ -337,10 +337,11 @@ def verified(segments: int, size: int, problems: int, as_json: bool) -> None:
         print(json.dumps({"segments": segments, "bytes": size, "problems": problems}))
         return
     ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
-    print(f"{segments} segment{'s' * (segments != 1)}, {_bytes(size)}: {ending}")
+    print(f"{segments} segment{'s' * (segments != 1)}, {size_of(size)}: {ending}")
 
 
-def _bytes(size: float) -> str:
+def size_of(size: float) -> str:
+    """A number of bytes for people."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,5 +1,7 @@
 """The small text files of a log directory: checkpoints, leader epochs, ids, the note of a clean shutdown.
 
+Each is read strictly, and written so that a crash leaves the old file or the new one.
+
 Followed: `org.apache.kafka.server.common.CheckpointFile`, `PartitionMetadataFile`, `MetaProperties`,
 `CleanShutdownFileHandler`.
 """
@@ -10,25 +12,33 @@ import base64
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
+from kodec.log.durable import replace_file
 from kodec.log.layout import TopicPartition
-from kodec.runtime.errors import LimitExceeded, Malformed
+from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
 
 __all__ = [
     "CleanShutdown",
     "LeaderEpoch",
     "MetaProperties",
     "PartitionMetadata",
+    "leader_epochs_bytes",
     "read_clean_shutdown",
     "read_leader_epochs",
     "read_meta_properties",
     "read_offsets",
     "read_partition_metadata",
+    "write_clean_shutdown",
+    "write_leader_epochs",
+    "write_meta_properties",
+    "write_offsets",
+    "write_partition_metadata",
 ]
 
 # A line for each of a million partitions takes 64 MiB.
@@ -257,3 +267,56 @@ def read_clean_shutdown(path: str | os.PathLike[str]) -> CleanShutdown:
     if type(epoch) is not int:
         raise text.wrong(text.lines[0], "brokerEpoch", "a number", epoch)
     return CleanShutdown(epoch)
+
+
+def _checkpoint_bytes(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in ("0", str(len(lines)), *lines)).encode()
+
+
+def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition, int]) -> None:
+    """Write a checkpoint of the root of a log directory. Raises OSError."""
+    lines = [f"{key.topic} {key.partition} {offset}" for key, offset in sorted(offsets.items())]
+    replace_file(path, _checkpoint_bytes(lines))
+
+
+def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
+    """What a `leader-epoch-checkpoint` holds."""
+    return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
+
+
+def write_leader_epochs(path: str | os.PathLike[str], epochs: Iterable[LeaderEpoch]) -> None:
+    """Write a `leader-epoch-checkpoint`. Raises OSError."""
+    replace_file(path, leader_epochs_bytes(epochs))
+
+
+def write_partition_metadata(path: str | os.PathLike[str], topic_id: UUID) -> None:
+    """Write `partition.metadata`. Raises OSError; EncodeError for the id that means none."""
+    if topic_id.int == 0:
+        raise EncodeError("topic_id", "the id that means none", have=str(topic_id))
+    text = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+    replace_file(path, f"version: 0\ntopic_id: {text}".encode())
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def write_meta_properties(
+    path: str | os.PathLike[str], *, cluster_id: str, node_id: int, directory_id: str | None = None
+) -> None:
+    """Write a `meta.properties` of version 1 (KRaft). Raises OSError; EncodeError for an odd id."""
+    properties = {"node.id": str(node_id), "version": "1", "cluster.id": cluster_id}
+    if directory_id is not None:
+        properties["directory.id"] = directory_id
+    lines = ["#", f"#{datetime.now(UTC):%a %b %d %H:%M:%S UTC %Y}"]
+    for key, value in properties.items():
+        if _PLAIN.fullmatch(value) is None:
+            raise EncodeError(key, "an id", need="letters, digits and _.-", have=value)
+        lines.append(f"{key}={value}")
+    replace_file(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def write_clean_shutdown(path: str | os.PathLike[str], broker_epoch: int = -1) -> None:
+    """Write `.kafka_cleanshutdown` as brokers do since 3.7; an epoch of -1 is not known. Raises OSError."""
+    replace_file(
+        path, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode()
+    )

@@ -14,7 +14,7 @@ from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
 
-__all__ = ["encode"]
+__all__ = ["codec_number", "encode"]
 
 _MAX_DELTA = 2**31 - 1
 _SEQUENCES = 2**31
@@ -143,7 +143,8 @@ def _cut(
         yield batch
 
 
-def _code(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
+def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
+    """The number that stands for a codec in a format. Raises EncodeError for one that it does not have."""
     try:
         return codecs[name.upper()]
     except KeyError:
@@ -168,7 +169,9 @@ def _head(
             "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
         )
     attributes = v2.BatchAttributes(
-        compression=_code(v2.Compression, compression, 2), is_transactional=transactional, is_control=control
+        compression=codec_number(v2.Compression, compression, 2),
+        is_transactional=transactional,
+        is_control=control,
     )
     return v2.RecordBatch(
         partition_leader_epoch=epoch,
@@ -232,7 +235,7 @@ def _unwritable_key(records: list[Record], done: int) -> EncodeError:
 def _messages(
     batches: Iterable[list[Record]], magic: int, compression: str, options: WriteOptions, lossy: bool
 ) -> Iterator[bytes]:
-    code = _code(legacy.Compression, compression, magic)
+    code = codec_number(legacy.Compression, compression, magic)
     if compression == "none" and options.level is not None:
         compress(compression, b"", level=options.level)
     done = 0

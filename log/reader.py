@@ -77,33 +77,42 @@ class _Reader(Generic[T]):
 
     def _entries(self, use: Callable[[Batch], T]) -> Iterator[T]:
         """What `use` makes of each batch; an error in a batch, or in `use`, is raised or passed over."""
-        source = self._source
-        pos = 0
         try:
             while True:
-                try:
-                    size = self._frame(pos)
-                    if size == 0:
-                        return
-                    batch = open_batch(source.read(pos, size), pos, self._limits)
-                    if self._check_crc:
-                        batch.verify_crc()
-                    item = use(batch)
-                except FormatError as error:
-                    error.in_source(source.name)
-                    if not self._skip:
-                        raise
-                    end = self._after_damage(pos)
-                    self.skipped.append(SkippedRange(pos, end, _bare(error)))
-                    _log.warning("skipped bytes %d to %d: %s", pos, end, error)
-                    pos = self.position = end
-                    continue
-                pos += size
-                self.position = pos
-                yield item
-                source.forget(pos)
+                start = self.position
+                end, found = self._next(start, use)
+                if end == start:
+                    return
+                yield from found
+                self._source.forget(start)
         finally:
             self.close()
+
+    def _next(self, pos: int, use: Callable[[Batch], T]) -> tuple[int, tuple[T, ...]]:
+        """The end of the entry at `pos`, or of what was passed over there, and what `use` made of it.
+
+        Where reading ends, that is `pos`. Raises FormatError for damage that is not to be passed over.
+        """
+        source = self._source
+        try:
+            size = self._frame(pos)
+            if size == 0:
+                return pos, ()
+            batch = open_batch(source.read(pos, size), pos, self._limits)
+            if self._check_crc:
+                batch.verify_crc()
+            item = use(batch)
+        except FormatError as error:
+            error.in_source(source.name)
+            if not self._skip:
+                raise
+            end = self._after_damage(pos)
+            self.skipped.append(SkippedRange(pos, end, _bare(error)))
+            _log.warning("skipped bytes %d to %d: %s", pos, end, error)
+            self.position = end
+            return end, ()
+        self.position = pos + size
+        return pos + size, (item,)
 
     def _frame(self, pos: int) -> int:
         """The size of the entry at `pos`; 0 where reading ends. Raises FormatError for a corrupt frame."""

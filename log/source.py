@@ -23,6 +23,12 @@ class ByteSource(Protocol):
     def read(self, pos: int, size: int) -> bytes:
         """The bytes from `pos`, at most `size`; fewer only where the source ends."""
 
+    def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        """A buffer, and where in it the bytes from `pos` start and end: `at_least` of them, if there are.
+
+        It is the source's own, and holds other bytes after the next call of any method.
+        """
+
     def remaining(self, pos: int, at_least: int) -> int:
         """How many bytes there are from `pos`: exact where known, else at least min(that, `at_least`)."""
 
@@ -42,6 +48,10 @@ class _Memory:
         if self._whole is not None:
             return self._whole[pos : pos + size]
         return bytes(self._view[pos : pos + size])
+
+    def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        size = len(self._view)
+        return self._view, min(pos, size), size
 
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, len(self._view) - pos)
@@ -64,6 +74,7 @@ class _File:
         self._size = file.seek(0, io.SEEK_END) - self._origin
         self._at = 0
         self._window = b""
+        self._buffer = bytearray()
 
     def read(self, pos: int, size: int) -> bytes:
         start = pos - self._at
@@ -75,6 +86,16 @@ class _File:
             self._at, start = pos, 0
         return self._window[start : start + size]
 
+    def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        # One buffer, filled again and again: it stays in the processor's cache, which a map of the file, or
+        # new bytes for each read, would not.
+        want = max(0, min(max(at_least, CHUNK), self._size - pos))
+        if len(self._buffer) < want or len(self._buffer) > 4 * max(want, CHUNK):
+            self._buffer = bytearray(want)
+        if want:
+            self._file.seek(self._origin + pos)
+        return self._buffer, 0, _fill(self._file, memoryview(self._buffer)[:want])
+
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, self._size - pos)
 
@@ -83,6 +104,7 @@ class _File:
 
     def close(self) -> None:
         self._window = b""
+        self._buffer = bytearray()
         if self._owned:
             self._file.close()
 
@@ -93,6 +115,29 @@ def _read_fully(file: BinaryIO, size: int) -> bytes:
     while data and len(data) < size and (more := file.read(size - len(data))):
         data += more
     return data
+
+
+def _fill(file: BinaryIO, view: memoryview) -> int:
+    """How many bytes were read into `view`: all it has room for, or fewer where the file ends."""
+    done = 0
+    readinto = getattr(file, "readinto", None)
+    while done < len(view):
+        try:
+            if readinto is not None:
+                count = readinto(view[done:]) or 0
+            else:
+                data = file.read(len(view) - done)
+                count = len(data)
+                view[done : done + count] = data
+        except OSError:
+            # the same: what is there first
+            if not done:
+                raise
+            break
+        if not count:
+            break
+        done += count
+    return done
 
 
 class _Stream:
@@ -117,6 +162,15 @@ class _Stream:
         self._fill(pos + size)
         start = pos - self._at
         return bytes(self._kept[start : start + size])
+
+    def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        try:
+            self._fill(pos + max(at_least, CHUNK))
+        except OSError:
+            # what is there is given first, and the error when there is nothing left
+            if len(self._kept) <= pos - self._at + at_least:
+                raise
+        return self._kept, min(pos - self._at, len(self._kept)), len(self._kept)
 
     def remaining(self, pos: int, at_least: int) -> int:
         self._fill(pos + at_least)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.records import ControlRecordType
+from kodec.log.producer_state import Marker, OpenTransactions, ProducerState, marker_of, read_snapshot
 from kodec.log.segment import EntryHead, Segment
 from kodec.runtime.errors import FormatError
 
@@ -52,48 +51,35 @@ class Transactions:
 
 
 def follow(
-    segment: Segment, heads: Iterable[EntryHead], going: dict[int, int], aborted: list[AbortedTransaction]
+    segment: Segment,
+    heads: Iterable[EntryHead],
+    going: OpenTransactions,
+    aborted: list[AbortedTransaction],
 ) -> None:
-    """Bring `going` (first offset of each producer's open transaction) and `aborted` on by these entries."""
+    """Bring `going` and `aborted` on by these entries."""
     for head in heads:
-        # A control batch that compaction has emptied ends nothing: its transaction is gone.
-        if head.producer_id < 0 or (head.is_control and not head.count):
+        if head.producer_id < 0 or not (head.is_control or head.is_transactional):
             continue
-        if head.is_control:
-            kind = _marker(segment, head)
-            first = going.pop(head.producer_id, None)
-            if kind is ControlRecordType.ABORT and first is not None:
-                aborted.append(AbortedTransaction(head.producer_id, first, head.last_offset))
-        elif head.is_transactional:
-            going.setdefault(head.producer_id, head.first_known)
+        ended = going.take(head, _marker(segment, head) if head.is_control else None)
+        if ended is not None and ended.aborted:
+            aborted.append(AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset))
 
 
-def _marker(segment: Segment, head: EntryHead) -> ControlRecordType | None:
+def _marker(segment: Segment, head: EntryHead) -> Marker | None:
+    if not head.count:
+        return None
     try:
-        return segment.batch_at(head).control_type
+        return marker_of(segment.batch_at(head))
     except FormatError as error:
         raise error.in_source(str(segment.path)) from None
 
 
-def read_snapshot(path: Path) -> ProducerSnapshot:
-    """Read a producer snapshot. Raises: OSError; FormatError that names the file."""
-    try:
-        return ProducerSnapshot.from_bytes(path.read_bytes())
-    except FormatError as error:
-        raise error.in_source(str(path)) from None
-
-
-def _open_in(path: Path) -> dict[int, int] | None:
+def _open_in(path: Path) -> OpenTransactions | None:
     """The open transactions that a producer snapshot tells of; None for one that cannot be used."""
     try:
-        entries = read_snapshot(path).entries
+        return ProducerState(read_snapshot(path)).transactions
     except (FileNotFoundError, FormatError):
         return None
-    return {
-        each.producer_id: each.current_txn_first_offset
-        for each in entries
-        if each.current_txn_first_offset >= 0
-    }
 
 
 def find_transactions(
@@ -118,7 +104,7 @@ def find_transactions(
     aborted: list[AbortedTransaction] = []
     # A segment, and what was open where it starts: nothing before it is read again.
     reached: tuple[int, dict[int, int]] = 0, {}
-    going: dict[int, int] | None = {} if not use_index else None
+    going: OpenTransactions | None = None if use_index else OpenTransactions()
     if not use_index:
         start = 0
     for number in range(start, len(segments)):
@@ -133,17 +119,17 @@ def find_transactions(
         if going is None:
             going = _open_at(segments, number, snapshots, reached)
         follow(segment, segment.heads(), going, aborted)
-        reached = number + 1, dict(going)
+        reached = number + 1, dict(going.first)
     if going is None:
         going = _open_at_end(segments, snapshots, reached)
-    return Transactions(aborted, min(going.values(), default=end_offset))
+    return Transactions(aborted, min(going.first.values(), default=end_offset))
 
 
 def _open_at(
     segments: list[Segment], number: int, snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
-) -> dict[int, int]:
+) -> OpenTransactions:
     """The transactions that are open where `segments[number]` starts."""
-    first, going = number, dict(reached[1])
+    first, going = number, OpenTransactions(dict(reached[1]))
     while first > reached[0]:
         path = snapshots.get(segments[first].base_offset)
         known = None if path is None else _open_in(path)
@@ -158,7 +144,7 @@ def _open_at(
 
 def _open_at_end(
     segments: list[Segment], snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
-) -> dict[int, int]:
+) -> OpenTransactions:
     """The transactions that are open behind the last segment."""
     last = segments[-1]
     for offset in sorted((each for each in snapshots if each > last.base_offset), reverse=True):

@@ -10,6 +10,7 @@ from kodec.generated.log import offset_index, producer_snapshot, time_index, tra
 from kodec.log.batch import Batch
 from kodec.log.directory import LogRoot
 from kodec.log.partition import PartitionLog
+from kodec.log.producer_state import EndedTransaction, Marker, ProducerState, marker_of
 from kodec.log.reader import read_batches
 from kodec.log.records import ControlRecordType, Limits
 from kodec.log.segment import Segment
@@ -99,46 +100,19 @@ def verify_segment(
     yield from _Check(segment, None, state, [], limits, progress).run()
 
 
-@dataclass(slots=True)
-class _Producer:
-    """A producer's state, as org.apache.kafka.storage.internals.log.ProducerAppendInfo keeps it."""
-
-    epoch: int
-    timestamp: int = -1
-    last_offset: int = -1
-    offset_delta: int = 0
-    last_sequence: int = -1
-
-
 class _Producers:
     """What the entries so far say of producers; compared with snapshots when their offset is reached."""
 
     def __init__(self) -> None:
         self.reliable = True
         self.first_offset: int | None = None
-        self.open: dict[int, int] = {}
-        self.known: dict[int, _Producer] = {}
+        self.state = ProducerState()
 
-    def take(self, batch: Batch) -> int | None:
-        """Go on by an entry of magic 2; the first offset of the transaction that it ends, None for none."""
+    def take(self, batch: Batch, marker: Marker | None) -> EndedTransaction | None:
+        """Go on by an entry of magic 2; the transaction that it ends, None for none."""
         if self.first_offset is None:
             self.first_offset = batch.base_offset
-        if batch.producer_id < 0 or (batch.is_control and not batch.count):
-            # A control batch that compaction has emptied says nothing: its transaction is gone.
-            return None
-        state = self.known.get(batch.producer_id)
-        if state is None or state.epoch != batch.producer_epoch:
-            # What was known of an older epoch goes, also with a marker of a newer one (KIP-890).
-            state = self.known[batch.producer_id] = _Producer(batch.producer_epoch)
-        state.timestamp = batch.max_timestamp
-        if batch.is_control:
-            return self.open.pop(batch.producer_id, None)
-        if batch.is_transactional:
-            self.open.setdefault(batch.producer_id, batch.base_offset)
-        state.last_offset = batch.last_offset
-        state.offset_delta = batch.last_offset - batch.base_offset
-        state.last_sequence = batch.last_sequence
-        return None
+        return self.state.take(batch, marker)
 
     def compare(self, offset: int, path: Path) -> Iterator[Problem]:
         """Check the snapshot that tells of the entries below `offset`, which all have been taken."""
@@ -158,7 +132,7 @@ class _Producers:
                 continue
             for name, need, have in self._differences(each):
                 yield Problem(path, at, f"{who}: {name}", need, have)
-        for producer, began in self.open.items():
+        for producer, began in self.state.open.items():
             if producer not in named:
                 yield Problem(
                     path, SNAPSHOT_HEAD, f"producer {producer}, open since {began}", "an entry", "none"
@@ -166,7 +140,7 @@ class _Producers:
 
     def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
         """(what, what the log says, what the snapshot says). Compaction may have removed what it tells of."""
-        state = self.known.get(told.producer_id)
+        state = self.state.known.get(told.producer_id)
         if state is not None and told.producer_epoch < state.epoch:
             yield "epoch", state.epoch, told.producer_epoch
         elif (
@@ -181,7 +155,7 @@ class _Producers:
             ):
                 if need != have:
                     yield name, need, have
-        began = self.open.get(told.producer_id, -1)
+        began = self.state.open.get(told.producer_id, -1)
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
         if told.current_txn_first_offset != began and not gone:
             yield "first offset of its transaction", began, told.current_txn_first_offset
@@ -435,17 +409,17 @@ class _Check:
             yield from self.state.compare(*self.snapshots.pop(0))
 
     def _producer_of(self, batch: Batch) -> Iterator[Problem]:
-        kind = None
-        if batch.is_control:
-            try:
-                kind = batch.control_type
-            except FormatError as error:
-                yield _from(error, self.segment.path)
-                self.state.reliable = False
-        if batch.magic == 2:
-            began = self.state.take(batch)
-            if kind is ControlRecordType.ABORT:
-                self.aborted[batch.last_offset] = batch.producer_id, began
+        if batch.magic != 2:
+            return
+        marker = None
+        try:
+            marker = marker_of(batch)
+        except FormatError as error:
+            yield _from(error, self.segment.path)
+            self.state.reliable = False
+        ended = self.state.take(batch, marker)
+        if marker is not None and marker.kind is ControlRecordType.ABORT:
+            self.aborted[batch.last_offset] = batch.producer_id, None if ended is None else ended.first_offset
 
     def _transaction_index(self, damaged: bool) -> Iterator[Problem]:
         path = self.segment.txnindex

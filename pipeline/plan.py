@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -51,12 +51,17 @@ Task = tuple[SourceSegment, ...]
 
 @dataclass(slots=True)
 class Bounds:
-    """What a query's filters leave of the log: None means any; offsets are inclusive."""
+    """What a query's filters leave of the log: None means any; both ends are included.
+
+    Offsets as Kafka has them, timestamps in ms since 1970-01-01 UTC.
+    """
 
     topics: set[str] | None = None
     partitions: set[int] | None = None
     first_offset: int | None = None
     last_offset: int | None = None
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
 
     def limit_topics(self, topics: Iterable[str]) -> None:
         """Keep only these topics of those that were left."""
@@ -68,10 +73,13 @@ class Bounds:
 
     def limit_offsets(self, first: int | None = None, last: int | None = None) -> None:
         """Keep only offsets from `first` to `last` of those that were left."""
-        if first is not None:
-            self.first_offset = first if self.first_offset is None else max(self.first_offset, first)
-        if last is not None:
-            self.last_offset = last if self.last_offset is None else min(self.last_offset, last)
+        self.first_offset = _chosen(max, self.first_offset, first)
+        self.last_offset = _chosen(min, self.last_offset, last)
+
+    def limit_timestamps(self, first: int | None = None, last: int | None = None) -> None:
+        """Keep only timestamps from `first` to `last` of those that were left."""
+        self.first_timestamp = _chosen(max, self.first_timestamp, first)
+        self.last_timestamp = _chosen(min, self.last_timestamp, last)
 
     def holds(self, topic_partition: TopicPartition) -> bool:
         """Whether rows of this topic-partition may be wanted."""
@@ -84,6 +92,10 @@ class Bounds:
         if self.last_offset is not None and base_offset > self.last_offset:
             return False
         return self.first_offset is None or next_base_offset is None or next_base_offset > self.first_offset
+
+
+def _chosen(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Turns the records of a segment into Arrow batches with the columns of Spark's Kafka source.
+"""Gives the records of a segment as Arrow batches with the columns of Spark's Kafka source.
 
 Follows `org.apache.spark.sql.kafka010.KafkaRecordToRowConverter`: a record without headers has null for
 headers, and one without a timestamp (v0) has -1 ms, which is one millisecond before 1970.
@@ -6,119 +6,112 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kodec import Record, read_records
-from kodec.pipeline.plan import SourceSegment
+from kodec.log.table import scan_table
+from kodec.pipeline.plan import Bounds, SourceSegment
 from kodec.runtime.errors import KodecError
 
-__all__ = ["FIRST_ROWS", "MAX_ROWS", "SegmentRows", "TimestampOutOfRange"]
+__all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
-MAX_ROWS = 32_768
-_BATCH_BYTES = 4 * 2**20
-# Rows are weighed this many at a time.
-_STRIDE = 64
 
-_MAX_MILLIS = (2**63 - 1) // 1000
+# What each column of Spark's is made of; the others are the same for a whole segment.
+_MADE_OF = {
+    "key": ("key",),
+    "value": ("value",),
+    "offset": ("offset",),
+    # the offset says which record has a timestamp that does not fit
+    "timestamp": ("timestamp", "offset"),
+    "timestampType": ("timestamp_type",),
+    "headers": ("headers",),
+}
 
 
 class TimestampOutOfRange(KodecError):
     """A record's timestamp, in ms, does not fit Spark's type, which counts microseconds in 64 bits."""
 
 
-def _timestamps(part: SourceSegment, records: Sequence[Record], kind: pa.DataType) -> pa.Array:
-    millis = [record.timestamp for record in records]
-    if min(millis) < -_MAX_MILLIS or max(millis) > _MAX_MILLIS:
-        record = next(record for record in records if not -_MAX_MILLIS <= record.timestamp <= _MAX_MILLIS)
-        raise TimestampOutOfRange(
-            f"{part.segment.path}: the timestamp {record.timestamp} ms at offset {record.offset} "
-            "is outside what Spark can hold"
-        )
-    return pa.array([time * 1000 for time in millis], kind)
-
-
-def _headers(records: Sequence[Record], kind: pa.DataType) -> pa.Array:
-    bounds: list[int | None] = []
-    total = 0
-    for record in records:
-        # A null list is told by a null start; the end of the list before it stays what it was.
-        bounds.append(total if record.headers else None)
-        total += len(record.headers)
-    bounds.append(total)
-    flat = list(chain.from_iterable(record.headers for record in records))
-    keys = [key for key, _ in flat]
-    try:
-        "".join(keys).encode()
-    except UnicodeEncodeError:
-        # bytes that are not UTF-8: a string column holds what Kafka makes of them, U+FFFD
-        keys = [key.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for key in keys]
-    struct = kind.value_type
-    items = pa.StructArray.from_arrays(
-        [
-            pa.array(keys, struct.field(0).type),
-            pa.array([value for _, value in flat], struct.field(1).type),
-        ],
-        fields=list(struct),
-    )
-    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), items, type=kind)
-
-
-_Column = Callable[[SourceSegment, Sequence[Record], pa.DataType], pa.Array]
-
-_COLUMNS: dict[str, _Column] = {
-    "key": lambda _, records, kind: pa.array([record.key for record in records], kind),
-    "value": lambda _, records, kind: pa.array([record.value for record in records], kind),
-    "topic": lambda part, records, kind: pa.repeat(pa.scalar(part.topic_partition.topic, kind), len(records)),
-    "partition": lambda part, records, kind: pa.repeat(
-        pa.scalar(part.topic_partition.partition, kind), len(records)
-    ),
-    "offset": lambda _, records, kind: pa.array([record.offset for record in records], kind),
-    "timestamp": _timestamps,
-    "timestampType": lambda _, records, kind: pa.array([record.timestamp_type for record in records], kind),
-    "headers": lambda _, records, kind: _headers(records, kind),
-}
-
-
 class SegmentRows:
-    """The rows of one segment as Arrow batches of at most 32 768 rows and about 4 MiB.
+    """The rows of one segment as the Arrow batches of `scan_table`.
 
     Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
 
-    Args: schema has any of the eight columns; with `permissive` corrupt ranges are left out, and
-    logged by `kodec.read_records`, instead of raised.
-    After the iteration: `torn_tail` and `skipped` are those of `kodec.read_records`.
+    Args: schema has any of the eight columns; only rows within the offsets and timestamps of `bounds` are
+    given; with `permissive` corrupt ranges are left out, and logged by the reader, instead of raised.
+    Attributes: reader is the table reader, whose `torn_tail` and `skipped` are known after the iteration.
     Raises: kodec.errors.FormatError at a corrupt batch unless permissive; TimestampOutOfRange; OSError.
     """
 
-    def __init__(self, part: SourceSegment, schema: pa.Schema, *, permissive: bool = False) -> None:
+    def __init__(
+        self,
+        part: SourceSegment,
+        schema: pa.Schema,
+        *,
+        bounds: Bounds | None = None,
+        permissive: bool = False,
+    ) -> None:
+        bounds = bounds or Bounds()
+        wanted = dict.fromkeys(name for column in schema.names for name in _MADE_OF.get(column, ()))
         self.part = part
         self.schema = schema
-        self.records = read_records(part.segment.path, on_error="skip" if permissive else "raise")
+        self.reader = scan_table(
+            part.segment.path,
+            wanted,
+            offsets=(bounds.first_offset, bounds.last_offset),
+            timestamps=(bounds.first_timestamp, bounds.last_timestamp),
+            on_error="skip" if permissive else "raise",
+        )
 
-    def batches(self, first_rows: int = MAX_ROWS) -> Iterator[pa.RecordBatch]:
+    def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
-        most = first_rows
-        with self.records:
-            while rows := self._take(most):
-                yield self._batch(rows)
-                most = MAX_ROWS
+        with self.reader:
+            for found in self.reader:
+                batch = self._batch(found)
+                if first_rows is not None and batch.num_rows > first_rows:
+                    yield batch.slice(0, first_rows)
+                    batch = batch.slice(first_rows)
+                first_rows = None
+                yield batch
 
-    def _take(self, most: int) -> list[Record]:
-        rows: list[Record] = []
-        weight = 0
-        while len(rows) < most and weight < _BATCH_BYTES:
-            part = list(islice(self.records, min(_STRIDE, most - len(rows))))
-            if not part:
-                break
-            weight += sum([len(record.key or b"") + len(record.value or b"") for record in part])
-            rows += part
-        return rows
-
-    def _batch(self, rows: list[Record]) -> pa.RecordBatch:
-        arrays = [_COLUMNS[field.name](self.part, rows, field.type) for field in self.schema]
+    def _batch(self, found: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = [self._column(field, found) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _column(self, field: pa.Field, found: pa.RecordBatch) -> pa.Array:
+        match field.name:
+            case "topic":
+                return pa.repeat(pa.scalar(self.part.topic_partition.topic, field.type), found.num_rows)
+            case "partition":
+                return pa.repeat(pa.scalar(self.part.topic_partition.partition, field.type), found.num_rows)
+            case "timestamp":
+                return self._micros(found, field.type)
+            case "headers":
+                return _headers(found["headers"], field.type)
+            case name:
+                return found[_MADE_OF[name][0]]
+
+    def _micros(self, found: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
+        try:
+            return found["timestamp"].cast(kind)
+        except pa.ArrowInvalid:
+            millis = found["timestamp"].cast(pa.int64())
+        most = (2**63 - 1) // 1000
+        at = pc.index(pc.or_(pc.less(millis, -most), pc.greater(millis, most)), True).as_py()
+        raise TimestampOutOfRange(
+            f"{self.part.segment.path}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
+            "is outside what Spark can hold"
+        )
+
+
+def _headers(lists: pa.Array, kind: pa.DataType) -> pa.Array:
+    bounds = lists.offsets
+    if lists.offset:
+        bounds = pc.add(bounds, 0)
+    return pa.ListArray.from_arrays(
+        bounds, lists.values.cast(kind.value_type), type=kind, mask=pc.equal(pc.list_value_length(lists), 0)
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator, MutableMapping
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -36,10 +37,12 @@ from pyspark.sql.types import (
 )
 
 from kodec.pipeline.plan import Bounds, Options, Task, list_segments, pack
-from kodec.pipeline.rows import FIRST_ROWS, MAX_ROWS, SegmentRows
+from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
 
@@ -135,19 +138,26 @@ class LogReader(DataSourceReader):
             return
         freeze_imports_once()
         columns = arrow_schema(self.wanted)
-        first_rows = FIRST_ROWS
+        first_rows: int | None = FIRST_ROWS
         for part in partition.task:
-            for batch in SegmentRows(part, columns, permissive=self.options.permissive).batches(first_rows):
+            rows = SegmentRows(part, columns, bounds=self.bounds, permissive=self.options.permissive)
+            for batch in rows.batches(first_rows):
                 yield batch
-                first_rows = MAX_ROWS
+                first_rows = None
+
+
+def _around(time: datetime) -> tuple[int, int]:
+    """The last ms since 1970-01-01 UTC that is not after `time`, and the first that is not before it."""
+    since = time - _EPOCH
+    return since // _MILLISECOND, -(-since // _MILLISECOND)
 
 
 class PruningLogReader(LogReader):
-    """A reader that leaves out whole segments that a query's filters cannot want."""
+    """A reader that leaves out segments, batches and rows that a query's filters do not want."""
 
     # Spark's annotation says List; what is needed is an iterable.
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Note the filters on topic, partition and offset. Spark still applies every filter to the rows."""
+        """Note the filters that can leave something out. Spark still applies every filter to the rows."""
         for one in filters:
             match one:
                 case EqualTo(("topic",), value):
@@ -168,6 +178,17 @@ class PruningLogReader(LogReader):
                     self.bounds.limit_offsets(last=value - 1)
                 case LessThanOrEqual(("offset",), value):
                     self.bounds.limit_offsets(last=value)
+                case EqualTo(("timestamp",), datetime() as value):
+                    before, after = _around(value)
+                    self.bounds.limit_timestamps(first=after, last=before)
+                case GreaterThan(("timestamp",), datetime() as value):
+                    self.bounds.limit_timestamps(first=_around(value)[0] + 1)
+                case GreaterThanOrEqual(("timestamp",), datetime() as value):
+                    self.bounds.limit_timestamps(first=_around(value)[1])
+                case LessThan(("timestamp",), datetime() as value):
+                    self.bounds.limit_timestamps(last=_around(value)[1] - 1)
+                case LessThanOrEqual(("timestamp",), datetime() as value):
+                    self.bounds.limit_timestamps(last=_around(value)[0])
         return filters
 
 

@@ -1,10 +1,13 @@
 """What is installed is one package, whole, with no more asked of its user than was said."""
 
 import importlib
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -12,9 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from kodec.log import kernel
+from kodec.runtime import native
+
 ROOT = Path(__file__).parent.parent
 FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
+KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyx"))
+HEADERS = {"kodec_arrow.h", "kodec_core.h"}
+NO_COMPILER = {"CC": "/bin/false"}
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -54,43 +63,118 @@ def test_the_codec_needs_none_of_the_extras() -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the sdist and the wheel that is made from it, built from a copy of the tree."""
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist that is made from a copy of the tree."""
     source = tmp_path_factory.mktemp("source") / "kodec"
 
     def skip(directory: str, names: list[str]) -> set[str]:
         return NOT_PACKAGED & set(names) if Path(directory) == ROOT else set()
 
     shutil.copytree(ROOT, source, symlinks=True, ignore=skip)
-    target = tmp_path_factory.mktemp("dist")
+    target = tmp_path_factory.mktemp("sdist")
     hook = f"import setuptools.build_meta as b; b.build_sdist({str(target)!r})"
     run(sys.executable, "-c", hook, cwd=source)
-    sdist = next(target.glob("*.tar.gz"))
-    install = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    run(*install, "--no-index", "--wheel-dir", target, sdist)
-    return target
+    return next(target.glob("*.tar.gz"))
 
 
-def test_the_wheel_holds_one_package_with_its_data(built: Path) -> None:
-    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
-        names = wheel.namelist()
+def build_wheel(sdist: Path, folder: Path, **environment: str) -> tuple[Path | None, str]:
+    """The wheel that is made from the unpacked sdist, None if none could be, and what the build said."""
+    shutil.unpack_archive(sdist, folder / "source")
+    done = subprocess.run(
+        [sys.executable, "-c", "import setuptools.build_meta as b; b.build_wheel('../..')"],
+        cwd=next((folder / "source").iterdir()),
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    wheel = next(folder.glob("*.whl"), None)
+    assert (wheel is not None) == (done.returncode == 0), done.stdout
+    return wheel, done.stdout
+
+
+def names_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is made from the sdist; with the kernels where this clone has them."""
+    environment = {"KODEC_NATIVE": "require" if kernel.is_built() else "auto"}
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))[0]
+    if shutil.which(compiler) is None and importlib.util.find_spec("ziglang"):
+        environment["CC"] = f"{shlex.quote(sys.executable)} -m ziglang cc"
+    wheel, said = build_wheel(sdist, tmp_path_factory.mktemp("wheel"), **environment)
+    assert wheel is not None, said
+    return wheel
+
+
+def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
+    names = names_in(wheel)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"kodec"}
     for folder in FOLDERS:
         on_disk = {f"kodec/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / folder).rglob("*.py")}
-        assert on_disk <= set(names)
-    for pattern in ("schemas/**/*.ksy", "generator/templates/**/*.j2"):
+        assert on_disk <= names
+    patterns = ("schemas/**/*.ksy", "generator/templates/**/*.j2", "generated/**/*.pyi", "runtime/native/*.h")
+    for pattern in patterns:
         data = {f"kodec/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob(pattern)}
         assert data
-        assert data <= set(names)
+        assert data <= names
     assert "kodec/py.typed" in names
 
 
-def test_the_sdist_holds_the_root_folders_and_no_links(built: Path) -> None:
-    with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
-        members = sdist.getmembers()
+def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    wanted = {f"kodec/generated/kernels/{name}{suffix}" for name in KERNELS} if kernel.is_built() else set()
+    assert {name for name in names_in(wheel) if name.endswith((".so", ".pyd"))} == wanted
+    assert wheel.name.endswith("-py3-none-any.whl") == (not kernel.is_built())
+
+
+def test_the_sdist_holds_the_root_folders_and_no_links(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
     assert not [member.name for member in members if member.issym()]
     held = {"/".join(member.name.split("/")[1:]) for member in members}
     assert {f"{folder}/__init__.py" for folder in FOLDERS} <= held
+
+
+def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
+    assert {f"runtime/native/{name}" for name in HEADERS} <= held
+    in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
+    parts = (".pyx", ".pyi", "_core.c", "_core.h")
+    assert KERNELS
+    assert in_kernels == {"__init__.py", *(name + part for name in KERNELS for part in parts)}
+
+
+@pytest.mark.parametrize("environment", [NO_COMPILER, {"KODEC_NATIVE": "off"}], ids=["no compiler", "off"])
+def test_a_wheel_without_kernels_is_for_every_platform(
+    environment: dict[str, str], sdist: Path, tmp_path: Path
+) -> None:
+    wheel, said = build_wheel(sdist, tmp_path, **{"KODEC_NATIVE": "auto", **environment})
+    assert wheel is not None, said
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not [name for name in names_in(wheel) if name.endswith((".so", ".pyd"))]
+    assert ("NO NATIVE KERNEL" in said) == (environment == NO_COMPILER)
+
+
+def test_required_kernels_need_a_compiler(sdist: Path, tmp_path: Path) -> None:
+    wheel, said = build_wheel(sdist, tmp_path, **NO_COMPILER, KODEC_NATIVE="require")
+    assert wheel is None
+    assert "/bin/false" in said
+
+
+def test_the_switch_knows_three_words(sdist: Path, tmp_path: Path) -> None:
+    wheel, said = build_wheel(sdist, tmp_path, KODEC_NATIVE="maybe")
+    assert wheel is None
+    assert "expected auto, require or off" in said
+
+
+def test_headers_for_kernels_of_other_schemas_are_where_include_dir_says() -> None:
+    assert {path.name for path in Path(native.include_dir()).glob("*.h")} == HEADERS
 
 
 def test_every_extra_is_in_all_and_none_is_in_the_core() -> None:

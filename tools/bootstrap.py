@@ -1,4 +1,4 @@
-"""Makes what a clone needs, once: the environment in .venv, and Java and Node where the machine has none.
+"""Makes what a clone needs, once: the environment in .venv with the native kernels, and what else is missing.
 
 Runs before anything is installed, so it uses the standard library alone. What is made is remembered
 under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
@@ -13,12 +13,14 @@ import hashlib
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 import venv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +29,8 @@ VENV = ROOT / ".venv"
 CACHE = ROOT / ".cache"
 BIN = VENV / "bin"
 PYTHON = BIN / "python"
+KERNELS = ROOT / "generated" / "kernels"
+HEADERS = ROOT / "runtime" / "native"
 KSC = ROOT / "tools" / "ksc"
 OLDEST_NODE = 18
 
@@ -35,12 +39,25 @@ def say(text: str) -> None:
     print(f"kodec: {text}", flush=True)
 
 
-def run(*command: str | Path, notable: tuple[str, ...] = ()) -> None:
-    """Run a command; show its lines that start with a `notable` word, and all of them if it fails."""
+class Failed(Exception):
+    """A command that failed; the text is what it said."""
+
+
+def run(*command: str | Path, notable: tuple[str, ...] = (), env: Mapping[str, str] = {}) -> None:
+    """Run a command with `env` added to the environment; show its lines that start with a `notable` word.
+
+    Raises: Failed with all that the command said.
+    """
     words = [str(part) for part in command]
     said = []
     with subprocess.Popen(
-        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        words,
+        cwd=ROOT,
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -49,8 +66,7 @@ def run(*command: str | Path, notable: tuple[str, ...] = ()) -> None:
                 note(line)
     note("")
     if process.returncode:
-        print(*said, sep="", end="", file=sys.stderr)
-        sys.exit(f"kodec: failed: {' '.join(words)}")
+        raise Failed(f"{''.join(said)}kodec: failed: {' '.join(words)}")
 
 
 def note(line: str) -> None:
@@ -61,10 +77,11 @@ def note(line: str) -> None:
         print(f"\r{shown[:width]:<{width}}\r", end="", flush=True)
 
 
-def pip(*arguments: str | Path) -> None:
+def pip(*arguments: str | Path, env: Mapping[str, str] = {}) -> None:
     # -I: the environment's own pip, deaf to a user's PYTHONPATH.
     notable = ("Collecting", "Downloading", "Building", "Installing")
-    run(PYTHON, "-I", "-m", "pip", "--disable-pip-version-check", "install", *arguments, notable=notable)
+    command = (PYTHON, "-I", "-m", "pip", "--disable-pip-version-check", "install", *arguments)
+    run(*command, notable=notable, env=env)
 
 
 def pip_lock(name: str) -> None:
@@ -89,6 +106,8 @@ class Step:
         return not (self.stamp.is_file() and self.stamp.read_text() == self.key)
 
     def start(self, what: str) -> None:
+        # What fails half-way is due again, even if what it is made from is as it was before.
+        self.stamp.unlink(missing_ok=True)
         self.started = time.monotonic()
         say(f"{what} ...")
 
@@ -99,7 +118,7 @@ class Step:
 
 
 def make_environment() -> None:
-    """Make .venv with the locked dependencies and, editable, kodec itself."""
+    """Make .venv with the locked dependencies."""
     locks = [LOCKS / "build.txt", LOCKS / "dev.txt"]
     environment = Step("environment", locks, sys.version)
     if environment.is_due() or not PYTHON.exists():
@@ -110,11 +129,51 @@ def make_environment() -> None:
         pip_lock("build")
         pip_lock("dev")
         environment.finish()
-    itself = Step("kodec", [ROOT / "pyproject.toml", ROOT / "setup.py"])
-    if itself.is_due():
-        itself.start("installing kodec itself, editable")
-        pip("--no-deps", "--no-build-isolation", "--editable", ROOT)
-        itself.finish()
+
+
+def make_kodec() -> None:
+    """Install kodec itself, editable, with its native kernels built in place where that can be done."""
+    native = os.environ.get("KODEC_NATIVE", "auto")
+    sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
+    for folder, pattern in ((KERNELS, "*.pyx"), (KERNELS, "*_core.[ch]"), (HEADERS, "*.h")):
+        sources += sorted(folder.glob(pattern))
+    itself = Step("kodec", sources, f"native: {native != 'off'}")
+    if not itself.is_due() and (native != "require" or built_kernels()):
+        return
+    itself.start("installing kodec itself, editable, and building its native kernels")
+    # An older kernel must not stand in for one that could not be built.
+    for kernel in built_kernels():
+        kernel.unlink()
+    # Not yet `require`: without a compiler there is still zig's. A kernel that does not compile fails anyway.
+    install_kodec({"KODEC_NATIVE": "auto" if native == "require" else native})
+    if native != "off" and not built_kernels():
+        build_with_zig(native == "require")
+    say(f"  native kernels: {', '.join(path.name for path in built_kernels()) or 'none, pure Python only'}")
+    itself.finish()
+
+
+def built_kernels() -> list[Path]:
+    """The kernels that were built in place for this Python."""
+    return sorted(KERNELS.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"))
+
+
+def install_kodec(env: Mapping[str, str]) -> None:
+    pip("--no-deps", "--no-build-isolation", "--editable", ROOT, env=env)
+
+
+def build_with_zig(is_required: bool) -> None:
+    """Build the kernels with the C compiler of PyPI's ziglang; go on without where that fails and may."""
+    say("  no C compiler works here: trying the one of PyPI's ziglang (100 MB, in .venv)")
+    compiler = f"{shlex.quote(str(PYTHON))} -m ziglang cc"
+    caches = {f"ZIG_{name}_CACHE_DIR": str(CACHE / "zig") for name in ("GLOBAL", "LOCAL")}
+    try:
+        pip_lock("zig")
+        install_kodec({"CC": compiler, "KODEC_NATIVE": "require", **caches})
+    except Failed as error:
+        if is_required:
+            raise
+        CACHE.joinpath("zig.log").write_text(f"{error}\n")
+        say("  it does not work here either: kodec is pure Python, slower (see .cache/zig.log)")
 
 
 def make_java() -> None:
@@ -195,9 +254,13 @@ def main(wanted: list[str]) -> None:
     unknown = [name for name in wanted if name not in extras]
     if unknown:
         sys.exit(f"kodec: bootstrap knows {', '.join(extras)}; not {', '.join(unknown)}")
-    make_environment()
-    for name in wanted:
-        extras[name]()
+    try:
+        make_environment()
+        make_kodec()
+        for name in wanted:
+            extras[name]()
+    except Failed as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

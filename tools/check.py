@@ -1,5 +1,7 @@
 """Runs the project's checks one after another and prints each with its time; all run even if one fails.
 
+First it says which backend the tests run on: native kernels, or pure Python where they were not built.
+
 Usage: check.py [STEP...]   (all steps when none is named)
 """
 
@@ -21,8 +23,10 @@ STEPS = {
     "contracts": ["lint-imports"],
     "types": ["mypy"],
     "generated": ["kodec", "generate", "--check"],
+    "tests-pure": ["pytest", "--quiet", "--no-header", "-k", "not native and not pure", "tests/log"],
     "tests": ["pytest", "--quiet", "--no-header"],
 }
+PURE = {"KODEC_PURE": "1"}
 
 
 def run(name: str, shown: bool) -> bool:
@@ -31,7 +35,11 @@ def run(name: str, shown: bool) -> bool:
     done = subprocess.run(
         [BIN / program, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"},
+        env={
+            **os.environ,
+            **(PURE if name == "tests-pure" else {}),
+            "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
+        },
         stdout=None if shown else subprocess.PIPE,
         stderr=None if shown else subprocess.STDOUT,
         text=True,
@@ -42,11 +50,26 @@ def run(name: str, shown: bool) -> bool:
     return done.returncode == 0
 
 
+def backend() -> str:
+    """What kodec decodes with here: `native` or `pure`; a kernel that cannot be imported ends the run."""
+    code = "import kodec; print(kodec.backend())"
+    done = subprocess.run([BIN / "python", "-I", "-c", code], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit("check: kodec cannot be imported")
+    return done.stdout.strip()
+
+
 def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in STEPS]
     if unknown:
         sys.exit(f"check: knows {', '.join(STEPS)}; not {', '.join(unknown)}")
     wanted = names or list(STEPS)
+    if any(name.startswith("tests") for name in wanted):
+        used = backend()
+        print(f"backend: {used}")
+        if used == "pure" and not names:
+            # The tests run on it anyway.
+            wanted.remove("tests-pure")
     failed = []
     for number, name in enumerate(wanted, 1):
         label = f"[{number}/{len(wanted)}] {name:<10} {' '.join(STEPS[name])}"

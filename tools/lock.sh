@@ -16,3 +16,4 @@ lock build --group pyproject.toml:build --constraints requirements/dev.txt
 lock interop --group pyproject.toml:interop --constraints requirements/dev.txt
 lock java --group pyproject.toml:java
 lock node --group pyproject.toml:node
+lock zig --group pyproject.toml:zig

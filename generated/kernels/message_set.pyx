@@ -80,6 +80,7 @@ cdef extern from "message_set_core.h" nogil:
     int message_set_walk(const uint8_t *, size_t, size_t, int64_t, int, size_t, size_t, message_set_heads *,
         message_set_unit *, size_t *, kd_where *)
     void message_set_cut(const message_set_options *, message_set_columns *, size_t)
+    int message_set_not_ascii(const message_set_columns *)
     size_t message_set_bytes(const message_set_columns *)
     void message_set_clear(message_set_columns *)
     void message_set_clear_heads(message_set_heads *)
@@ -215,6 +216,10 @@ cdef class Rows:
     def nbytes(self):
         """Bytes in the columns of bytes so far."""
         return message_set_bytes(&self.c)
+    @property
+    def not_ascii(self):
+        """Whether a text so far may be something else than ASCII: it is as it was stored, UTF-8 or not."""
+        return bool(message_set_not_ascii(&self.c))
     def run(self, data, size_t pos, size_t end):
         """Append the rows of the units in `data[pos:end]`; give (status, where it stopped).
         `end`: there is no more. `full`: there are as many rows or bytes as asked for. `compressed`: see

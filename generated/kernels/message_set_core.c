@@ -162,8 +162,8 @@ static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_
       if (options->wanted >> 0 & 1) ((int64_t *)(void *)c->offset.values.data)[c->rows] = (int64_t)value_offset;
       if (options->wanted >> 1 & 1) ((int64_t *)(void *)c->timestamp.values.data)[c->rows] = (int64_t)value_timestamp;
       if (options->wanted >> 2 & 1) ((int32_t *)(void *)c->timestamp_type.values.data)[c->rows] = (int32_t)value_timestamp_type;
-      if (options->wanted >> 3 & 1) kd_blob_push(&c->key, u->message.key, limit);
-      if (options->wanted >> 4 & 1) kd_blob_push(&c->value, u->message.value, limit);
+      if (options->wanted >> 3 & 1) { kd_blob_push(&c->key, u->message.key, limit); }
+      if (options->wanted >> 4 & 1) { kd_blob_push(&c->value, u->message.value, limit); }
       c->rows++;
     } else {
     }
@@ -192,13 +192,15 @@ int message_set_run(const uint8_t *buf, size_t pos, size_t end, const message_se
 int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, message_set_heads *c, message_set_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int ok = 0;
+    int ok = 0, wrong = 0;
+    (void)wrong;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
     if (message_set_read(buf, pos, end, u, where)) return where->status;
     if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
     if (check) ok = message_set_verify(u, where) == KD_OK;
+    if (wrong) return kd_fail(where, KD_OVERFLOW, 0, pos);
     KD_PUSH(c->position, int64_t, c->rows, origin + (int64_t)pos);
     KD_PUSH(c->size, int64_t, c->rows, u->unit_size);
     KD_PUSH(c->checksum_ok, uint8_t, c->rows, ok);
@@ -214,6 +216,13 @@ int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin,
     KD_PUSH(c->len_value, int32_t, c->rows, u->message.len_value);
     c->rows++;
   }
+}
+
+/* Whether a text may be something else than ASCII. */
+int message_set_not_ascii(const message_set_columns *c) {
+  int found = 0;
+  (void)c;
+  return found;
 }
 
 /* Bytes in columns of bytes. */

@@ -100,6 +100,7 @@ int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin,
     size_t unit_bytes, message_set_heads *c, message_set_unit *u, size_t *next, kd_where *where);
 /* Take rows back, to the first `rows`. */
 void message_set_cut(const message_set_options *options, message_set_columns *c, size_t rows);
+int message_set_not_ascii(const message_set_columns *c);
 size_t message_set_bytes(const message_set_columns *c);
 void message_set_clear(message_set_columns *c);
 void message_set_clear_heads(message_set_heads *c);

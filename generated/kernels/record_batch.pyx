@@ -87,6 +87,7 @@ cdef extern from "record_batch_core.h" nogil:
     int record_batch_walk(const uint8_t *, size_t, size_t, int64_t, int, size_t, size_t, record_batch_heads *,
         record_batch_unit *, size_t *, kd_where *)
     void record_batch_cut(const record_batch_options *, record_batch_columns *, size_t)
+    int record_batch_not_ascii(const record_batch_columns *)
     size_t record_batch_bytes(const record_batch_columns *)
     void record_batch_clear(record_batch_columns *)
     void record_batch_clear_heads(record_batch_heads *)
@@ -97,7 +98,7 @@ cdef extern from "record_batch_core.h" nogil:
 COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", )
 """The columns of a row, in order."""
 
-HEADS = ("position", "size", "base_offset", "len_batch", "partition_leader_epoch", "magic", "crc", "reserved", "has_delete_horizon", "is_control", "is_transactional", "timestamp_type", "compression", "last_offset_delta", "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "num_records", "checksum_ok")
+HEADS = ("position", "size", "base_offset", "len_batch", "partition_leader_epoch", "magic", "crc", "reserved", "has_delete_horizon", "is_control", "is_transactional", "timestamp_type", "compression", "last_offset_delta", "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "num_records", "offset_first", "offset_last", "timestamp_last", "checksum_ok")
 """The columns of a unit's head, in order."""
 
 STATUSES = (
@@ -222,6 +223,10 @@ cdef class Rows:
     def nbytes(self):
         """Bytes in the columns of bytes so far."""
         return record_batch_bytes(&self.c)
+    @property
+    def not_ascii(self):
+        """Whether a text so far may be something else than ASCII: it is as it was stored, UTF-8 or not."""
+        return bool(record_batch_not_ascii(&self.c))
     def run(self, data, size_t pos, size_t end):
         """Append the rows of the units in `data[pos:end]`; give (status, where it stopped).
         `end`: there is no more. `full`: there are as many rows or bytes as asked for. `compressed`: see

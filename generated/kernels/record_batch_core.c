@@ -227,6 +227,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           if (options->wanted >> 5 & 1) {
             if (KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, 1, item_0.key.size)))) STOP(status, 17, p);
             kd_blob_push(&c->headers.key, item_0.key, limit);
+            kd_blob_look(&c->headers.key, item_0.key);
             if (KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, 1, item_0.value.size)))) STOP(status, 17, p);
             kd_blob_push(&c->headers.value, item_0.value, limit);
             c->headers.rows.count++;
@@ -250,8 +251,8 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         if (options->wanted >> 0 & 1) ((int64_t *)(void *)c->offset.values.data)[c->rows] = (int64_t)value_offset;
         if (options->wanted >> 1 & 1) ((int64_t *)(void *)c->timestamp.values.data)[c->rows] = (int64_t)value_timestamp;
         if (options->wanted >> 2 & 1) ((int32_t *)(void *)c->timestamp_type.values.data)[c->rows] = (int32_t)value_timestamp_type;
-        if (options->wanted >> 3 & 1) kd_blob_push(&c->key, row.body.key, limit);
-        if (options->wanted >> 4 & 1) kd_blob_push(&c->value, row.body.value, limit);
+        if (options->wanted >> 3 & 1) { kd_blob_push(&c->key, row.body.key, limit); }
+        if (options->wanted >> 4 & 1) { kd_blob_push(&c->value, row.body.value, limit); }
         if (options->wanted >> 5 & 1) kd_list_push(&c->headers.rows);
         c->rows++;
       } else {
@@ -299,13 +300,18 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_ba
 int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
-    int ok = 0;
+    int ok = 0, wrong = 0;
+    (void)wrong;
     *next = pos;
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
     if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
     if (check) ok = record_batch_verify(u, where) == KD_OK;
+    const int64_t offset_first = u->base_offset;
+    const int64_t offset_last = kd_add(u->base_offset, u->last_offset_delta, &wrong);
+    const int64_t timestamp_last = u->max_timestamp;
+    if (wrong) return kd_fail(where, KD_OVERFLOW, 0, pos);
     KD_PUSH(c->position, int64_t, c->rows, origin + (int64_t)pos);
     KD_PUSH(c->size, int64_t, c->rows, u->unit_size);
     KD_PUSH(c->checksum_ok, uint8_t, c->rows, ok);
@@ -327,8 +333,19 @@ int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin
     KD_PUSH(c->producer_epoch, int16_t, c->rows, u->producer_epoch);
     KD_PUSH(c->base_sequence, int32_t, c->rows, u->base_sequence);
     KD_PUSH(c->num_records, int32_t, c->rows, u->num_records);
+    KD_PUSH(c->offset_first, int64_t, c->rows, offset_first);
+    KD_PUSH(c->offset_last, int64_t, c->rows, offset_last);
+    KD_PUSH(c->timestamp_last, int64_t, c->rows, timestamp_last);
     c->rows++;
   }
+}
+
+/* Whether a text may be something else than ASCII. */
+int record_batch_not_ascii(const record_batch_columns *c) {
+  int found = 0;
+  (void)c;
+  found |= c->headers.key.not_ascii;
+  return found;
 }
 
 /* Bytes in columns of bytes. */
@@ -376,6 +393,9 @@ void record_batch_clear_heads(record_batch_heads *c) {
   kd_free(&c->producer_epoch.values);
   kd_free(&c->base_sequence.values);
   kd_free(&c->num_records.values);
+  kd_free(&c->offset_first.values);
+  kd_free(&c->offset_last.values);
+  kd_free(&c->timestamp_last.values);
   memset(c, 0, sizeof *c);
 }
 
@@ -451,7 +471,7 @@ failed:
 int record_batch_export_heads(record_batch_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
-  if (kd_arrow_start(out, "+s", "", 0, rows, 1, 21)) goto failed;
+  if (kd_arrow_start(out, "+s", "", 0, rows, 1, 24)) goto failed;
   if (kd_arrow_fixed(&child, &c->position, "l", "position", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_fixed(&child, &c->size, "l", "size", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows) || kd_arrow_adopt(out, &child)) goto dropped;
@@ -472,6 +492,9 @@ int record_batch_export_heads(record_batch_heads *c, kd_arrow *out) {
   if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   record_batch_clear_heads(c);
   return KD_OK;

@@ -78,7 +78,7 @@ typedef struct {
   } body;
 } record_batch_row;
 
-enum { RECORD_BATCH_COLUMNS = 6, RECORD_BATCH_HEADS = 18 };
+enum { RECORD_BATCH_COLUMNS = 6, RECORD_BATCH_HEADS = 21 };
 
 /* What to read: which columns (bit n is column n), from which rows, and how far. */
 typedef struct {
@@ -130,6 +130,9 @@ typedef struct {
   kd_fixed producer_epoch;
   kd_fixed base_sequence;
   kd_fixed num_records;
+  kd_fixed offset_first;
+  kd_fixed offset_last;
+  kd_fixed timestamp_last;
 } record_batch_heads;
 
 int record_batch_read(const uint8_t *buf, size_t pos, size_t end, record_batch_unit *u, kd_where *where);
@@ -147,6 +150,7 @@ int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where);
 /* Take rows back, to the first `rows`. */
 void record_batch_cut(const record_batch_options *options, record_batch_columns *c, size_t rows);
+int record_batch_not_ascii(const record_batch_columns *c);
 size_t record_batch_bytes(const record_batch_columns *c);
 void record_batch_clear(record_batch_columns *c);
 void record_batch_clear_heads(record_batch_heads *c);

@@ -136,7 +136,7 @@ class _Builder:
                 "columns": self._columns(scope, unit),
             }
             facts |= self._choices(scope, facts["columns"])
-        facts["heads"] = self._heads(unit)
+        facts["heads"] = self._heads(unit, facts["bounds"])
         facts["names"] = self.names.paths
         return facts
 
@@ -196,6 +196,7 @@ class _Builder:
             bounds.append(
                 {
                     "index": column.index,
+                    "column": column.name,
                     "first": None if bound.first is None else parser.number(self._known(bound.first), scope),
                     "last": None if bound.last is None else parser.number(self._known(bound.last), scope),
                 }
@@ -338,8 +339,8 @@ class _Builder:
 
     # -- heads ------------------------------------------------------------------------------------
 
-    def _heads(self, unit: Scope) -> list[Step]:
-        """Every number in a unit's head, as a column of its own."""
+    def _heads(self, unit: Scope, bounds: list[dict[str, Any]]) -> list[Step]:
+        """Every number in a unit's head, as a column of its own, and what it says of the rows' columns."""
         found: dict[str, Step] = {}
 
         def visit(members: list[Member], root: str) -> None:
@@ -354,8 +355,16 @@ class _Builder:
                     found[name] = self._column(plain, member, f"{root}{member.name}", unit)
 
         visit(unit.members, unit.root)
+        for bound in bounds:
+            for end in ("first", "last"):
+                name = f"{bound['column']}_{end}"
+                if bound[end] is not None and name not in found:
+                    facts = {"name": name, "c_name": c_name(name), "value": bound[end], "c_type": "int64_t"}
+                    facts |= {"format": "l", "width": 8, "computed": True}
+                    found[name] = Step("number", facts)
         for index, column in enumerate(found.values()):
             column.facts["index"] = index
+            column.facts.setdefault("computed", False)
         return list(found.values())
 
 

@@ -126,9 +126,9 @@ class _FileWriter:
                 self._flush()
         facts.segments += 1
         facts.bytes += part.segment.size
-        for lost in rows.records.skipped:
+        for lost in rows.reader.skipped:
             facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
-        if tail := rows.records.torn_tail:
+        if tail := rows.reader.torn_tail:
             facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
 
     def _note(self, batch: pa.RecordBatch) -> None:

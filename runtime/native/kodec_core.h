@@ -319,6 +319,7 @@ typedef struct {
   kd_buffer bytes;
   kd_buffer there; /* uint8_t; packed to bits when it is handed over, and only if a null is among them */
   size_t nulls;
+  int not_ascii; /* whether a text may be something else than ASCII */
 } kd_blob;
 
 /* Where each row's list starts in its children, and how many children there are. */
@@ -353,6 +354,12 @@ KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   blob->starts.size += 4;
   blob->bytes.size = at;
 }
+/* Note whether a text holds something else than ASCII: whoever takes it then looks whether it is UTF-8. */
+KD_INLINE void kd_blob_look(kd_blob *blob, kd_span span) {
+  uint8_t any = 0;
+  for (size_t i = 0; i < span.size; i++) any |= span.data[i];
+  blob->not_ascii |= any >> 7;
+}
 /* Take rows back, to the first `rows`. */
 KD_INLINE void kd_blob_cut(kd_blob *blob, size_t rows) {
   if (blob->starts.size == 0) return;
@@ -368,6 +375,7 @@ KD_INLINE void kd_blob_free(kd_blob *blob) {
   kd_free(&blob->bytes);
   kd_free(&blob->there);
   blob->nulls = 0;
+  blob->not_ascii = 0;
 }
 KD_INLINE int kd_list_reserve(kd_list *list, size_t rows) {
   if (kd_reserve(&list->starts, (rows + 1) * 4)) return KD_MEMORY;

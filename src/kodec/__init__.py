@@ -4,7 +4,9 @@ import logging
 
 from kodec.log.batch import Batch
 from kodec.log.directory import LogDirectory
+from kodec.log.directory_writer import LogDirectoryWriter
 from kodec.log.encode import encode
+from kodec.log.kernel import backend
 from kodec.log.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
 from kodec.log.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.records import (
@@ -16,35 +18,62 @@ from kodec.log.records import (
     TimestampType,
     TornTail,
 )
+from kodec.log.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
+from kodec.log.repair import apply_plan
 from kodec.log.segment import Segment, TimestampOffset
+from kodec.log.table import (
+    TableReader,
+    encode_table,
+    read_batch_table,
+    read_table,
+    scan_batch_table,
+    scan_table,
+)
 from kodec.log.transactions import AbortedTransaction, Transactions
+from kodec.log.writer import AppendResult, LogConfig, LogWriter
 from kodec.runtime import errors
 
 __all__ = [
     "AbortedTransaction",
+    "AppendResult",
     "Batch",
     "BatchReader",
     "ControlRecord",
     "ControlRecordType",
     "Isolation",
     "Limits",
+    "LogConfig",
     "LogDirectory",
+    "LogDirectoryWriter",
     "LogRead",
+    "LogWriter",
     "PartitionLog",
     "Record",
     "RecordReader",
+    "RecoveryPlan",
     "Segment",
     "SkippedRange",
+    "TableReader",
     "TimestampOffset",
     "TimestampType",
     "TornTail",
     "Transactions",
     "__version__",
+    "apply_plan",
+    "backend",
     "encode",
+    "encode_table",
     "errors",
     "multi_message_set_send",
+    "plan_recovery",
+    "plan_reindex",
+    "plan_root",
+    "read_batch_table",
     "read_batches",
     "read_records",
+    "read_table",
+    "scan_batch_table",
+    "scan_table",
 ]
 
 __version__ = "0.1.0"

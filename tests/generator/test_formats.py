@@ -190,9 +190,9 @@ def test_generated_tests_pass(made: Path) -> None:
 
 
 def test_generated_modules_are_typed(made: Path) -> None:
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "sensors"]
     # pyarrow, which kodec itself imports, has no types
-    command += ["--disable-error-code", "import-untyped"]
+    (made / "mypy.ini").write_text("[mypy]\n[mypy-pyarrow.*]\nignore_missing_imports = true\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "sensors"]
     done = subprocess.run(
         command,
         cwd=made,

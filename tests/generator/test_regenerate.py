@@ -23,11 +23,16 @@ FORMATS = Path(__file__).resolve().parent / "formats"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
+    """What was generated, without what Python and the build of a kernel leave beside it."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and not _is_built(path)
     }
+
+
+def _is_built(path: Path) -> bool:
+    return path.suffix in (".so", ".pyd") or (path.suffix == ".c" and not path.stem.endswith("_core"))
 
 
 def command(folder: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The sample logs with their expected rows."""
+"""The sample logs with their expected rows, and the backends that must read them alike."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from kodec.log import kernel
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 
@@ -55,3 +57,13 @@ def samples() -> list[Sample]:
 def sample(request: pytest.FixtureRequest) -> Sample:
     """Each sample log in turn."""
     return _load(SAMPLES / f"{request.param}.log")
+
+
+@pytest.fixture(params=["pure", "native"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each backend in turn, chosen for the test; the native one only where it was built."""
+    name: str = request.param
+    if name == "native" and not kernel.is_built():
+        pytest.skip("the native kernel is not built")
+    monkeypatch.setattr(kernel, "backend", lambda: name)
+    return name

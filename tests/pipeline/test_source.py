@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,8 +23,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
 from kodec.log.layout import find_partitions
+from kodec.log.scan import BATCH_ROWS
 from kodec.pipeline import KafkaLogDataSource, schema
-from kodec.pipeline.rows import FIRST_ROWS, MAX_ROWS, TimestampOutOfRange
+from kodec.pipeline.rows import FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader, PruningLogReader
 
 ROOT = Path(__file__).parent.parent.parent
@@ -205,11 +206,16 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
         (tmp_path / name / "00000000000000000000.log").write_bytes(kodec.encode(records, compression="gzip"))
         return tmp_path / name
 
-    small = [batch.num_rows for batch in read(write("small-0", 2 * MAX_ROWS, 0))]
-    assert small == [FIRST_ROWS, MAX_ROWS, MAX_ROWS - FIRST_ROWS]
+    small = [batch.num_rows for batch in read(write("small-0", 2 * BATCH_ROWS, 0))]
+    assert small[0] == FIRST_ROWS and sum(small) == 2 * BATCH_ROWS
+    assert all(BATCH_ROWS - FIRST_ROWS <= rows <= 2 * BATCH_ROWS for rows in small[1:-1])
     large = read(write("large-0", 2_000, 10_000))
     assert sum(batch.num_rows for batch in large) == 2_000
     assert all(4 * 2**20 <= batch.nbytes < 6 * 2**20 for batch in large[:-1])
+
+
+def at(millis: float) -> datetime:
+    return datetime.fromtimestamp(1_600_000_000, UTC) + timedelta(milliseconds=millis)
 
 
 @pytest.mark.parametrize(
@@ -218,22 +224,62 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
         ([EqualTo(("topic",), "orders"), EqualTo(("partition",), 0)], range(300)),
         ([In(("topic",), ("orders", "other")), In(("partition",), (0, 5))], range(300)),
         ([EqualTo(("partition",), 0), GreaterThan(("offset",), 99)], range(100, 300)),
-        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("offset",), 200)], range(200, 300)),
+        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("offset",), 199)], range(199, 300)),
         ([EqualTo(("partition",), 0), LessThan(("offset",), 100)], range(100)),
-        ([EqualTo(("partition",), 0), LessThanOrEqual(("offset",), 100)], range(200)),
-        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], range(100, 200)),
+        ([EqualTo(("partition",), 0), LessThanOrEqual(("offset",), 100)], range(101)),
+        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], [150]),
         ([EqualTo(("topic",), "nothing")], []),
         ([IsNotNull(("topic",)), EqualTo(("key",), b"k"), EqualTo(("partition",), 0)], range(300)),
+        ([EqualTo(("partition",), 0), GreaterThan(("timestamp",), at(9))], range(10, 300)),
+        ([EqualTo(("partition",), 0), GreaterThan(("timestamp",), at(9.5))], range(10, 300)),
+        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("timestamp",), at(9))], range(9, 300)),
+        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("timestamp",), at(9.5))], range(10, 300)),
+        ([EqualTo(("partition",), 0), LessThan(("timestamp",), at(9))], range(9)),
+        ([EqualTo(("partition",), 0), LessThan(("timestamp",), at(9.5))], range(10)),
+        ([EqualTo(("partition",), 0), LessThanOrEqual(("timestamp",), at(9))], range(10)),
+        ([EqualTo(("partition",), 0), LessThanOrEqual(("timestamp",), at(9.5))], range(10)),
+        ([EqualTo(("partition",), 0), EqualTo(("timestamp",), at(9))], [9]),
+        ([EqualTo(("partition",), 0), EqualTo(("timestamp",), at(9.5))], []),
+        ([GreaterThan(("offset",), 5), LessThan(("offset",), 9), EqualTo(("partition",), 0)], range(6, 9)),
+        ([LessThan(("timestamp",), at(9)), GreaterThan(("offset",), 20), EqualTo(("partition",), 0)], []),
     ],
 )
-def test_filters_leave_out_segments_and_stay_with_spark(
+def test_filters_leave_out_rows_and_stay_with_spark(
     log_dir: Path, filters: list[Filter], offsets: range | list[int]
 ) -> None:
     one = source(log_dir)
     reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
     assert list(reader.pushFilters(filters)) == filters
-    batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
-    assert [row["offset"] for row in rows(batches)] == list(offsets)
+    assert [row["offset"] for row in rows(taken(reader))] == list(offsets)
+
+
+def taken(reader: LogReader) -> list[pa.RecordBatch]:
+    """What a reader gives after its way to a worker."""
+    tasks = reader.partitions()
+    return [batch for task in tasks for batch in pickle.loads(pickle.dumps(reader)).read(task)]
+
+
+def test_filters_leave_out_whole_segments_and_batches(log_dir: Path, corrupt: Path) -> None:
+    one = source(log_dir, maxPartitionBytes="1")
+    for filters, tasks in (
+        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], 1),
+        ([EqualTo(("partition",), 0), GreaterThan(("offset",), 99)], 2),
+    ):
+        reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
+        reader.pushFilters([EqualTo(("topic",), "orders"), *filters])
+        assert len(reader.partitions()) == tasks
+    # the damage is in offsets 10 to 19: nobody asks for what is there
+    one = source(corrupt)
+    reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
+    reader.pushFilters([GreaterThanOrEqual(("offset",), 20)])
+    assert [row["offset"] for row in rows(taken(reader))] == list(range(20, 30))
+
+
+@pytest.mark.parametrize("names", [["topic"], ["partition", "topic"], ["timestamp"], ["headers", "topic"]])
+def test_any_columns_alone(log_dir: Path, names: list[str]) -> None:
+    whole = rows(read(log_dir, schema(headers=True)))
+    found = rows(read(log_dir, StructType([schema(headers=True)[name] for name in names])))
+    assert found == [{name: row[name] for name in names} for row in whole]
 
 
 def test_a_reader_pushes_filters_only_where_spark_asks_for_it(log_dir: Path) -> None:

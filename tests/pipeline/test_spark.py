@@ -91,8 +91,24 @@ def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdo
         )
         assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))
         assert query.rdd.getNumPartitions() == (2 if pushdown == "true" else 5)
+        timed = frame(spark, log_dir).where(
+            "partition = 0 AND timestamp >= timestamp_micros(1600000000249500)"
+            " AND timestamp < timestamp_millis(1600000000260)"
+        )
+        assert [row["offset"] for row in timed.orderBy("offset").collect()] == list(range(250, 260))
     finally:
         spark.conf.set(name, before)
+
+
+def test_batches_that_a_filter_on_time_rules_out_are_not_looked_at(
+    spark: Any, tmp_path: Path, make_records: Callable[..., list[kodec.Record]]
+) -> None:
+    parts = [bytearray(kodec.encode(make_records(first, 10))) for first in (0, 10, 20)]
+    parts[0][70] ^= 1
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(b"".join(parts))
+    query = frame(spark, tmp_path).where("timestamp > timestamp_millis(1600000000014)")
+    assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(15, 30))
 
 
 def test_an_export_holds_what_the_source_gives(spark: Any, log_dir: Path, tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""The optional library that tables are made of, and the columns that tables have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kodec.generated.log.record_batch import Compression
+from kodec.runtime.errors import MissingDependency
+
+__all__ = ["CODECS", "batch_schema", "columns_of", "pyarrow", "row_schema"]
+
+CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
+"""The codecs by their number: what the column `codec` of a table of batches is a dictionary of."""
+
+
+def pyarrow() -> Any:
+    """The module pyarrow. Raises MissingDependency where it is not installed."""
+    try:
+        import pyarrow
+    except ImportError as missing:
+        text = "tables need `pyarrow`: pip install 'kodec[arrow]'"
+        raise MissingDependency(text, name=missing.name) from missing
+    return pyarrow
+
+
+def row_schema() -> Any:
+    """The columns of a table of records, a `pyarrow.Schema`.
+
+    offset int64 | timestamp timestamp[ms, UTC], -1 ms = none | timestamp_type int32: 0 CreateTime,
+    1 LogAppendTime, -1 none | key binary, null = none | value binary, null = tombstone
+    | headers list<struct<key: string, value: binary>>, empty = none, a value may be null.
+    """
+    pa = pyarrow()
+    header = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+    return pa.schema(
+        [
+            pa.field("offset", pa.int64(), nullable=False),
+            pa.field("timestamp", pa.timestamp("ms", tz="UTC"), nullable=False),
+            pa.field("timestamp_type", pa.int32(), nullable=False),
+            pa.field("key", pa.binary()),
+            pa.field("value", pa.binary()),
+            pa.field("headers", pa.list_(pa.field("item", header, nullable=False)), nullable=False),
+        ]
+    )
+
+
+def batch_schema() -> Any:
+    """The columns of a table of batches, a `pyarrow.Schema`; names mean what they mean in `Batch`."""
+    pa = pyarrow()
+    time = pa.timestamp("ms", tz="UTC")
+    some = {
+        "position": pa.int64(),
+        "size": pa.int64(),
+        "magic": pa.int8(),
+        "codec": pa.dictionary(pa.int8(), pa.string()),
+        "base_offset": pa.int64(),
+        "last_offset": pa.int64(),
+        "count": pa.int32(),
+        "base_timestamp": time,
+        "max_timestamp": time,
+        "timestamp_type": pa.int32(),
+        "partition_leader_epoch": pa.int32(),
+        "producer_id": pa.int64(),
+        "producer_epoch": pa.int16(),
+        "base_sequence": pa.int32(),
+        "is_transactional": pa.bool_(),
+        "is_control": pa.bool_(),
+        "delete_horizon": time,
+        "crc": pa.uint32(),
+        "crc_ok": pa.bool_(),
+    }
+    unknown = ("base_offset", "count", "delete_horizon", "crc_ok")
+    return pa.schema([pa.field(name, kind, nullable=name in unknown) for name, kind in some.items()])
+
+
+def columns_of(schema: Any, columns: Iterable[str] | None) -> Any:
+    """The schema with these columns, in this order; all of them for None.
+
+    Raises: ValueError for a name that is not there, or that is there twice.
+    """
+    if columns is None:
+        return schema
+    pa = pyarrow()
+    names = [columns] if isinstance(columns, str) else list(columns)
+    unknown = [name for name in names if name not in schema.names]
+    if unknown:
+        known = ", ".join(schema.names)
+        raise ValueError(f"no such column: {', '.join(map(repr, unknown))}; there are {known}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"a column is asked for twice: {', '.join(names)}")
+    return pa.schema([schema.field(name) for name in names])

@@ -1,0 +1,443 @@
+"""Tables by the native kernels: Arrow batches from the bytes of a log.
+
+A kernel goes from entry to entry as long as all is well. Whatever it does not do, or finds wrong, is done
+again by the pure reader: it knows torn tails and damage, and its errors are the ones that are raised.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log import pure_table
+from kodec.log.arrow import CODECS
+from kodec.log.pure_table import encode_rows
+from kodec.log.reader import OnError
+from kodec.log.records import Limits, TimestampType
+from kodec.log.scan import EVERY, Scan, TableReader
+from kodec.log.source import Source
+from kodec.runtime.compression import decompress
+from kodec.runtime.errors import FormatError
+
+__all__ = ["encode_rows", "scan_heads", "scan_rows"]
+
+Buffer = bytes | bytearray | memoryview
+_WRAPPED = ("offset", "timestamp", "timestamp_type")
+_NONE = int(TimestampType.NoTimestampType)
+
+
+def scan_rows(source: Source, scan: Scan, on_error: OnError, limits: Limits) -> TableReader:
+    """The records of a log as Arrow batches."""
+    return _NativeReader(source, scan, on_error, limits, (_Batches(scan, limits), _Messages(scan, limits)))
+
+
+def scan_heads(source: Source, scan: Scan, on_error: OnError, limits: Limits) -> TableReader:
+    """The headers of a log's entries as Arrow batches."""
+    gatherers = _BatchHeads(scan, limits), _MessageHeads(scan, limits)
+    return _NativeReader(source, scan, on_error, limits, gatherers)
+
+
+class _Gatherer:
+    """One format's kernel, with what was gathered so far."""
+
+    kernel: Any
+    magics: tuple[int, ...]
+
+    def expand(self, buf: Buffer) -> int:
+        """Where in `buf` the compressed entry ends at which it stopped; 0 where pure Python is to do it."""
+        return 0
+
+    def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
+        """Gather from `buf[start:end]`, at `position` of the source; give status and where it stopped."""
+        raise NotImplementedError
+
+    def take(self) -> tuple[Any, int]:
+        """All that was gathered, as one Arrow batch, and how many bytes count of it."""
+        raise NotImplementedError
+
+
+class _NativeReader(TableReader):
+    """Fills Arrow batches from windows of a source."""
+
+    def __init__(
+        self, source: Source, scan: Scan, on_error: OnError, limits: Limits, gatherers: tuple[_Gatherer, ...]
+    ) -> None:
+        self._scan = scan
+        self._gatherers = gatherers
+        self._gatherer = gatherers[0]
+        # what is gathered and not yet given, and how much of it there is
+        self._parts: list[Any] = []
+        self._part_rows = self._part_bytes = 0
+        pure = pure_table.Heads(scan) if isinstance(gatherers[0], _BatchHeads) else pure_table.Records(scan)
+        self._pure = pure
+        super().__init__(source, pure, on_error, limits)
+
+    def _iterate(self) -> Iterator[Any]:
+        try:
+            yield from self._windows()
+        except Exception:
+            # what is before the damage comes first, as it does from `read_records`
+            yield from self._given(all_of_it=True)
+            raise
+        finally:
+            self.close()
+        yield from self._given(all_of_it=True)
+
+    def _put(self, part: Any, size: int) -> None:
+        self._parts.append(part)
+        self._part_rows += part.num_rows
+        self._part_bytes += size
+
+    def _given(self, *, all_of_it: bool = False) -> Iterator[Any]:
+        """What is ready to be given: nothing where there is not enough yet, unless `all_of_it`."""
+        scan = self._scan
+        if len(self._gatherer.kernel):
+            self._put(*self._gatherer.take())
+        if not self._part_rows:
+            return
+        if not all_of_it and self._part_rows < scan.batch_rows and self._part_bytes < scan.batch_bytes:
+            return
+        whole = self._parts[0] if len(self._parts) == 1 else pa.concat_batches(self._parts)
+        rows, size = self._part_rows, self._part_bytes
+        self._parts, self._part_rows, self._part_bytes = [], 0, 0
+        if rows <= 2 * scan.batch_rows and size <= 2 * scan.batch_bytes:
+            yield whole
+            return
+        for start, stop in pure_table.cuts(_weights(whole), scan):
+            yield whole.slice(start, stop - start)
+
+    def _windows(self) -> Iterator[Any]:
+        source = self._source
+        need = 0
+        while True:
+            pos = self.position
+            source.forget(pos)
+            buf, start, end = source.window(pos, need)
+            if start == end:
+                return
+            at, ready = self._gather(self._gatherer, buf, start, end, pos)
+            self.position = pos + at - start
+            if ready:
+                yield from self._given()
+                continue
+            if at == end:
+                need = 0
+                continue
+            head = bytes(memoryview(buf)[at : at + PEEK_ENTRY_SIZE])
+            other = self._other(self._gatherer, head)
+            if other is not None:
+                yield from self._given()
+                self._gatherer = other
+                continue
+            larger = self._larger(head, self.position, end - at)
+            if larger > max(need if at == start else 0, end - at):
+                need = larger
+                continue
+            if len(self._gatherer.kernel):
+                self._put(*self._gatherer.take())
+            before = self.position
+            after, _ = self._next(before, self._pure.add)
+            size = self._pure.nbytes
+            for part in self._pure.take():
+                self._put(part, size)
+                size = 0
+            yield from self._given()
+            if after == before:
+                return
+            need = 0
+
+    def _gather(self, gatherer: _Gatherer, buf: Buffer, at: int, end: int, pos: int) -> tuple[int, bool]:
+        """Gather from `buf[at:end]`; where it stopped, and whether a batch is ready to be taken."""
+        start = at
+        while True:
+            status, at = gatherer.run(buf, at, end, pos + at - start)
+            if status == "full":
+                return at, True
+            if status != "compressed":
+                return at, False
+            stop = gatherer.expand(buf)
+            if not stop:
+                return at, False
+            at = stop
+
+    def _other(self, gatherer: _Gatherer, head: bytes) -> _Gatherer | None:
+        """The gatherer of the entry's format, where that is another one."""
+        if len(head) < PEEK_ENTRY_SIZE:
+            return None
+        magic = peek_entry(head)[2]
+        return next((each for each in self._gatherers if magic in each.magics and each is not gatherer), None)
+
+    def _larger(self, head: bytes, pos: int, have: int) -> int:
+        """How many bytes the entry at `pos` needs, where it may be whole in a larger window; else 0."""
+        source = self._source
+        if len(head) < PEEK_ENTRY_SIZE:
+            return PEEK_ENTRY_SIZE if source.remaining(pos, PEEK_ENTRY_SIZE) >= PEEK_ENTRY_SIZE else 0
+        size = peek_entry_len_entry(*peek_entry(head))
+        if size <= have or size > self._limits.batch_bytes or source.remaining(pos, size) < size:
+            return 0
+        return size
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+class _RowsOf(_Gatherer):
+    """The rows of one format."""
+
+    module: ModuleType
+
+    def __init__(self, scan: Scan, limits: Limits) -> None:
+        self.scan = scan
+        self.limits = limits
+        self.filtered = scan.offsets != EVERY or scan.timestamps != EVERY
+        self.names = self._wanted()
+        self.kernel = self.module.Rows(
+            self.names,
+            check=scan.check_crc,
+            everything=scan.control,
+            rows=scan.batch_rows,
+            nbytes=scan.batch_bytes,
+            unit_bytes=limits.batch_bytes,
+            elements=limits.elements,
+            bounds={"offset": scan.offsets, "timestamp": scan.timestamps} if self.filtered else None,
+        )
+
+    def _wanted(self) -> list[str]:
+        return list(self.scan.schema.names)
+
+    def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
+        return self.kernel.run(buf, start, end)  # type: ignore[no-any-return]
+
+    def expand(self, buf: Buffer) -> int:
+        codec, start, size = self.kernel.content
+        try:
+            data = decompress(
+                codec, memoryview(buf)[start : start + size], limit=self.limits.decompressed_bytes
+            )
+        except FormatError:
+            return 0
+        if not self._append(data):
+            return 0
+        start, size = self.kernel.unit
+        return int(start + size)
+
+    def _append(self, data: bytes) -> bool:
+        return bool(self.kernel.rows(data) == "ok")
+
+    def take(self) -> tuple[Any, int]:
+        rows, size, text = len(self.kernel), self.kernel.nbytes, self.kernel.not_ascii
+        return self._arrow(pa.array(self.kernel.take()), rows, text), size
+
+    def _arrow(self, columns: Any, rows: int, text: bool) -> Any:
+        """A batch of the scan's schema from the struct array that the kernel gave."""
+        schema = self.scan.schema
+        if not schema.names:
+            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+        found = dict(zip(self.names, columns.flatten(), strict=True))
+        if "headers" in schema.names and "headers" not in found:
+            found["headers"] = _no_headers(rows, schema.field("headers").type)
+        elif text and "headers" in found:
+            found["headers"] = _as_text(found["headers"])
+        return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
+
+
+class _Batches(_RowsOf):
+    """Record batches of magic 2."""
+
+    module = record_batch
+    magics = (2,)
+
+
+class _Messages(_RowsOf):
+    """Messages of magic 0 and 1, alone or in wrappers."""
+
+    module = message_set
+    magics = (0, 1)
+
+    def _wanted(self) -> list[str]:
+        # what a wrapper says of the messages inside is put into these, asked for or not
+        rest = [
+            name for name in self.scan.schema.names if name in message_set.COLUMNS and name not in _WRAPPED
+        ]
+        return [*_WRAPPED, *rest]
+
+    def _append(self, data: bytes) -> bool:
+        if self.filtered:
+            return False  # the kernel would look at offsets that are relative
+        kernel = self.kernel
+        first = len(kernel)
+        wrapper = kernel.head
+        if kernel.rows(data) != "ok":
+            return False
+        if 0 < len(kernel) - first <= self.limits.elements and self._absolute(wrapper, first):
+            return True
+        kernel.cut(first)
+        return False
+
+    def _absolute(self, wrapper: dict[str, int], first: int) -> bool:
+        """Put Kafka's rules for wrappers to the rows from `first` on; false where they are not followed.
+
+        The same rules, with their source, are in `MessageEntry`.
+        """
+        kinds = self.kernel.values("timestamp_type", first)
+        if not wrapper["magic"]:
+            _fill(kinds, _NONE)
+            return True
+        if _NONE in kinds:
+            return False  # messages of magic 0 inside one of magic 1
+        _fill(kinds, wrapper["timestamp_type"])
+        if wrapper["timestamp_type"] == TimestampType.LogAppendTime:
+            _fill(self.kernel.values("timestamp", first), wrapper["timestamp"])
+        if wrapper["offset"]:
+            base = wrapper["offset"] - self.kernel.values("offset", first)[-1]
+            if base < 0:
+                return False
+            try:
+                self.kernel.add("offset", first, base)
+            except OverflowError:
+                return False
+        return True
+
+
+def _fill(numbers: memoryview, value: int) -> None:
+    numbers[:] = memoryview(array(numbers.format, [value]) * len(numbers))
+
+
+def _weights(batch: Any) -> list[int]:
+    """For each row, the bytes in its key, value and headers."""
+    found = [0] * batch.num_rows
+    for name in ("key", "value"):
+        if name in batch.schema.names:
+            sizes = pc.fill_null(pc.binary_length(batch[name]), 0).to_pylist()
+            found = [sum(pair) for pair in zip(found, sizes, strict=True)]
+    if "headers" in batch.schema.names:
+        lists = batch["headers"]
+        total = [0]
+        items = [pc.fill_null(pc.binary_length(lists.values.field(i)), 0).to_pylist() for i in (0, 1)]
+        for pair in zip(*items, strict=True):
+            total.append(total[-1] + sum(pair))
+        bounds = [total[at] for at in lists.offsets.to_pylist()]
+        found = [weight + stop - start for weight, (start, stop) in zip(found, pairwise(bounds), strict=True)]
+    return found
+
+
+def _no_headers(rows: int, kind: Any) -> Any:
+    header = kind.value_type
+    none = pa.StructArray.from_arrays([pa.array([], field.type) for field in header], fields=list(header))
+    offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(bytes(4 * (rows + 1)))])
+    return pa.ListArray.from_arrays(offsets, none, type=kind)
+
+
+def _as_text(lists: Any) -> Any:
+    """The lists with U+FFFD where a key's bytes are not UTF-8."""
+    items = lists.values
+    keys = items.field(0)
+    try:
+        keys.validate(full=True)
+        return lists
+    except pa.ArrowInvalid:
+        pass
+    raw = keys.cast(pa.binary()).to_pylist()
+    kind = items.type
+    shown = pa.array([key.decode("utf-8", "replace") for key in raw], kind.field(0).type)
+    fixed = pa.StructArray.from_arrays([shown, items.field(1)], fields=list(kind))
+    return pa.ListArray.from_arrays(lists.offsets, fixed, type=lists.type)
+
+
+# -- heads ----------------------------------------------------------------------------------------
+
+
+class _HeadsOf(_Gatherer):
+    """The headers of one format."""
+
+    module: ModuleType
+
+    def __init__(self, scan: Scan, limits: Limits) -> None:
+        self.scan = scan
+        self.kernel = self.module.Heads(check=scan.check_crc, unit_bytes=limits.batch_bytes)
+
+    def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
+        return self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)  # type: ignore[no-any-return]
+
+    def take(self) -> tuple[Any, int]:
+        rows = len(self.kernel)
+        heads = dict(zip(self.module.HEADS, pa.array(self.kernel.take()).flatten(), strict=True))
+        columns = self._columns(heads, rows)
+        codes = heads["compression"].view(pa.int8())
+        columns["codec"] = pa.DictionaryArray.from_arrays(codes, pa.array(CODECS))
+        columns["crc_ok"] = heads["checksum_ok"] if self.scan.check_crc else pa.nulls(rows, pa.bool_())
+        columns |= {name: heads[name] for name in ("position", "size", "magic", "crc")}
+        made = [
+            columns[field.name] if field.name == "codec" else columns[field.name].cast(field.type)
+            for field in self.scan.schema
+        ]
+        return pa.RecordBatch.from_arrays(made, schema=self.scan.schema), 0
+
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+_SAME = (
+    "base_offset",
+    "base_timestamp",
+    "max_timestamp",
+    "timestamp_type",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "is_transactional",
+    "is_control",
+)
+
+
+class _BatchHeads(_HeadsOf):
+    """Headers of record batches."""
+
+    module = record_batch
+    magics = (2,)
+
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        columns = {name: heads[name] for name in _SAME}
+        columns["last_offset"] = heads["offset_last"]
+        columns["count"] = heads["num_records"]
+        none = pa.scalar(None, pa.int64())
+        columns["delete_horizon"] = pc.if_else(heads["has_delete_horizon"], heads["base_timestamp"], none)
+        return columns
+
+
+class _MessageHeads(_HeadsOf):
+    """Headers of messages; a wrapper's first offset and count are compressed away."""
+
+    module = message_set
+    magics = (0, 1)
+
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        def all_of(value: int | bool | None, kind: Any) -> Any:
+            return pa.repeat(pa.scalar(value, kind), rows)
+
+        alone = pc.equal(heads["compression"], 0)
+        kinds = heads["timestamp_type"].cast(pa.int32())
+        return {
+            "base_offset": pc.if_else(alone, heads["offset"], pa.scalar(None, pa.int64())),
+            "last_offset": heads["offset"],
+            "count": pc.if_else(alone, pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32())),
+            "base_timestamp": heads["timestamp"],
+            "max_timestamp": heads["timestamp"],
+            "timestamp_type": pc.if_else(pc.equal(heads["magic"], 0), pa.scalar(_NONE, pa.int32()), kinds),
+            "partition_leader_epoch": all_of(-1, pa.int32()),
+            "producer_id": all_of(-1, pa.int64()),
+            "producer_epoch": all_of(-1, pa.int16()),
+            "base_sequence": all_of(-1, pa.int32()),
+            "is_transactional": all_of(False, pa.bool_()),
+            "is_control": all_of(False, pa.bool_()),
+            "delete_horizon": all_of(None, pa.int64()),
+        }

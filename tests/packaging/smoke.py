@@ -1,0 +1,40 @@
+"""Tries an installed kodec: the front door, its data files, and whether it has the kernels it should have.
+
+Usage: smoke.py native|pure   (with the Python it is installed for; the directory does not matter)
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import kodec
+import kodec.generated.kernels as kernels
+import kodec.runtime.native
+
+FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
+
+wanted = sys.argv[1]
+assert kodec.backend() == wanted, f"the backend is {kodec.backend()}"
+faces = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if path.name.endswith(".pyi")}
+built = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
+assert faces
+assert built == (faces if wanted == "native" else set()), f"kernels: {built} of {faces}"
+for name in built:
+    importlib.import_module(f"{kernels.__name__}.{name}")
+
+record = kodec.Record(0, 0, 0, b"key", b"value", ())
+data = kodec.encode([record])
+assert [(each.key, each.value) for each in kodec.read_records(data)] == [(b"key", b"value")]
+if importlib.util.find_spec("pyarrow"):
+    table = kodec.read_table(data)
+    assert table.column("value").to_pylist() == [b"value"]
+    assert kodec.read_table(kodec.encode_table(table)).equals(table)
+
+headers = {path.name for path in Path(kodec.runtime.native.include_dir()).glob("*.h")}
+assert {"kodec_core.h", "kodec_arrow.h"} <= headers
+assert files(kodec).joinpath("py.typed").is_file()
+assert not [name for name in FOLDERS if importlib.util.find_spec(name)]
+print(f"Python {sys.version.split()[0]}: {kodec.backend()} {', '.join(sorted(built))}".rstrip())
