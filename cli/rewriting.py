@@ -1,4 +1,4 @@
-"""What `kodec trim`, `kodec compact` and `kodec convert` do: show what would change, and with --apply do it."""
+"""What `kodec trim`, `kodec compact` and `kodec convert` do: show what would change, or do it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json as jsons
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import typer
 
 from kodec.cli import output
 from kodec.cli.inspecting import Missing, progress
@@ -22,7 +24,10 @@ __all__ = ["BATCH_BYTES", "compact_paths", "convert_paths", "trim_paths"]
 
 
 def _folders(paths: list[Path], topics: list[str]) -> list[Path]:
-    """Folders of topic-partitions as they are; of log directories those of the topics. Raises Missing."""
+    """Folders of topic-partitions as they are; of log directories those of the topics.
+
+    Raises Missing, and BadParameter where no topic is given.
+    """
     found = []
     for path in paths:
         replicas = LogRoot(path).replicas
@@ -35,7 +40,7 @@ def _folders(paths: list[Path], topics: list[str]) -> list[Path]:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
         if not topics:
-            raise Missing(f"{path} is a log directory: say with --topic which of its topics")
+            raise typer.BadParameter(f"{path} is a log directory: say with --topic which of its topics")
         found += [each.path for each in wanted]
     return found
 
@@ -128,13 +133,12 @@ def _trim_text(report: TrimReport) -> str:
     ]
     if report.new_segment is not None:
         lines.append(f"{name}: an empty segment {report.new_segment} goes on with the offsets")
-    ending = _ending(report.applied)
     if not report.deleted and report.new_start_offset == report.start_offset:
         return f"{name}: nothing to delete"
+    part, whole = output.size_of(report.bytes_deleted), output.size_of(report.bytes)
     lines.append(
-        f"{name}: {len(report.deleted)} of {report.segments} segments, {output.size_of(report.bytes_deleted)} of "
-        f"{output.size_of(report.bytes)}, starts at {report.new_start_offset} instead of {report.start_offset}: "
-        f"{ending}"
+        f"{name}: {len(report.deleted)} of {report.segments} segments, {part} of {whole}, starts at "
+        f"{report.new_start_offset} instead of {report.start_offset}: {_ending(report.applied)}"
     )
     return "\n".join(lines)
 
@@ -221,6 +225,7 @@ def _compact_text(report: CompactionReport) -> str:
         )
         if number
     ]
+    before, after = output.size_of(report.bytes_before), output.size_of(report.bytes_after)
     lines = [
         f"{name}: keys from {report.first_dirty_offset} to {report.end_offset}, {report.keys} of them, "
         f"{report.rounds} time{'s' * (report.rounds != 1)} through the log",
@@ -228,7 +233,7 @@ def _compact_text(report: CompactionReport) -> str:
         f"{name}: batches: {counts.copied} stay, {counts.rewritten} are rewritten, {counts.emptied} emptied, "
         f"{counts.removed} go; {counts.horizons} get a delete horizon",
         f"{name}: {report.segments_before} segments become {report.segments_after}, "
-        f"{output.size_of(report.bytes_before)} become {output.size_of(report.bytes_after)}: {_ending(report.applied)}",
+        f"{before} become {after}: {_ending(report.applied)}",
     ]
     if not report.complete:
         lines.append(
@@ -294,10 +299,10 @@ def _convert_facts(report: ConversionReport) -> dict[str, object]:
 def _convert_text(report: ConversionReport) -> str:
     assert report.source is not None
     name = report.source.name
+    before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
     lines = [
-        f"{name}: {report.entries} entries become {report.entries_written}, {report.entries_copied} as they are; "
-        f"{report.records} records become {report.records_written}; {output.size_of(report.bytes)} become "
-        f"{output.size_of(report.bytes_written)}"
+        f"{name}: {report.entries} entries become {report.entries_written}, {report.entries_copied} as they "
+        f"are; {report.records} records become {report.records_written}; {before} become {after}"
     ]
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]

@@ -215,9 +215,13 @@ class BatchCleaner:
             counts.records += batch.count
             counts.aborted += batch.count
             return _Fate.GONE
-        if modern and self._newest.all_stay(batch.base_offset, batch.last_offset):
-            counts.records += batch.count
-            return batch.data if batch.count else _Fate.GONE
+        if modern:
+            # Known without the records, in most batches of what is compacted for the first time.
+            staying = self._newest.staying(batch.base_offset, batch.last_offset, batch.count)
+            if staying is not None:
+                counts.records += batch.count
+                counts.superseded += batch.count - staying
+                return batch.data if staying else _Fate.GONE
         records = batch.records()
         counts.records += len(records)
         if modern:

@@ -14,13 +14,22 @@ from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
 
-__all__ = ["codec_number", "encode"]
+__all__ = [
+    "MAX_DELTA",
+    "OVERHEAD",
+    "OVERHEAD_OF_HEADER",
+    "SEQUENCES",
+    "batch_head",
+    "codec_number",
+    "encode",
+]
 
-_MAX_DELTA = 2**31 - 1
-_SEQUENCES = 2**31
+MAX_DELTA = 2**31 - 1
+SEQUENCES = 2**31
 _timestamp = attrgetter("timestamp")
 # About what a record takes beside key, value and headers, in any format: enough to cut batches by.
-_OVERHEAD = 34
+OVERHEAD = 34
+OVERHEAD_OF_HEADER = 10
 
 
 def encode(
@@ -67,7 +76,7 @@ def encode(
     options = WriteOptions(level)
     cut = _cut(records, base_offset, timestamp_type, batch_records, batch_bytes)
     if magic == 2:
-        head = _head(
+        head = batch_head(
             compression,
             partition_leader_epoch,
             producer_id,
@@ -121,15 +130,15 @@ def _cut(
             kind = TimestampType.CreateTime
         if offset != record.offset or kind is not record.timestamp_type:
             record = Record(offset, timestamp, kind, record.key, record.value, record.headers)
-        size = _OVERHEAD + len(record.key or b"") + len(record.value or b"")
+        size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
         for name, value in record.headers:
-            size += 10 + len(name) + len(value or b"")
+            size += OVERHEAD_OF_HEADER + _name_size(name) + len(value or b"")
         if batch and (
             size > room
             or len(batch) >= full
             or kind is not first.timestamp_type
             or (kind is TimestampType.LogAppendTime and timestamp != first.timestamp)
-            or offset - first.offset > _MAX_DELTA
+            or offset - first.offset > MAX_DELTA
         ):
             yield batch
             batch = []
@@ -152,19 +161,29 @@ def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: 
         raise EncodeError("compression", f"not a codec of magic {magic}", need=known, have=name) from None
 
 
-def _head(
+def _name_size(name: str) -> int:
+    if name.isascii():
+        return len(name)
+    try:
+        return len(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return len(name)  # it cannot be written: the writer says so
+
+
+def batch_head(
     compression: str,
-    epoch: int,
+    partition_leader_epoch: int,
     producer_id: int,
     producer_epoch: int,
-    sequence: int,
+    base_sequence: int,
     transactional: bool,
     control: bool,
 ) -> v2.RecordBatch:
-    if producer_id >= 0 and (producer_epoch < 0 or (sequence < 0 and not control)):
+    """The header that all batches share. Raises EncodeError for numbers that do not go together."""
+    if producer_id >= 0 and (producer_epoch < 0 or (base_sequence < 0 and not control)):
         name = "producer_epoch" if producer_epoch < 0 else "base_sequence"
         raise EncodeError(name, "needed beside a producer_id", need="at least 0", have=-1)
-    if producer_id < 0 and (transactional or producer_epoch >= 0 or sequence >= 0):
+    if producer_id < 0 and (transactional or producer_epoch >= 0 or base_sequence >= 0):
         raise EncodeError(
             "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
         )
@@ -174,11 +193,11 @@ def _head(
         is_control=control,
     )
     return v2.RecordBatch(
-        partition_leader_epoch=epoch,
+        partition_leader_epoch=partition_leader_epoch,
         attributes=attributes,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        base_sequence=sequence,
+        base_sequence=base_sequence,
     )
 
 
@@ -209,7 +228,7 @@ def _batches(
             compress(compression, b"", level=options.level)
         yield head.to_bytes(options)
         if head.base_sequence >= 0:
-            head.base_sequence = (head.base_sequence + head.last_offset_delta + 1) % _SEQUENCES
+            head.base_sequence = (head.base_sequence + head.last_offset_delta + 1) % SEQUENCES
         done += len(records)
 
 

@@ -19,7 +19,7 @@ from kodec.generated.kernels import message_set, record_batch
 from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.log import pure_table
 from kodec.log.arrow import CODECS
-from kodec.log.pure_table import encode_rows
+from kodec.log.native_encode import encode_rows
 from kodec.log.reader import OnError
 from kodec.log.records import Limits, TimestampType
 from kodec.log.scan import EVERY, Scan, TableReader

@@ -69,6 +69,7 @@ class OffsetMap:
         self._superseded = bytearray(marks)
         self._tombstones = bytearray(marks)
         self._marked = 8 * marks
+        self._all_have_keys = True
 
     def add(self, records: Iterable[Record]) -> bool:
         """Note the records with a key; `latest` becomes the last one's offset.
@@ -84,6 +85,7 @@ class OffsetMap:
             key, offset = record.key, record.offset
             bit = offset - start
             if key is None:
+                self._all_have_keys = False
                 if bit < marked:
                     superseded[bit >> 3] |= 1 << (bit & 7)
                 continue
@@ -130,13 +132,17 @@ class OffsetMap:
             return not self._superseded[bit >> 3] & 1 << (bit & 7)
         return offset >= self.get(key)
 
-    def all_stay(self, first: int, last: int) -> bool:
-        """Whether all records between two offsets were added, and have values and the newest keys.
+    def staying(self, first: int, last: int, count: int) -> int | None:
+        """How many of the `count` records between two offsets have the newest keys, if it is all or none.
 
-        False also where it is not known.
+        None where it is some of them, where one that stays may be a tombstone, and where it is not known.
         """
         low, high = first - self.start, last - self.start
         if not 0 <= low <= high < self._marked or last > self.latest:
-            return False
+            return None
         part = slice(low >> 3, (high >> 3) + 1)
-        return not any(self._superseded[part]) and not any(self._tombstones[part])
+        bits = int.from_bytes(self._superseded[part], "little")
+        if not bits:
+            return None if any(self._tombstones[part]) else count
+        gone = (bits >> (low & 7) & (1 << (high - low + 1)) - 1).bit_count()
+        return 0 if gone == count and self._all_have_keys else None

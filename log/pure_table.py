@@ -249,7 +249,7 @@ class Heads:
 # -- columns to records ---------------------------------------------------------------------------
 
 
-def encode_rows(batches: Iterator[Any], options: dict[str, Any]) -> bytes:
+def encode_rows(batches: Sequence[Any], options: dict[str, Any]) -> bytes:
     """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""
     return encode(chain.from_iterable(map(_records, batches)), **options)
 

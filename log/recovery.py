@@ -7,6 +7,7 @@ A plan is made by reading only; `kodec.log.repair` carries it out. Followed: `Lo
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -256,6 +257,8 @@ class _Planner:
         self.made: set[str] = set()
         self.anew = False
         self.first = 0
+        # The base offsets of the segments that were read.
+        self.read: set[int] = set()
 
     def run(self) -> RecoveryPlan:
         plan = self.plan
@@ -286,7 +289,8 @@ class _Planner:
     def _write(self, name: str, data: bytes | bytearray, reason: str) -> None:
         """Plan the contents of a file, if it has not got them."""
         path = self.names.get(name)
-        if path is not None and path.stat().st_size == len(data) and path.read_bytes() == data:
+        there = path if name not in self.made else None
+        if there is not None and there.stat().st_size == len(data) and there.read_bytes() == data:
             return
         target = self.plan.path / name
         if path is None:
@@ -396,6 +400,7 @@ class _Planner:
         if files and end < self.log_start:
             self._begin_anew(files)
         if not self._logs():
+            self.anew = True
             end = self.log_start
             for kind in ("log", "index", "timeindex"):
                 self._write(file_name(end, kind), b"", "an empty segment where the log starts")
@@ -403,7 +408,6 @@ class _Planner:
 
     def _begin_anew(self, files: list[SegmentFiles]) -> None:
         """Plan that all segments go: what is left of the log ends before it starts."""
-        self.anew = True
         self.cuts.clear()
         self.writes.clear()
         for name in self.made:
@@ -437,6 +441,7 @@ class _Planner:
         plan.scanned.append(plan.path / file_name(files.base_offset, "log"))
         plan.bytes_scanned += scan.size
         self.epochs += scan.epochs
+        self.read.add(files.base_offset)
         return scan
 
     def _indexes(self, base: int, scan: SegmentScan) -> None:
@@ -485,14 +490,22 @@ class _Planner:
         return state
 
     def _snapshots(self, end: int) -> None:
-        """Plan that snapshots behind the end, and those that cannot be read, go."""
+        """Plan that snapshots behind the end go, unreadable ones, and those amid what was read.
+
+        A broker keeps those at the start of a segment, and the newest.
+        """
         written = {step.path for step in self.writes if isinstance(step, Write)}
+        bases = list(self._logs())
         for offset, path in self._snapshot_files().items():
             name = file_name(offset, "snapshot")
             if self.plan.path / name in written:
                 continue
             if offset > end or self.anew:
                 self._aside(name, "behind the end of the log", self.doomed)
+                continue
+            at = bisect_right(bases, offset) - 1
+            if at >= 0 and bases[at] in self.read and offset not in (bases[at], end):
+                self._aside(name, "neither at the start of a segment nor at the end", self.doomed)
                 continue
             try:
                 read_snapshot(path)
@@ -512,7 +525,7 @@ class _Planner:
         for each in found:
             if not epochs or each.epoch > epochs[-1].epoch:
                 epochs = assigned(epochs, each)
-        epochs = [] if self.anew else from_start(up_to(epochs, end), self.log_start)
+        epochs = from_start(up_to(epochs, end), self.log_start)
         if epochs != there and (epochs or path is not None):
             self._write(LEADER_EPOCHS, leader_epochs_bytes(epochs), "what the log tells")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple, Protocol
@@ -141,5 +141,5 @@ class Tables(Protocol):
     def scan_heads(self, source: Source, scan: Scan, on_error: OnError, limits: Limits) -> TableReader:
         """The headers of a log's entries as Arrow batches; a scan's ranges are not for them."""
 
-    def encode_rows(self, batches: Iterator[Any], options: dict[str, Any]) -> bytes:
+    def encode_rows(self, batches: Sequence[Any], options: dict[str, Any]) -> bytes:
         """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""

@@ -193,4 +193,4 @@ def encode_table(
         "batch_bytes": batch_bytes,
         "lossy": lossy,
     }
-    return kernel.tables().encode_rows(plain_batches(table, lossy=lossy), options)
+    return kernel.tables().encode_rows(list(plain_batches(table, lossy=lossy)), options)

@@ -105,7 +105,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = {"KODEC_NATIVE": "require" if kernel.is_built() else "auto"}
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))[0]
     if shutil.which(compiler) is None and importlib.util.find_spec("ziglang"):
-        environment["CC"] = f"{shlex.quote(sys.executable)} -m ziglang cc"
+        environment["CC"] = f"{shlex.quote(sys.executable)} -I -m ziglang cc"
     wheel, said = build_wheel(sdist, tmp_path_factory.mktemp("wheel"), **environment)
     assert wheel is not None, said
     return wheel

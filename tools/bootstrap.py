@@ -164,7 +164,7 @@ def install_kodec(env: Mapping[str, str]) -> None:
 def build_with_zig(is_required: bool) -> None:
     """Build the kernels with the C compiler of PyPI's ziglang; go on without where that fails and may."""
     say("  no C compiler works here: trying the one of PyPI's ziglang (100 MB, in .venv)")
-    compiler = f"{shlex.quote(str(PYTHON))} -m ziglang cc"
+    compiler = f"{shlex.quote(str(PYTHON))} -I -m ziglang cc"
     caches = {f"ZIG_{name}_CACHE_DIR": str(CACHE / "zig") for name in ("GLOBAL", "LOCAL")}
     try:
         pip_lock("zig")

@@ -4,17 +4,19 @@
 """Rows of `message_set` as Arrow columns: the Python face of message_set_core.c."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows"]
+__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows", "Writer"]
 
 cdef extern from "kodec_arrow.h" nogil:
     cdef struct ArrowSchema:
         void (*release)(ArrowSchema *) noexcept
     cdef struct ArrowArray:
+        int64_t length
         void (*release)(ArrowArray *) noexcept
     ctypedef struct kd_arrow:
         ArrowSchema schema
@@ -29,6 +31,7 @@ cdef extern from "kodec_arrow.h" nogil:
         size_t size
     ctypedef struct kd_buffer:
         uint8_t *data
+        size_t size
     ctypedef struct kd_fixed:
         kd_buffer values
     const char *const kd_status_names[]
@@ -87,6 +90,10 @@ cdef extern from "message_set_core.h" nogil:
     int message_set_export(message_set_columns *, const int *, int, kd_arrow *)
     int message_set_export_heads(message_set_heads *, kd_arrow *)
     void message_set_prepare()
+    ctypedef struct message_set_input:
+        pass
+    int message_set_load(const ArrowSchema *, const ArrowArray *, message_set_input *, kd_where *)
+    int message_set_write_rows(message_set_unit *, const message_set_input *, int64_t, int64_t, kd_buffer *, kd_where *)
 
 COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", )
 """The columns of a row, in order."""
@@ -398,6 +405,109 @@ cdef class Heads:
         if message_set_export_heads(&self.c, &made):
             raise MemoryError
         return _columns(&made)
+
+cdef class Writer:
+    """Writes rows from Arrow columns.
+    Use: `load` columns, then `rows`, as often as wanted; `take` gives the bytes.
+    """
+    cdef message_set_unit u
+    cdef message_set_input i
+    cdef kd_where w
+    cdef kd_buffer content
+    cdef kd_buffer out
+    cdef object held
+    cdef int64_t length
+    def __cinit__(self):
+        memset(&self.u, 0, sizeof(self.u))
+        memset(&self.i, 0, sizeof(self.i))
+        memset(&self.w, 0, sizeof(self.w))
+        memset(&self.content, 0, sizeof(self.content))
+        memset(&self.out, 0, sizeof(self.out))
+        self.length = 0
+    def __dealloc__(self):
+        free(self.content.data)
+        free(self.out.data)
+    def set(self, **numbers):
+        """Set numbers of the head by name, as in HEADS."""
+        for name, value in numbers.items():
+            if name == "offset":
+                self.u.offset = value
+            elif name == "len_message":
+                self.u.len_message = value
+            elif name == "crc":
+                self.u.message.crc = value
+            elif name == "magic":
+                self.u.message.magic = value
+            elif name == "reserved":
+                self.u.message.attributes.reserved = value
+            elif name == "timestamp_type":
+                self.u.message.attributes.timestamp_type = value
+            elif name == "compression":
+                self.u.message.attributes.compression = value
+            elif name == "timestamp":
+                self.u.message.timestamp = value
+            elif name == "len_key":
+                self.u.message.len_key = value
+            elif name == "len_value":
+                self.u.message.len_value = value
+            else:
+                raise ValueError(f"no number {name!r} in the head")
+    def get(self, str name):
+        """A number of the head."""
+        if name == "offset":
+            return self.u.offset
+        if name == "len_message":
+            return self.u.len_message
+        if name == "crc":
+            return self.u.message.crc
+        if name == "magic":
+            return self.u.message.magic
+        if name == "reserved":
+            return self.u.message.attributes.reserved
+        if name == "timestamp_type":
+            return self.u.message.attributes.timestamp_type
+        if name == "compression":
+            return self.u.message.attributes.compression
+        if name == "timestamp":
+            return self.u.message.timestamp
+        if name == "len_key":
+            return self.u.message.len_key
+        if name == "len_value":
+            return self.u.message.len_value
+        raise ValueError(f"no number {name!r} in the head")
+    def load(self, batch):
+        """Take the columns `offset`, `timestamp`, `key`, `value` of a struct array or a record batch, which is held, not copied.
+        Raises ValueError where one is not there, or of another type than the schema has.
+        """
+        schema, array = batch.__arrow_c_array__()
+        cdef ArrowArray *held = <ArrowArray *>PyCapsule_GetPointer(array, "arrow_array")
+        if message_set_load(<ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema"), held, &self.i, &self.w):
+            raise ValueError(f"the column {COLUMNS[self.w.at]!r} is not there, or of another type")
+        self.held = schema, array
+        self.length = held.length
+    def rows(self, int64_t first, int64_t last):
+        """Write rows `first` to `last` (exclusive); give the status, `ok` or why not.
+        What no column says is taken from what was `set`.
+        """
+        cdef int status
+        if not 0 <= first <= last <= self.length:
+            raise ValueError("no such rows")
+        with nogil:
+            status = message_set_write_rows(&self.u, &self.i, first, last, &self.out, &self.w)
+        if status == KD_MEMORY:
+            raise MemoryError
+        return STATUSES[status]
+    @property
+    def where(self):
+        """Where it stopped last: status, field and row."""
+        return STATUSES[self.w.status], message_set_fields[self.w.field].decode(), self.w.row
+    def __len__(self):
+        return self.out.size
+    def take(self):
+        """All bytes that were written since it was called last."""
+        given = PyBytes_FromStringAndSize(<char *>self.out.data, self.out.size)
+        self.out.size = 0
+        return given
 
 _NUMBERS = ("offset", "timestamp", "timestamp_type", )
 _WIDE = (0, 1, )

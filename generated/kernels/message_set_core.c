@@ -268,13 +268,13 @@ int message_set_export(message_set_columns *c, const int *order, int count, kd_a
     int status = KD_OK;
     switch (order[i]) {
       case 0:
-        status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows);
+        status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8);
         break;
       case 1:
-        status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows);
+        status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows, 8);
         break;
       case 2:
-        status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows);
+        status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows, 4);
         break;
       case 3:
         status = kd_blob_reserve(&c->key, 0, 0);
@@ -302,18 +302,18 @@ int message_set_export_heads(message_set_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
   if (kd_arrow_start(out, "+s", "", 0, rows, 1, 13)) goto failed;
-  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset, "l", "offset", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_message, "i", "len_message", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->reserved, "C", "reserved", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp, "l", "timestamp", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_key, "i", "len_key", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_value, "i", "len_value", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_message, "i", "len_message", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->reserved, "C", "reserved", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp, "l", "timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_key, "i", "len_key", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_value, "i", "len_value", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   message_set_clear_heads(c);
   return KD_OK;
@@ -325,3 +325,109 @@ failed:
 }
 
 void message_set_prepare(void) { kd_prepare(); }
+
+#define STOP_WRITE(status, field_of)       \
+  do {                                     \
+    kd_fail(where, (status), (field_of), 0); \
+    goto stopped;                          \
+  } while (0)
+
+int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *array, message_set_input *in,
+    kd_where *where) {
+  memset(in, 0, sizeof *in);
+  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, 0, 0);
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "offset", " l");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 0);
+    in->offset = (const int64_t *)found->buffers[1] + found->offset + array->offset;
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "timestamp", " tsm:UTC tsm: l");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 1);
+    in->timestamp = (const int64_t *)found->buffers[1] + found->offset + array->offset;
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "key", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 3);
+    in->key = kd_text_of(found, array->offset);
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "value", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 4);
+    in->value = kd_text_of(found, array->offset);
+  }
+  return KD_OK;
+}
+
+int message_set_write_rows(message_set_unit *u, const message_set_input *in, int64_t first, int64_t last,
+    kd_buffer *out, kd_where *where) {
+  const size_t before = out->size;
+  int64_t row = first;
+  int wrong = 0;
+  for (; row < last; row++) {
+    const int64_t value_offset = in->offset[row];
+    const int64_t value_message_magic = u->message.magic;
+    const int64_t value_message_attributes_reserved = u->message.attributes.reserved;
+    const int64_t value_message_attributes_timestamp_type = u->message.attributes.timestamp_type;
+    const int64_t value_message_attributes_compression = u->message.attributes.compression;
+    const size_t size_message_attributes = 1;
+    const int64_t value_message_timestamp = in->timestamp[row];
+    const kd_span span_message_key = kd_text_at(&in->key, row);
+    const kd_span span_message_value = kd_text_at(&in->value, row);
+    const int64_t value_message_len_key = (span_message_key.data == NULL ? -1 : (int64_t)span_message_key.size);
+    const int64_t value_message_len_value = (span_message_value.data == NULL ? -1 : (int64_t)span_message_value.size);
+    const size_t size_message = 14 + ((value_message_magic >= 1) ? 8 : 0) + span_message_key.size + span_message_value.size;
+    const int64_t value_len_message = (int64_t)size_message;
+    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message))) STOP_WRITE(KD_MEMORY, 0);
+    uint8_t *p = out->data + out->size;
+    kd_store_be(p, (uint64_t)value_offset, 8);
+    p += 8;
+    if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message)) STOP_WRITE(KD_OVERFLOW, 0);
+    kd_store_be(p, (uint64_t)value_len_message, 4);
+    p += 4;
+    uint8_t *const place_of_message_crc = p;
+    kd_store_be(p, (uint64_t)0, 4);
+    p += 4;
+    uint8_t *const start_of_message_magic = p;
+    if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic)) STOP_WRITE(KD_OVERFLOW, 3);
+    kd_store_be(p, (uint64_t)value_message_magic, 1);
+    p += 1;
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_reserved >> 4)) STOP_WRITE(KD_OVERFLOW, 11);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, 12);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, 10);
+    kd_store_be(p, (uint64_t)value_message_attributes_reserved << 4 | (uint64_t)value_message_attributes_timestamp_type << 3 | (uint64_t)value_message_attributes_compression, 1);
+    p += 1;
+    if ((value_message_magic >= 1)) {
+      kd_store_be(p, (uint64_t)value_message_timestamp, 8);
+      p += 8;
+    }
+    if (KD_UNLIKELY(value_message_len_key != (int32_t)value_message_len_key)) STOP_WRITE(KD_OVERFLOW, 6);
+    kd_store_be(p, (uint64_t)value_message_len_key, 4);
+    p += 4;
+    if (span_message_key.data != NULL) {
+      kd_copy(p, span_message_key.data, span_message_key.size, (size_t)(in->key.end - span_message_key.data));
+      p += span_message_key.size;
+    }
+    if (KD_UNLIKELY(value_message_len_value != (int32_t)value_message_len_value)) STOP_WRITE(KD_OVERFLOW, 8);
+    kd_store_be(p, (uint64_t)value_message_len_value, 4);
+    p += 4;
+    if (span_message_value.data != NULL) {
+      kd_copy(p, span_message_value.data, span_message_value.size, (size_t)(in->value.end - span_message_value.data));
+      p += span_message_value.size;
+    }
+    {
+      const uint64_t found = kd_crc32(start_of_message_magic, (size_t)(p - start_of_message_magic));
+      kd_store_be(place_of_message_crc, (uint64_t)found, 4);
+    }
+    out->size = (size_t)(p - out->data);
+  }
+  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+  (void)u;
+  return KD_OK;
+stopped:
+  where->row = (size_t)row;
+  out->size = before;
+  return where->status;
+}
+#undef STOP_WRITE

@@ -20,6 +20,8 @@ static const char *const message_set_fields[] KD_UNUSED = {
     "message.len_value",
     "message.value",
     "message.attributes.compression",
+    "message.attributes.reserved",
+    "message.attributes.timestamp_type",
 };
 
 /* One `message_set::entry`, its numbers read and its bytes where they are. */
@@ -108,5 +110,21 @@ void message_set_clear_heads(message_set_heads *c);
 int message_set_export(message_set_columns *c, const int *order, int count, kd_arrow *out);
 int message_set_export_heads(message_set_heads *c, kd_arrow *out);
 void message_set_prepare(void);
+
+/* Columns to write: numbers as they are, one for each row; bytes as Arrow has them. */
+typedef struct {
+  const int64_t *offset;
+  const int64_t *timestamp;
+  kd_text key;
+  kd_text value;
+} message_set_input;
+
+/* Where the columns are in an Arrow struct array; KD_VALUE names the first that is not as it has to be. */
+int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *array, message_set_input *in,
+    kd_where *where);
+/* Append the bytes of rows `first` to `last` (exclusive) to `out`; nothing is appended where it fails.
+ * What is not in a column is taken from `u`. */
+int message_set_write_rows(message_set_unit *u, const message_set_input *in, int64_t first, int64_t last,
+    kd_buffer *out, kd_where *where);
 
 #endif

@@ -4,17 +4,19 @@
 """Rows of `record_batch` as Arrow columns: the Python face of record_batch_core.c."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows"]
+__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows", "Writer"]
 
 cdef extern from "kodec_arrow.h" nogil:
     cdef struct ArrowSchema:
         void (*release)(ArrowSchema *) noexcept
     cdef struct ArrowArray:
+        int64_t length
         void (*release)(ArrowArray *) noexcept
     ctypedef struct kd_arrow:
         ArrowSchema schema
@@ -29,6 +31,7 @@ cdef extern from "kodec_arrow.h" nogil:
         size_t size
     ctypedef struct kd_buffer:
         uint8_t *data
+        size_t size
     ctypedef struct kd_fixed:
         kd_buffer values
     const char *const kd_status_names[]
@@ -94,6 +97,11 @@ cdef extern from "record_batch_core.h" nogil:
     int record_batch_export(record_batch_columns *, const int *, int, kd_arrow *)
     int record_batch_export_heads(record_batch_heads *, kd_arrow *)
     void record_batch_prepare()
+    ctypedef struct record_batch_input:
+        pass
+    int record_batch_load(const ArrowSchema *, const ArrowArray *, record_batch_input *, kd_where *)
+    int record_batch_write_rows(record_batch_unit *, const record_batch_input *, int64_t, int64_t, kd_buffer *, kd_where *)
+    int record_batch_write_unit(const record_batch_unit *, const uint8_t *, size_t, kd_buffer *, kd_where *)
 
 COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers", )
 """The columns of a row, in order."""
@@ -404,6 +412,162 @@ cdef class Heads:
         if record_batch_export_heads(&self.c, &made):
             raise MemoryError
         return _columns(&made)
+
+cdef class Writer:
+    """Writes rows from Arrow columns.
+    Use: `load` columns, then for each unit `rows`, and `unit` with the content, compressed or not; `take` gives the bytes.
+    """
+    cdef record_batch_unit u
+    cdef record_batch_input i
+    cdef kd_where w
+    cdef kd_buffer content
+    cdef kd_buffer out
+    cdef object held
+    cdef int64_t length
+    def __cinit__(self):
+        memset(&self.u, 0, sizeof(self.u))
+        memset(&self.i, 0, sizeof(self.i))
+        memset(&self.w, 0, sizeof(self.w))
+        memset(&self.content, 0, sizeof(self.content))
+        memset(&self.out, 0, sizeof(self.out))
+        self.length = 0
+    def __dealloc__(self):
+        free(self.content.data)
+        free(self.out.data)
+    def set(self, **numbers):
+        """Set numbers of the head by name, as in HEADS."""
+        for name, value in numbers.items():
+            if name == "base_offset":
+                self.u.base_offset = value
+            elif name == "len_batch":
+                self.u.len_batch = value
+            elif name == "partition_leader_epoch":
+                self.u.partition_leader_epoch = value
+            elif name == "magic":
+                self.u.magic = value
+            elif name == "crc":
+                self.u.crc = value
+            elif name == "reserved":
+                self.u.attributes.reserved = value
+            elif name == "has_delete_horizon":
+                self.u.attributes.has_delete_horizon = value
+            elif name == "is_control":
+                self.u.attributes.is_control = value
+            elif name == "is_transactional":
+                self.u.attributes.is_transactional = value
+            elif name == "timestamp_type":
+                self.u.attributes.timestamp_type = value
+            elif name == "compression":
+                self.u.attributes.compression = value
+            elif name == "last_offset_delta":
+                self.u.last_offset_delta = value
+            elif name == "base_timestamp":
+                self.u.base_timestamp = value
+            elif name == "max_timestamp":
+                self.u.max_timestamp = value
+            elif name == "producer_id":
+                self.u.producer_id = value
+            elif name == "producer_epoch":
+                self.u.producer_epoch = value
+            elif name == "base_sequence":
+                self.u.base_sequence = value
+            elif name == "num_records":
+                self.u.num_records = value
+            else:
+                raise ValueError(f"no number {name!r} in the head")
+    def get(self, str name):
+        """A number of the head."""
+        if name == "base_offset":
+            return self.u.base_offset
+        if name == "len_batch":
+            return self.u.len_batch
+        if name == "partition_leader_epoch":
+            return self.u.partition_leader_epoch
+        if name == "magic":
+            return self.u.magic
+        if name == "crc":
+            return self.u.crc
+        if name == "reserved":
+            return self.u.attributes.reserved
+        if name == "has_delete_horizon":
+            return self.u.attributes.has_delete_horizon
+        if name == "is_control":
+            return self.u.attributes.is_control
+        if name == "is_transactional":
+            return self.u.attributes.is_transactional
+        if name == "timestamp_type":
+            return self.u.attributes.timestamp_type
+        if name == "compression":
+            return self.u.attributes.compression
+        if name == "last_offset_delta":
+            return self.u.last_offset_delta
+        if name == "base_timestamp":
+            return self.u.base_timestamp
+        if name == "max_timestamp":
+            return self.u.max_timestamp
+        if name == "producer_id":
+            return self.u.producer_id
+        if name == "producer_epoch":
+            return self.u.producer_epoch
+        if name == "base_sequence":
+            return self.u.base_sequence
+        if name == "num_records":
+            return self.u.num_records
+        raise ValueError(f"no number {name!r} in the head")
+    def load(self, batch):
+        """Take the columns `offset`, `timestamp`, `key`, `value`, `headers` of a struct array or a record batch, which is held, not copied.
+        Raises ValueError where one is not there, or of another type than the schema has.
+        """
+        schema, array = batch.__arrow_c_array__()
+        cdef ArrowArray *held = <ArrowArray *>PyCapsule_GetPointer(array, "arrow_array")
+        if record_batch_load(<ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema"), held, &self.i, &self.w):
+            raise ValueError(f"the column {COLUMNS[self.w.at]!r} is not there, or of another type")
+        self.held = schema, array
+        self.length = held.length
+    def rows(self, int64_t first, int64_t last):
+        """Write rows `first` to `last` (exclusive); give the status, `ok` or why not.
+        They are the content of the next unit, whose head then counts them and says what follows from them.
+        """
+        cdef int status
+        if not 0 <= first <= last <= self.length:
+            raise ValueError("no such rows")
+        with nogil:
+            self.content.size = 0
+            status = record_batch_write_rows(&self.u, &self.i, first, last, &self.content, &self.w)
+        if status == KD_MEMORY:
+            raise MemoryError
+        return STATUSES[status]
+    @property
+    def content(self):
+        """The rows written last, as a unit holds them when it is not compressed."""
+        return PyBytes_FromStringAndSize(<char *>self.content.data, self.content.size)
+    def unit(self, content=None):
+        """Write the unit around `content`, or around the rows written last; give the status."""
+        cdef Py_buffer view
+        cdef int status
+        if content is None:
+            with nogil:
+                status = record_batch_write_unit(&self.u, self.content.data, self.content.size, &self.out, &self.w)
+        else:
+            PyObject_GetBuffer(content, &view, PyBUF_SIMPLE)
+            try:
+                status = record_batch_write_unit(&self.u, <const uint8_t *>view.buf, view.len, &self.out, &self.w)
+            finally:
+                PyBuffer_Release(&view)
+        if status == KD_MEMORY:
+            raise MemoryError
+        return STATUSES[status]
+    @property
+    def where(self):
+        """Where it stopped last: status, field and row."""
+        return STATUSES[self.w.status], record_batch_fields[self.w.field].decode(), self.w.row
+    def __len__(self):
+        return self.out.size
+    def take(self):
+        """All bytes that were written since it was called last."""
+        given = PyBytes_FromStringAndSize(<char *>self.out.data, self.out.size)
+        self.out.size = 0
+        return given
 
 _NUMBERS = ("offset", "timestamp", "timestamp_type", )
 _WIDE = (0, 1, )

@@ -407,13 +407,13 @@ int record_batch_export(record_batch_columns *c, const int *order, int count, kd
     int status = KD_OK;
     switch (order[i]) {
       case 0:
-        status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows);
+        status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8);
         break;
       case 1:
-        status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows);
+        status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows, 8);
         break;
       case 2:
-        status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows);
+        status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows, 4);
         break;
       case 3:
         status = kd_blob_reserve(&c->key, 0, 0);
@@ -472,29 +472,29 @@ int record_batch_export_heads(record_batch_heads *c, kd_arrow *out) {
   const size_t rows = c->rows;
   kd_arrow child;
   if (kd_arrow_start(out, "+s", "", 0, rows, 1, 24)) goto failed;
-  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->position, "l", "position", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->size, "l", "size", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_offset, "l", "base_offset", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->len_batch, "i", "len_batch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->partition_leader_epoch, "i", "partition_leader_epoch", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->magic, "c", "magic", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->crc, "I", "crc", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->reserved, "S", "reserved", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->has_delete_horizon, "has_delete_horizon", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->is_control, "is_control", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->is_transactional, "is_transactional", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows) || kd_arrow_adopt(out, &child)) goto dropped;
-  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_type, "C", "timestamp_type", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->compression, "C", "compression", rows, 1) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->last_offset_delta, "i", "last_offset_delta", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_timestamp, "l", "base_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->max_timestamp, "l", "max_timestamp", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_id, "l", "producer_id", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->producer_epoch, "s", "producer_epoch", rows, 2) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->base_sequence, "i", "base_sequence", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->num_records, "i", "num_records", rows, 4) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_first, "l", "offset_first", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->offset_last, "l", "offset_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
+  if (kd_arrow_fixed(&child, &c->timestamp_last, "l", "timestamp_last", rows, 8) || kd_arrow_adopt(out, &child)) goto dropped;
   if (kd_arrow_flags(&child, &c->checksum_ok, "checksum_ok", rows) || kd_arrow_adopt(out, &child)) goto dropped;
   record_batch_clear_heads(c);
   return KD_OK;
@@ -506,3 +506,229 @@ failed:
 }
 
 void record_batch_prepare(void) { kd_prepare(); }
+
+#define STOP_WRITE(status, field_of)       \
+  do {                                     \
+    kd_fail(where, (status), (field_of), 0); \
+    goto stopped;                          \
+  } while (0)
+
+int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray *array, record_batch_input *in,
+    kd_where *where) {
+  memset(in, 0, sizeof *in);
+  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, 0, 0);
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "offset", " l");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 0);
+    in->offset = (const int64_t *)found->buffers[1] + found->offset + array->offset;
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "timestamp", " tsm:UTC tsm: l");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 1);
+    in->timestamp = (const int64_t *)found->buffers[1] + found->offset + array->offset;
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "key", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 3);
+    in->key = kd_text_of(found, array->offset);
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "value", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 4);
+    in->value = kd_text_of(found, array->offset);
+  }
+  {
+    const struct ArrowArray *found = kd_arrow_child(schema, array, "headers", " +l");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    const struct ArrowSchema *kind = kd_arrow_schema(schema, "headers")->children[0];
+    const struct ArrowArray *items = found->children[0];
+    in->headers.starts = (const int32_t *)found->buffers[1] + found->offset + array->offset;
+    found = kd_arrow_child(kind, items, "key", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    in->headers.key = kd_text_of(found, items->offset);
+    found = kd_arrow_child(kind, items, "value", " z u");
+    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    in->headers.value = kd_text_of(found, items->offset);
+  }
+  return KD_OK;
+}
+
+int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, int64_t first, int64_t last,
+    kd_buffer *out, kd_where *where) {
+  const size_t before = out->size;
+  int64_t row = first;
+  int wrong = 0;
+  int64_t derived_last_offset_delta = 0;
+  int64_t derived_max_timestamp = 0;
+  for (; row < last; row++) {
+    const int64_t value_body_attributes = 0;
+    const int64_t value_body_timestamp_delta = kd_sub(in->timestamp[row], u->base_timestamp, &wrong);
+    const int64_t value_body_offset_delta = kd_sub(in->offset[row], u->base_offset, &wrong);
+    const kd_span span_body_key = kd_text_at(&in->key, row);
+    const kd_span span_body_value = kd_text_at(&in->value, row);
+    const int64_t count_body_headers = (int64_t)in->headers.starts[row + 1] - in->headers.starts[row];
+    size_t size_body_headers = 0;
+    for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
+      const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, 19);
+      const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
+      const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
+      const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
+      size_body_headers += kd_size_uvarint(kd_zigzag(value_body_headers_len_key)) + span_body_headers_key.size + kd_size_uvarint(kd_zigzag(value_body_headers_len_value)) + span_body_headers_value.size;
+    }
+    const int64_t value_body_len_key = (span_body_key.data == NULL ? -1 : (int64_t)span_body_key.size);
+    const int64_t value_body_len_value = (span_body_value.data == NULL ? -1 : (int64_t)span_body_value.size);
+    const int64_t value_body_num_headers = count_body_headers;
+    const size_t size_body = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
+    const int64_t value_len_body = (int64_t)size_body;
+    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, 0);
+    uint8_t *p = out->data + out->size;
+    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, 7);
+    p = kd_write_uvarint(p, kd_zigzag(value_len_body));
+    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, 9);
+    kd_store_be(p, (uint64_t)value_body_attributes, 1);
+    p += 1;
+    p = kd_write_uvarint(p, kd_zigzag(value_body_timestamp_delta));
+    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta)) STOP_WRITE(KD_OVERFLOW, 11);
+    p = kd_write_uvarint(p, kd_zigzag(value_body_offset_delta));
+    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key)) STOP_WRITE(KD_OVERFLOW, 12);
+    p = kd_write_uvarint(p, kd_zigzag(value_body_len_key));
+    if (span_body_key.data != NULL) {
+      kd_copy(p, span_body_key.data, span_body_key.size, (size_t)(in->key.end - span_body_key.data));
+      p += span_body_key.size;
+    }
+    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value)) STOP_WRITE(KD_OVERFLOW, 14);
+    p = kd_write_uvarint(p, kd_zigzag(value_body_len_value));
+    if (span_body_value.data != NULL) {
+      kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
+      p += span_body_value.size;
+    }
+    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, 16);
+    p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
+    for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
+      const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, 19);
+      const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
+      const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
+      const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
+      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, 18);
+      p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
+      if (span_body_headers_key.data != NULL) {
+        kd_copy(p, span_body_headers_key.data, span_body_headers_key.size, (size_t)(in->headers.key.end - span_body_headers_key.data));
+        p += span_body_headers_key.size;
+      }
+      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value)) STOP_WRITE(KD_OVERFLOW, 20);
+      p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_value));
+      if (span_body_headers_value.data != NULL) {
+        kd_copy(p, span_body_headers_value.data, span_body_headers_value.size, (size_t)(in->headers.value.end - span_body_headers_value.data));
+        p += span_body_headers_value.size;
+      }
+    }
+    out->size = (size_t)(p - out->data);
+    derived_last_offset_delta = value_body_offset_delta;
+    if (row == first || value_body_timestamp_delta > derived_max_timestamp) derived_max_timestamp = value_body_timestamp_delta;
+  }
+  u->last_offset_delta = derived_last_offset_delta;
+  if ((u->attributes.timestamp_type == 0)) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
+  u->num_records = last - first;
+  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+  (void)u;
+  return KD_OK;
+stopped:
+  where->row = (size_t)row;
+  out->size = before;
+  return where->status;
+}
+
+int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, size_t size, kd_buffer *out,
+    kd_where *where) {
+  const size_t before = out->size;
+  const kd_span written = {content, size};
+  int wrong = 0;
+  const int64_t value_base_offset = u->base_offset;
+  const int64_t value_partition_leader_epoch = u->partition_leader_epoch;
+  const int64_t value_magic = u->magic;
+  const int64_t value_attributes_reserved = u->attributes.reserved;
+  const int64_t value_attributes_has_delete_horizon = u->attributes.has_delete_horizon;
+  const int64_t value_attributes_is_control = u->attributes.is_control;
+  const int64_t value_attributes_is_transactional = u->attributes.is_transactional;
+  const int64_t value_attributes_timestamp_type = u->attributes.timestamp_type;
+  const int64_t value_attributes_compression = u->attributes.compression;
+  const size_t size_attributes = 2;
+  const int64_t value_last_offset_delta = u->last_offset_delta;
+  const int64_t value_base_timestamp = u->base_timestamp;
+  const int64_t value_max_timestamp = u->max_timestamp;
+  const int64_t value_producer_id = u->producer_id;
+  const int64_t value_producer_epoch = u->producer_epoch;
+  const int64_t value_base_sequence = u->base_sequence;
+  const kd_span span_records = written;
+  if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, 4);
+  const int64_t value_num_records = u->num_records;
+  (void)wrong;
+  if (kd_reserve(out, 61 + ((value_num_records != 0) ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, 0);
+  uint8_t *p = out->data + before;
+  kd_store_be(p, (uint64_t)value_base_offset, 8);
+  p += 8;
+  uint8_t *const place_of_record_batch_len_batch = p;
+  kd_store_be(p, (uint64_t)0, 4);
+  p += 4;
+  uint8_t *const start_of_record_batch_partition_leader_epoch = p;
+  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, 27);
+  kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
+  p += 4;
+  if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, 1);
+  kd_store_be(p, (uint64_t)value_magic, 1);
+  p += 1;
+  uint8_t *const place_of_record_batch_crc = p;
+  kd_store_be(p, (uint64_t)0, 4);
+  p += 4;
+  uint8_t *const start_of_record_batch_attributes = p;
+  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, 22);
+  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, 23);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, 24);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1)) STOP_WRITE(KD_OVERFLOW, 25);
+  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, 26);
+  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, 6);
+  kd_store_be(p, (uint64_t)value_attributes_reserved << 7 | (uint64_t)value_attributes_has_delete_horizon << 6 | (uint64_t)value_attributes_is_control << 5 | (uint64_t)value_attributes_is_transactional << 4 | (uint64_t)value_attributes_timestamp_type << 3 | (uint64_t)value_attributes_compression, 2);
+  p += 2;
+  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta)) STOP_WRITE(KD_OVERFLOW, 28);
+  kd_store_be(p, (uint64_t)value_last_offset_delta, 4);
+  p += 4;
+  kd_store_be(p, (uint64_t)value_base_timestamp, 8);
+  p += 8;
+  kd_store_be(p, (uint64_t)value_max_timestamp, 8);
+  p += 8;
+  kd_store_be(p, (uint64_t)value_producer_id, 8);
+  p += 8;
+  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch)) STOP_WRITE(KD_OVERFLOW, 32);
+  kd_store_be(p, (uint64_t)value_producer_epoch, 2);
+  p += 2;
+  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, 33);
+  kd_store_be(p, (uint64_t)value_base_sequence, 4);
+  p += 4;
+  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, 2);
+  kd_store_be(p, (uint64_t)value_num_records, 4);
+  p += 4;
+  if ((value_num_records != 0)) {
+    if (span_records.data != NULL) {
+      kd_copy(p, span_records.data, span_records.size, (size_t)((written.data + written.size) - span_records.data));
+      p += span_records.size;
+    }
+  }
+  {
+    const int64_t found = kd_add(p - start_of_record_batch_partition_leader_epoch, 0, &wrong);
+    if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, 0);
+    kd_store_be(place_of_record_batch_len_batch, (uint64_t)found, 4);
+  }
+  {
+    const uint64_t found = kd_crc32c(start_of_record_batch_attributes, (size_t)(p - start_of_record_batch_attributes));
+    kd_store_be(place_of_record_batch_crc, (uint64_t)found, 4);
+  }
+  out->size = (size_t)(p - out->data);
+  return KD_OK;
+stopped:
+  out->size = before;
+  return where->status;
+}
+#undef STOP_WRITE

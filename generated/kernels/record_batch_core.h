@@ -31,6 +31,18 @@ static const char *const record_batch_fields[] KD_UNUSED = {
     "records[].body.headers[].key",
     "records[].body.headers[].len_value",
     "records[].body.headers[].value",
+    "attributes.reserved",
+    "attributes.has_delete_horizon",
+    "attributes.is_control",
+    "attributes.is_transactional",
+    "attributes.timestamp_type",
+    "partition_leader_epoch",
+    "last_offset_delta",
+    "base_timestamp",
+    "max_timestamp",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
 };
 
 /* One `record_batch`, its numbers read and its bytes where they are. */
@@ -158,5 +170,29 @@ void record_batch_clear_heads(record_batch_heads *c);
 int record_batch_export(record_batch_columns *c, const int *order, int count, kd_arrow *out);
 int record_batch_export_heads(record_batch_heads *c, kd_arrow *out);
 void record_batch_prepare(void);
+
+/* Columns to write: numbers as they are, one for each row; bytes as Arrow has them. */
+typedef struct {
+  const int64_t *offset;
+  const int64_t *timestamp;
+  kd_text key;
+  kd_text value;
+  struct {
+    const int32_t *starts;
+    kd_text key;
+    kd_text value;
+  } headers;
+} record_batch_input;
+
+/* Where the columns are in an Arrow struct array; KD_VALUE names the first that is not as it has to be. */
+int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray *array, record_batch_input *in,
+    kd_where *where);
+/* Append the bytes of rows `first` to `last` (exclusive) to `out`; nothing is appended where it fails.
+ * What the head says of its rows is put into `u`. */
+int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, int64_t first, int64_t last,
+    kd_buffer *out, kd_where *where);
+/* Append a whole unit around its content; lengths and checksums are computed. */
+int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, size_t size, kd_buffer *out,
+    kd_where *where);
 
 #endif

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.generator import expr as ex
-from kodec.generator.layout import Layouts
-from kodec.generator.model import Column, Model, Prim, Ref, Schema, Str, Struct
-from kodec.generator.native.expressions import NotColumnar
+from kodec.generator.layout import Layouts, solve
+from kodec.generator.model import Bits, Bytes, Column, Field, Model, Prim, Ref, Schema, Str, Struct
+from kodec.generator.native.expressions import NotColumnar, literal
 from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_name
+from kodec.generator.native.writing import Writer, total
 from kodec.generator.python.facts import codec_field, transparent
 
 __all__ = ["Kernel", "kernel_of"]
@@ -135,8 +136,13 @@ class _Builder:
                 "lists": [],
                 "columns": self._columns(scope, unit),
             }
+            facts |= {"row_scope": scope, "element_scope": scope}
             facts |= self._choices(scope, facts["columns"])
         facts["heads"] = self._heads(unit, facts["bounds"])
+        try:
+            facts["write"] = self._write(unit, facts)
+        except NotColumnar:
+            facts["write"] = None
         facts["names"] = self.names.paths
         return facts
 
@@ -175,6 +181,8 @@ class _Builder:
             "count": f"u->{c_name(count.id)}",
             "count_field": self.names(count.id),
             "holder": holder.id,
+            "row_scope": scope,
+            "element_scope": element,
             "payload": f"u->{c_name(holder.id)}",
             **self._choices(scope, columns),
         }
@@ -298,7 +306,7 @@ class _Builder:
                 if not (each.spec.derive is not None and each.spec.derive.is_length)
                 and not (each.spec.column is not None and each.spec.column.hidden)
             ]
-            return Step("list", {**name, "list": member.list_index, "children": children})
+            return Step("list", {**name, "list": member.list_index, "children": children, "member": member})
         if column.value is not None:
             parser = Parser(self.model, self.layouts, self.names)
             text = parser.number(self._known(column.value), scope)
@@ -336,6 +344,123 @@ class _Builder:
              "checked": not fits, "value_type": member.c_type, "filtered": member.kind == "int",
              "member": member},
         )  # fmt: skip
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def _write(self, unit: Scope, facts: dict[str, Any]) -> dict[str, Any]:
+        """The plans for writing rows and, around them, units."""
+        kernel = self.kernel
+        row: Scope = facts["row_scope"]
+        element: Scope = facts["element_scope"]
+        root = element.root
+        fed: dict[str, str] = {}
+        limits: dict[str, str] = {}
+        inputs: list[Step] = []
+        for column in facts["columns"]:
+            if self._feed(column, row, root, fed, limits):
+                column.facts["accepted"] = _accepted(column)
+                inputs.append(column)
+
+        def row_source(key: str, spec: Field) -> Any:
+            if key.startswith("limit:"):
+                return limits[key[6:]]
+            if key in fed:
+                return _pair(fed[key]) if spec.repeat is not None else fed[key]
+            if kernel.element is None and not isinstance(spec.type, (Bytes, Str)):
+                return "u->" + ".".join(map(c_name, key.split(".")))
+            if isinstance(spec.type, (Prim, Bits, Ref)) and spec.repeat is None and spec.valid is None:
+                value = spec.default.value if isinstance(spec.default, ex.Literal) else 0
+                return literal(int(value))
+            raise NotColumnar(f"no column says what `{spec.id}` is")
+
+        writer = Writer(self.model, self.layouts, row_source, self.names)
+        path = f"{facts['holder']}[]" if kernel.element is not None else ""
+        found: dict[str, Any] = {"inputs": inputs, "derived": []}
+        found["row"] = writer.plan(element.struct, element.members, "", path, element)
+        found["row_size"] = total(found["row"].size)
+        if kernel.element is None:
+            return found
+        head = Writer(self.model, self.layouts, self._unit_source(facts["holder"]), self.names)
+        found["unit"] = head.plan(kernel.unit, unit.members, "", "", unit)
+        found["unit_size"] = total(found["unit"].size)
+        found["derived"] = [
+            self._derived(spec, facts["holder"], unit, row, root, writer)
+            for spec in kernel.unit.fields
+            if spec.derive is not None and spec.derive.kind in ("last", "max")
+        ]
+        return found
+
+    def _feed(self, column: Step, row: Scope, root: str, fed: dict[str, str], limits: dict[str, str]) -> bool:
+        """Note which field the column gives when it is written; false where it gives none."""
+        name = f"in->{column.c_name}"
+        if column.kind == "list":
+            member = next((each for each in _lists(row.members) if each.list_index == column.list), None)
+            if member is None:
+                raise NotColumnar(f"the list `{column.name}` is not written")
+            path = row.root.removeprefix(root) + member.spec.id
+            fed[path] = name
+            for child in column.children:
+                child.facts["accepted"] = _accepted(child)
+                key = f"{path}.{child.member.spec.id}"
+                if child.kind == "blob":
+                    fed[key] = f"kd_text_at(&{name}.{child.c_name}, item)"
+                    limits[key] = f"{name}.{child.c_name}.end"
+                else:
+                    fed[key] = f"{name}.{child.c_name}[item]"
+            return True
+        if column.kind == "flag":
+            raise NotColumnar(f"the flag `{column.name}` is not written from a column")
+        if column.kind == "blob":
+            fed[column.member.path] = f"kd_text_at(&{name}, row)"
+            limits[column.member.path] = f"{name}.end"
+            return True
+        expression = column.facts.get("expression")
+        if expression is None:
+            fed[column.member.path] = f"{name}[row]"
+            return True
+        expression = self._known(expression)
+        parser = Parser(self.model, self.layouts, self.names)
+        for ident in sorted(ex.names(expression) - {"_batch"}):
+            base = solve(expression, ident)
+            if base is None or ex.names(base) - {"_batch"}:
+                continue
+            path = row.root.removeprefix(root) + ident
+            fed[path] = f"kd_sub({name}[row], {parser.number(base, row)}, &wrong)"
+            return True
+        return False
+
+    def _unit_source(self, holder: str) -> Any:
+        def source(key: str, spec: Field) -> str:
+            if key == holder:
+                return "written"
+            if key == f"limit:{holder}":
+                return "(written.data + written.size)"
+            text = "u->" + ".".join(map(c_name, key.removeprefix("limit:").split(".")))
+            return f"({text}.data + {text}.size)" if key.startswith("limit:") else text
+
+        return source
+
+    def _derived(
+        self, spec: Field, holder: str, unit: Scope, row: Scope, root: str, writer: Writer
+    ) -> dict[str, Any]:
+        """What a head says of its rows: the last, or the largest, of one of their fields."""
+        derive = spec.derive
+        assert derive is not None
+        key = f"{row.root.removeprefix(root)}{derive.member}"
+        if derive.first != holder or key not in writer.values:
+            raise NotColumnar(f"`{spec.id}` is derived from what is not in the rows")
+        parser = Parser(self.model, self.layouts, self.names)
+        result = f"derived_{spec.id}"
+        if derive.plus is not None:
+            result = f"kd_add({result}, {parser.number(derive.plus, unit)}, &wrong)"
+        return {
+            "name": spec.id,
+            "c_name": c_name(spec.id),
+            "kind": derive.kind,
+            "value": writer.values[key],
+            "result": result,
+            "when": None if derive.when is None else parser.condition(self._known(derive.when), unit),
+        }
 
     # -- heads ------------------------------------------------------------------------------------
 
@@ -377,6 +502,28 @@ def _find_codec(members: list[Member], root: str) -> tuple[str, Member, list[Mem
             if found is not None:
                 return found
     return None
+
+
+def _lists(members: list[Member]) -> list[Member]:
+    return [member for member in members if member.kind == "list"]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Where a row's list starts and stops in its children."""
+    return f"{text}.starts[row]", f"{text}.starts[row + 1]"
+
+
+def _accepted(column: Step) -> str:
+    """A C string of the Arrow formats that the column is written from, each behind a blank."""
+    if column.kind == "list":
+        formats = ["+l"]
+    elif column.kind == "blob":
+        formats = ["z", "u"]
+    else:
+        formats = [column.format]
+        if column.format.startswith("ts"):
+            formats += [f"{column.format[:4]}", "l"]
+    return '"' + "".join(f" {each}" for each in dict.fromkeys(formats)) + '"'
 
 
 def _natural(member: Member) -> str:

@@ -120,8 +120,11 @@ KD_UNUSED static void *kd_give(kd_buffer *buffer) {
   return data;
 }
 
-KD_UNUSED static int kd_arrow_fixed(kd_arrow *out, kd_fixed *column, const char *format, const char *name, size_t rows) {
+/* Numbers of `width` bytes; the rows there are may be more than were there when room was made. */
+KD_UNUSED static int kd_arrow_fixed(kd_arrow *out, kd_fixed *column, const char *format, const char *name, size_t rows,
+                                    size_t width) {
   if (kd_arrow_start(out, format, name, 0, rows, 2, 0)) return KD_MEMORY;
+  column->values.size = rows * width;
   out->array.buffers[1] = kd_give(&column->values);
   return KD_OK;
 }
@@ -171,6 +174,36 @@ KD_UNUSED static int kd_arrow_list(kd_arrow *out, kd_list *column, const char *n
   out->array.buffers[1] = kd_give(&column->starts);
   column->count = 0;
   return KD_OK;
+}
+/* The child of that name, with one of the formats in `accepted` (each behind a blank); NULL where there is none. */
+KD_UNUSED static const struct ArrowSchema *kd_arrow_schema(const struct ArrowSchema *schema, const char *name) {
+  for (int64_t i = 0; i < schema->n_children; i++)
+    if (strcmp(schema->children[i]->name, name) == 0) return schema->children[i];
+  return NULL;
+}
+KD_UNUSED static const struct ArrowArray *kd_arrow_child(const struct ArrowSchema *schema,
+                                                         const struct ArrowArray *array, const char *name,
+                                                         const char *accepted) {
+  const struct ArrowSchema *found = kd_arrow_schema(schema, name);
+  if (found == NULL) return NULL;
+  size_t length = strlen(found->format);
+  for (const char *p = strchr(accepted, ' '); p != NULL; p = strchr(p + 1, ' ')) {
+    if (strncmp(p + 1, found->format, length) == 0 && (p[1 + length] == ' ' || p[1 + length] == 0)) {
+      for (int64_t i = 0; i < schema->n_children; i++)
+        if (schema->children[i] == found) return array->children[i];
+    }
+  }
+  return NULL;
+}
+KD_UNUSED static kd_text kd_text_of(const struct ArrowArray *array, int64_t offset) {
+  kd_text text;
+  offset += array->offset;
+  text.starts = (const int32_t *)array->buffers[1] + offset;
+  text.bytes = array->buffers[2] != NULL ? (const uint8_t *)array->buffers[2] : kd_nothing;
+  text.valid = array->null_count != 0 ? (const uint8_t *)array->buffers[0] : NULL;
+  text.offset = offset;
+  text.end = text.bytes + (array->length ? ((const int32_t *)array->buffers[1])[array->offset + array->length] : 0);
+  return text;
 }
 KD_UNUSED static int kd_arrow_struct(kd_arrow *out, const char *name, size_t rows, int children) {
   return kd_arrow_start(out, "+s", name, 0, rows, 1, children);

@@ -398,6 +398,24 @@ KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
   list->count = (size_t)stop;
 }
 
+/* A column of bytes that is written, as Arrow has it. */
+typedef struct {
+  const int32_t *starts;
+  const uint8_t *bytes;
+  const uint8_t *valid; /* NULL where there is no null */
+  int64_t offset;       /* of the first row, in bits of `valid` */
+  const uint8_t *end;
+} kd_text;
+
+static const uint8_t kd_nothing[1] = {0};
+
+KD_INLINE kd_span kd_text_at(const kd_text *text, int64_t row) {
+  int64_t bit = row + text->offset;
+  if (text->valid != NULL && !(text->valid[bit >> 3] >> (bit & 7) & 1)) return (kd_span){NULL, 0};
+  int32_t start = text->starts[row];
+  return (kd_span){text->bytes + start, (size_t)(text->starts[row + 1] - start)};
+}
+
 /* ------------------------------------------------------------------ checksums */
 
 /* Tables for eight bytes at a step, made once for each polynomial (reflected). */

@@ -22,7 +22,7 @@ from kodec.log.repair import apply_plan
 from kodec.log.swap import replace_segments
 from kodec.log.verify import verify_partition
 
-from . import made, wire
+from . import kill_compaction, made, wire
 from .made import DAY, START, batch, marker
 
 DATA = Path(__file__).parents[1] / "data"
@@ -595,6 +595,11 @@ def test_several_new_segments_are_all_or_none(
     assert len(outcomes) == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process that was forked")
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    assert kill_compaction.run(20, 3, tmp_path).total() == 20
+
+
 @pytest.mark.parametrize("folder", COMPACTED, ids=lambda each: each.relative_to(DATA).as_posix())
 def test_what_a_broker_has_compacted_stays(folder: Path, tmp_path: Path) -> None:
     root = tmp_path / "logs"
@@ -637,9 +642,14 @@ def test_the_map_is_a_dict_that_fills_up(keys: list[tuple[bytes, bool]], memory:
     for record in records[:end]:
         assert record.key is not None
         assert found.is_newest(record.key, record.offset) == (model[record.key] == record.offset)
-        if found.all_stay(record.offset, record.offset):
-            assert model[record.key] == record.offset
-            assert record.value is not None
+    for first, record in enumerate(records[:end]):
+        for last in range(first, end):
+            span = records[first : last + 1]
+            newest = [each for each in span if model[each.key or b""] == each.offset]
+            told = found.staying(record.offset, records[last].offset, len(span))
+            assert told is None or told == len(newest) == len(span) or (told, newest) == (0, [])
+            if told:
+                assert None not in [each.value for each in span]
 
 
 def test_the_map_has_bounds() -> None:

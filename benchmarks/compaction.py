@@ -1,0 +1,134 @@
+"""How fast is a log compacted, and in how much memory: `python -m benchmarks.compaction`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import kodec
+from kodec.log.reader import read_batches
+from kodec.log.segment_writer import SegmentWriter
+
+_START = 1_700_000_000_000
+_IN_A_BATCH = 500
+_SEGMENT = 256 << 20
+_CHILD = """
+import json, resource, sys, time
+from kodec.log.compaction import compact
+folder, buffer = sys.argv[1], int(sys.argv[2])
+idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+begun, used = time.perf_counter(), time.process_time()
+report = compact(folder, apply=True, buffer_bytes=buffer, segment_bytes=1 << 30)
+print(json.dumps({
+    "seconds": time.perf_counter() - begun,
+    "cpu": time.process_time() - used,
+    "idle": idle,
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+    "rounds": report.rounds,
+    "keys": report.keys,
+    "before": report.bytes_before,
+    "after": report.bytes_after,
+    "kept": report.counts.records - report.counts.records_removed if report.rounds == 1 else None,
+    "removed": report.counts.records_removed,
+}))
+"""
+
+
+def make_log(folder: Path, records: int, keys: int, codec: str) -> int:
+    """A log of keys of 16 bytes, drawn at random, with values of 100; the bytes of its logs."""
+    draw = random.Random(7)
+    folder.mkdir()
+    offset = size = 0
+    writer = SegmentWriter(folder, 0)
+    while offset < records:
+        batch = [
+            kodec.Record(
+                key=b"key-%012d" % draw.randrange(keys), value=b"%0100d" % number, timestamp=_START + number
+            )
+            for number in range(offset, min(offset + _IN_A_BATCH, records))
+        ]
+        data = kodec.encode(batch, base_offset=offset, compression=codec)
+        if writer.size + len(data) > _SEGMENT:
+            size += writer.size
+            writer.close(flush=False)
+            writer = SegmentWriter(folder, offset)
+        writer.append_all(data, list(read_batches(data, check_crc=False)))
+        offset += len(batch)
+    size += writer.size
+    writer.close(flush=False)
+    # The active segment is not compacted: an empty one stands behind all records.
+    SegmentWriter(folder, records).close()
+    return size
+
+
+def measure(folder: Path, buffer: int) -> dict[str, float]:
+    """Compact in a process of its own, whose memory is then known."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(folder), str(buffer)], check=True, capture_output=True, text=True
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def last_values(folder: Path) -> tuple[int, int]:
+    """How many records there are, and of how many keys: the same after a whole compaction."""
+    count, keys = 0, set()
+    with kodec.PartitionLog(folder) as log:
+        for record in log.records(check_crc=False):
+            count += 1
+            keys.add(record.key)
+    return count, len(keys)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compaction", description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--keys", type=int, default=1_000_000, help="how many different ones are drawn from")
+    parser.add_argument("--codec", default="none")
+    parser.add_argument(
+        "--buffer", type=int, nargs="+", default=[64, 16], help="MiB for the keys, several runs"
+    )
+    parser.add_argument("--dir", type=Path, default=None, help="where the log is made")
+    options = parser.parse_args()
+    rows = []
+    for buffer in options.buffer:
+        with tempfile.TemporaryDirectory(dir=options.dir) as root:
+            folder = Path(root) / "bench-0"
+            print(f"making {options.records:,} records ...", file=sys.stderr, flush=True)
+            size = make_log(folder, options.records, options.keys, options.codec)
+            os.sync()
+            print(
+                f"compacting {size / 1e6:,.0f} MB with {buffer} MiB for the keys ...",
+                file=sys.stderr,
+                flush=True,
+            )
+            found = measure(folder, buffer << 20)
+            count, keys = last_values(folder)
+            if count != keys:
+                print(f"wrong: {count:,} records of {keys:,} keys are left", file=sys.stderr)
+                return 1
+            rows.append((buffer, size, found, count))
+    print(
+        f"{options.records:,} records, {options.keys:,} keys, codec {options.codec}, Python {sys.version.split()[0]}"
+    )
+    print(
+        "| buffer MiB | rounds | seconds | records/s | MB/s | peak RSS MiB | before compacting MiB | left |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for buffer, size, found, count in rows:
+        seconds = found["seconds"]
+        print(
+            f"| {buffer} | {found['rounds']:.0f} | {seconds:.1f} | {options.records / seconds:,.0f} "
+            f"| {size / seconds / 1e6:,.1f} | {found['peak'] / 1024:.0f} | {found['idle'] / 1024:.0f} | {count:,} |"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,179 @@
+"""`kodec trim`, `compact` and `convert`: nothing is written without --apply; exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kodec
+from kodec.cli.main import main
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A copy of a broker's log directory."""
+    for name in ("orders-0", "orders-1", "compacted-0", "transactions-0"):
+        shutil.copytree(DATA / "kafka-4.3.1" / "logs" / name, tmp_path / "logs" / name)
+    return tmp_path / "logs"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+CHANGES = [
+    ("trim", "--before-offset", "300"),
+    ("compact", "--from-start"),
+    ("convert", "--to", "OUT", "--magic", "1", "--compression", "gzip"),
+]
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_nothing_is_written_without_apply(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    before = files(tmp_path)
+    command, *options = [word.replace("OUT", str(tmp_path / "out")) for word in words]
+    for form in ([], ["--json"]):
+        code, out, err = run(capsys, command, root, "--topic", "orders", *options, *form)
+        assert (code, err) == (0, "")
+        assert out
+    assert all(each["applied"] is False for each in objects(out))
+    assert files(tmp_path) == before
+
+
+def test_trim(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("trim", root, "--topic", "orders", "--before-offset", 300)
+    _, out, _ = run(capsys, *words)
+    assert "orders-0: segment 0, up to 199, 15.8 KiB: below the start offset" in out
+    assert "starts at 300 instead of 0: nothing is written without --apply" in out
+    code, out, _ = run(capsys, *words, "--apply", "--json")
+    assert code == 0
+    first, second = objects(out)
+    assert (first["topic"], first["partition"], first["applied"], first["newStartOffset"]) == (
+        "orders",
+        0,
+        True,
+        300,
+    )
+    assert first["deleted"] == [{"baseOffset": 0, "endOffset": 199, "bytes": 16150, "reason": "start_offset"}]
+    assert second["partition"] == 1
+    with kodec.PartitionLog(root / "orders-0") as log:
+        assert next(log.records()).offset == 300
+    code, out, _ = run(capsys, *words)
+    assert (code, out) == (0, "orders-0: nothing to delete\norders-1: nothing to delete\n")
+
+
+def test_trim_of_all(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "trim", root / "orders-0", "--retention-bytes", 0, "--apply")
+    assert code == 0
+    assert "an empty segment 421 goes on with the offsets" in out
+    assert out.endswith("starts at 421 instead of 0: done\n")
+
+
+def test_compact(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("compact", root / "compacted-0", "--from-start", "--apply")
+    with kodec.PartitionLog(root / "compacted-0") as log:
+        before = list(log.records())
+    code, out, err = run(capsys, *words)
+    assert (code, err) == (0, "")
+    assert "compacted-0: keys from 0 to 87, 30 of them, 1 time through the log" in out
+    assert "0 records go" in out
+    assert out.endswith("10.3 KiB become 10.3 KiB: done\n")
+    with kodec.PartitionLog(root / "compacted-0") as log:
+        assert list(log.records()) == before
+    assert (root / "cleaner-offset-checkpoint").read_text() == "0\n1\ncompacted 0 87\n"
+    _, out, _ = run(capsys, *words[:2], "--json")
+    (facts,) = objects(out)
+    assert (facts["rounds"], facts["firstDirtyOffset"], facts["complete"]) == (0, 87, True)
+    _, out, _ = run(capsys, *words[:2])
+    assert out == "compacted-0: nothing to compact: all below 87 is compacted\n"
+
+
+def test_compact_says_when_the_keys_do_not_fit(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("compact", root / "compacted-0", "--from-start", "--buffer-bytes", 256)
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "the keys do not fit --buffer-bytes: this is the first time through the log, up to" in out
+    code, out, _ = run(capsys, *words, "--apply", "--json")
+    (facts,) = objects(out)
+    assert facts["rounds"] > 3
+    assert facts["complete"]
+
+
+def test_convert(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out_folder = tmp_path / "out"
+    words = ("convert", root, "--topic", "transactions", "--to", out_folder, "--magic", 1)
+    words += ("--compression", "gzip")
+    code, out, err = run(capsys, *words, "--apply")
+    assert code == 0, err
+    assert "28 control records that are gone, first in 00000000000000000000.log at offset 8" in out
+    assert "20 records of aborted transactions that every reader sees now" in out
+    assert out.endswith(f"transactions-0: done in {out_folder / 'transactions-0'}\n")
+    with kodec.PartitionLog(out_folder / "transactions-0") as log:
+        assert {each.magic for each in log.batches()} == {1}
+    code, _, err = run(capsys, *words, "--apply")
+    assert code == 1
+    assert "is there already" in err
+    shutil.rmtree(out_folder)
+    _, out, _ = run(capsys, *words, "--json", "--committed")
+    (facts,) = objects(out)
+    assert facts["losses"]["leftOut"]["count"] == 23
+    assert facts["endSegment"] == 88
+
+
+def test_bad_usage(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ("trim", root / "orders-0"),
+        ("trim", root, "--retention-ms", 1),
+        ("trim", root / "orders-0", "--retention-ms", -1),
+        ("compact", root),
+        ("compact", root / "missing-0"),
+        ("convert", root / "orders-0", "--to", root),
+        ("convert", root / "orders-0", "--magic", 1),
+        ("convert", root / "orders-0", "--magic", 3, "--to", root),
+    ):
+        code, out, err = run(capsys, *words)
+        assert (code, out) == (2, "")
+        assert err
+
+
+def test_what_cannot_be_done_is_told_and_the_rest_goes_on(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "compact", root, "--topic", "nothing")
+    assert (code, err) == (1, f"kodec: {root} has no topic nothing\n")
+    (root / "orders-0" / "00000000000000000000.log.swap").touch()
+    code, out, err = run(capsys, "trim", root, "--topic", "orders", "--retention-ms", 1)
+    assert code == 1
+    assert "recover it first: 00000000000000000000.log.swap" in err
+    assert "orders-1: 2 of 2 segments" in out
+    log = root / "transactions-0" / "00000000000000000000.log"
+    log.write_bytes(log.read_bytes()[:-1])
+    code, _, err = run(capsys, "convert", log.parent, "--to", root.parent / "out", "--magic", 2)
+    assert code == 1
+    assert "torn tail, recover it first" in err
+
+
+def test_help_tells_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("trim", "compact", "convert"):
+        code, out, _ = run(capsys, command, "--help")
+        assert code == 0
+        assert "exit:" in out
+        assert "example:" in out
