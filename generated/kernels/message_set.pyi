@@ -7,7 +7,7 @@ from typing_extensions import Buffer
 
 Status = Literal[
     "ok", "end", "full", "compressed", "truncated", "value", "varint", "length", "count", "checksum", "limit",
-    "overflow", "null", "memory",
+    "overflow", "null", "memory", "hidden",
 ]
 
 COLUMNS: tuple[str, ...]
@@ -24,6 +24,7 @@ class Rows:
         *,
         check: bool = True,
         everything: bool = False,
+        stop_at_hidden: bool = False,
         rows: int = 32768,
         nbytes: int = ...,
         unit_bytes: int = ...,

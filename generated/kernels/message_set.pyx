@@ -34,6 +34,7 @@ cdef extern from "kodec_arrow.h" nogil:
         size_t size
     ctypedef struct kd_fixed:
         kd_buffer values
+    void kd_free(kd_buffer *)
     const char *const kd_status_names[]
     int KD_OK, KD_END, KD_FULL, KD_COMPRESSED, KD_MEMORY
 
@@ -61,6 +62,7 @@ cdef extern from "message_set_core.h" nogil:
         uint64_t wanted
         int check
         int everything
+        int stop_at_hidden
         int filtered
         size_t most_rows
         size_t most_bytes
@@ -103,7 +105,7 @@ HEADS = ("position", "size", "offset", "len_message", "crc", "magic", "reserved"
 
 STATUSES = (
     "ok", "end", "full", "compressed", "truncated", "value", "varint", "length", "count", "checksum", "limit",
-    "overflow", "null", "memory",
+    "overflow", "null", "memory", "hidden",
 )
 """Why a kernel stopped, by number."""
 
@@ -157,6 +159,7 @@ cdef class Rows:
         columns: which of COLUMNS, in the order in which they are wanted; None is all.
         check: verify checksums.
         everything: also give rows of units that are not for users.
+        stop_at_hidden: stop at such a unit, with the status `hidden`.
         rows, nbytes: stop before the next unit once there are so many rows, or bytes in columns of bytes.
         unit_bytes: the largest unit that is read.
         elements: the most rows, with the elements of their lists, that one unit may have.
@@ -182,6 +185,7 @@ cdef class Rows:
         *,
         bint check=True,
         bint everything=False,
+        bint stop_at_hidden=False,
         size_t rows=32768,
         size_t nbytes=4 << 20,
         size_t unit_bytes=1 << 30,
@@ -199,6 +203,7 @@ cdef class Rows:
             self.o.wanted |= <uint64_t>1 << self.order[i]
         self.o.check = check
         self.o.everything = everything
+        self.o.stop_at_hidden = stop_at_hidden
         self.o.most_rows = rows
         self.o.most_bytes = nbytes
         self.o.unit_bytes = unit_bytes
@@ -230,7 +235,7 @@ cdef class Rows:
     def run(self, data, size_t pos, size_t end):
         """Append the rows of the units in `data[pos:end]`; give (status, where it stopped).
         `end`: there is no more. `full`: there are as many rows or bytes as asked for. `compressed`: see
-        `content`. Anything else is what is wrong with the unit there: see `where`. The rows before stay.
+        `content`. `hidden`: the unit's rows are not for users. Anything else is what is wrong with the unit there: see `where`. The rows before stay.
         """
         cdef Py_buffer view
         cdef size_t next = pos
@@ -244,8 +249,10 @@ cdef class Rows:
             with nogil:
                 status = message_set_run(buf, pos, end, &self.o, &self.c, &self.u, &next, &self.w)
             if status == KD_COMPRESSED:
-                self.content_start = self.u.message.value.data - buf
                 self.content_size = self.u.message.value.size
+                self.content_start = next
+                if self.u.message.value.data != NULL:
+                    self.content_start = self.u.message.value.data - buf
         finally:
             PyBuffer_Release(&view)
         if status == KD_MEMORY:
@@ -425,8 +432,8 @@ cdef class Writer:
         memset(&self.out, 0, sizeof(self.out))
         self.length = 0
     def __dealloc__(self):
-        free(self.content.data)
-        free(self.out.data)
+        kd_free(&self.content)
+        kd_free(&self.out)
     def set(self, **numbers):
         """Set numbers of the head by name, as in HEADS."""
         for name, value in numbers.items():

@@ -133,6 +133,23 @@ static int reserve_rows(const message_set_options *options, message_set_columns 
   return status;
 }
 
+/* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
+static void expect_rows(const message_set_options *options, message_set_columns *c, size_t bytes) {
+  size_t rows = bytes / 12;
+  if (bytes > options->most_bytes) bytes = options->most_bytes;
+  if (rows > options->most_rows) rows = options->most_rows;
+  (void)bytes;
+  (void)rows;
+  kd_expect(&c->offset.values, rows * 8);
+  kd_expect(&c->timestamp.values, rows * 8);
+  kd_expect(&c->timestamp_type.values, rows * 4);
+  kd_expect(&c->key.bytes, bytes);
+  kd_expect(&c->key.starts, rows * 4);
+  kd_expect(&c->key.there, rows);
+  kd_expect(&c->value.bytes, bytes);
+  kd_expect(&c->value.starts, rows * 4);
+  kd_expect(&c->value.there, rows);
+}
 /* Take rows back, to the first `rows`. */
 void message_set_cut(const message_set_options *options, message_set_columns *c, size_t rows) {
   c->rows = rows;
@@ -148,26 +165,38 @@ static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_
   int wrong = 0;
   (void)limit;
   if (reserve_rows(options, c, 1, u->unit_size, u->unit_start, where)) return where->status;
+  const uint64_t wanted = options->wanted;
+  size_t at_row = c->rows;
+  int64_t *const to_offset = (int64_t *)(void *)c->offset.values.data;
+  int64_t *const to_timestamp = (int64_t *)(void *)c->timestamp.values.data;
+  int32_t *const to_timestamp_type = (int32_t *)(void *)c->timestamp_type.values.data;
+  kd_blob_end to_key = kd_blob_open(&c->key);
+  kd_blob_end to_value = kd_blob_open(&c->value);
   {
     int keep = 1;
     int64_t value_offset = u->offset;
-    keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
     int64_t value_timestamp = u->message.timestamp;
-    keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
     int64_t value_timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
-    keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+    if (KD_UNLIKELY(options->filtered)) {
+      keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
+      keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
+      keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+    }
     if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
     if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, 0, p);
     if (KD_LIKELY(keep)) {
-      if (options->wanted >> 0 & 1) ((int64_t *)(void *)c->offset.values.data)[c->rows] = (int64_t)value_offset;
-      if (options->wanted >> 1 & 1) ((int64_t *)(void *)c->timestamp.values.data)[c->rows] = (int64_t)value_timestamp;
-      if (options->wanted >> 2 & 1) ((int32_t *)(void *)c->timestamp_type.values.data)[c->rows] = (int32_t)value_timestamp_type;
-      if (options->wanted >> 3 & 1) { kd_blob_push(&c->key, u->message.key, limit); }
-      if (options->wanted >> 4 & 1) { kd_blob_push(&c->value, u->message.value, limit); }
-      c->rows++;
+      if (wanted >> 0 & 1) to_offset[at_row] = (int64_t)value_offset;
+      if (wanted >> 1 & 1) to_timestamp[at_row] = (int64_t)value_timestamp;
+      if (wanted >> 2 & 1) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
+      if (wanted >> 3 & 1) kd_blob_add(&to_key, u->message.key, limit);
+      if (wanted >> 4 & 1) kd_blob_add(&to_value, u->message.value, limit);
+      at_row++;
     } else {
     }
   }
+  c->rows = at_row;
+  if (wanted >> 3 & 1) kd_blob_close(&c->key, &to_key);
+  if (wanted >> 4 & 1) kd_blob_close(&c->value, &to_value);
   return KD_OK;
 stopped:
   return where->status;
@@ -175,6 +204,7 @@ stopped:
 
 int message_set_run(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
     message_set_columns *c, message_set_unit *u, size_t *next, kd_where *where) {
+  if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
     int wrong = 0;
     (void)wrong;
@@ -240,7 +270,7 @@ void message_set_clear(message_set_columns *c) {
   kd_free(&c->timestamp_type.values);
   kd_blob_free(&c->key);
   kd_blob_free(&c->value);
-  memset(c, 0, sizeof *c);
+  c->rows = 0;
 }
 
 void message_set_clear_heads(message_set_heads *c) {
@@ -257,7 +287,7 @@ void message_set_clear_heads(message_set_heads *c) {
   kd_free(&c->timestamp.values);
   kd_free(&c->len_key.values);
   kd_free(&c->len_value.values);
-  memset(c, 0, sizeof *c);
+  c->rows = 0;
 }
 
 int message_set_export(message_set_columns *c, const int *order, int count, kd_arrow *out) {

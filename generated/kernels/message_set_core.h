@@ -55,7 +55,8 @@ enum { MESSAGE_SET_COLUMNS = 5, MESSAGE_SET_HEADS = 10 };
 typedef struct {
   uint64_t wanted;
   int check;         /* verify checksums */
-  int everything;    /* also the rows of containers that are not for users */
+  int everything;    /* also the rows of containers that are not for users, */
+  int stop_at_hidden; /* or stop at such a container */
   int filtered;      /* whether `least` and `most` say anything */
   size_t most_rows;  /* stop before the next unit once there are so many rows, */
   size_t most_bytes; /* or so many bytes in columns of bytes */

@@ -112,6 +112,24 @@ static int reserve_rows(const record_batch_options *options, record_batch_column
   return status;
 }
 
+/* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
+static void expect_rows(const record_batch_options *options, record_batch_columns *c, size_t bytes) {
+  size_t rows = bytes / 1;
+  if (bytes > options->most_bytes) bytes = options->most_bytes;
+  if (rows > options->most_rows) rows = options->most_rows;
+  (void)bytes;
+  (void)rows;
+  kd_expect(&c->offset.values, rows * 8);
+  kd_expect(&c->timestamp.values, rows * 8);
+  kd_expect(&c->timestamp_type.values, rows * 4);
+  kd_expect(&c->key.bytes, bytes);
+  kd_expect(&c->key.starts, rows * 4);
+  kd_expect(&c->key.there, rows);
+  kd_expect(&c->value.bytes, bytes);
+  kd_expect(&c->value.starts, rows * 4);
+  kd_expect(&c->value.there, rows);
+  kd_expect(&c->headers.rows.starts, rows * 4);
+}
 /* Take elements of `headers` back. */
 static void cut_headers(record_batch_columns *c, size_t count) {
   c->headers.rows.count = count;
@@ -144,6 +162,14 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   size_t room = options->elements - (size_t)count;
   (void)room;
   if (reserve_rows(options, c, (size_t)count, size, 0, where)) return where->status;
+  const uint64_t wanted = options->wanted;
+  size_t at_row = c->rows;
+  int64_t *const to_offset = (int64_t *)(void *)c->offset.values.data;
+  int64_t *const to_timestamp = (int64_t *)(void *)c->timestamp.values.data;
+  int32_t *const to_timestamp_type = (int32_t *)(void *)c->timestamp_type.values.data;
+  kd_blob_end to_key = kd_blob_open(&c->key);
+  kd_blob_end to_value = kd_blob_open(&c->value);
+  kd_list_end to_headers = kd_list_open(&c->headers.rows);
   for (int64_t left = count; left; left--) {
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
@@ -200,6 +226,8 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, 17, p);
         if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, 17, p);
         if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, 17, p);
+        if (items && options->wanted >> 5 & 1 && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p))))) STOP(status, 17, p);
+        if (items && options->wanted >> 5 & 1 && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p))))) STOP(status, 17, p);
         for (; items; items--) {
           if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, 17, p);
           if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
@@ -225,10 +253,8 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           }
           if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 21, p);
           if (options->wanted >> 5 & 1) {
-            if (KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, 1, item_0.key.size)))) STOP(status, 17, p);
             kd_blob_push(&c->headers.key, item_0.key, limit);
             kd_blob_look(&c->headers.key, item_0.key);
-            if (KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, 1, item_0.value.size)))) STOP(status, 17, p);
             kd_blob_push(&c->headers.value, item_0.value, limit);
             c->headers.rows.count++;
           }
@@ -240,36 +266,43 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
     {
       int keep = 1;
       int64_t value_offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-      keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
       int64_t value_timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
-      keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
       int64_t value_timestamp_type = u->attributes.timestamp_type;
-      keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+      if (KD_UNLIKELY(options->filtered)) {
+        keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
+        keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
+        keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+      }
       if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
       if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, 0, p);
       if (KD_LIKELY(keep)) {
-        if (options->wanted >> 0 & 1) ((int64_t *)(void *)c->offset.values.data)[c->rows] = (int64_t)value_offset;
-        if (options->wanted >> 1 & 1) ((int64_t *)(void *)c->timestamp.values.data)[c->rows] = (int64_t)value_timestamp;
-        if (options->wanted >> 2 & 1) ((int32_t *)(void *)c->timestamp_type.values.data)[c->rows] = (int32_t)value_timestamp_type;
-        if (options->wanted >> 3 & 1) { kd_blob_push(&c->key, row.body.key, limit); }
-        if (options->wanted >> 4 & 1) { kd_blob_push(&c->value, row.body.value, limit); }
-        if (options->wanted >> 5 & 1) kd_list_push(&c->headers.rows);
-        c->rows++;
+        if (wanted >> 0 & 1) to_offset[at_row] = (int64_t)value_offset;
+        if (wanted >> 1 & 1) to_timestamp[at_row] = (int64_t)value_timestamp;
+        if (wanted >> 2 & 1) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
+        if (wanted >> 3 & 1) kd_blob_add(&to_key, row.body.key, limit);
+        if (wanted >> 4 & 1) kd_blob_add(&to_value, row.body.value, limit);
+        if (wanted >> 5 & 1) kd_list_add(&to_headers, c->headers.rows.count);
+        at_row++;
       } else {
-        if (options->wanted >> 5 & 1) cut_headers(c, before_headers);
+        if (wanted >> 5 & 1) cut_headers(c, before_headers);
       }
     }
   }
   if (p != end) STOP(KD_COUNT, 2, p);
+  c->rows = at_row;
+  if (wanted >> 3 & 1) kd_blob_close(&c->key, &to_key);
+  if (wanted >> 4 & 1) kd_blob_close(&c->value, &to_value);
+  if (wanted >> 5 & 1) kd_list_close(&c->headers.rows, &to_headers);
   return KD_OK;
 stopped:
-  where->row = c->rows - before;
+  where->row = at_row - before;
   record_batch_cut(options, c, before);
   return where->status;
 }
 
 int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where) {
+  if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
     int wrong = 0;
     (void)wrong;
@@ -287,7 +320,10 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_ba
       if (outside) continue;
     }
     if (options->check && record_batch_verify(u, where)) return where->status;
-    if (((u->attributes.is_control != 0)) && !options->everything) continue;
+    if ((u->attributes.is_control != 0)) {
+      if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, 0, pos);
+      if (!options->everything) continue;
+    }
     if (u->num_records == 0) continue;
     if (u->attributes.compression != 0) return KD_COMPRESSED;
     if (record_batch_rows(u, u->records.data, u->records.size, options, c, where)) {
@@ -365,10 +401,10 @@ void record_batch_clear(record_batch_columns *c) {
   kd_free(&c->timestamp_type.values);
   kd_blob_free(&c->key);
   kd_blob_free(&c->value);
-  kd_free(&c->headers.rows.starts);
+  kd_list_free(&c->headers.rows);
   kd_blob_free(&c->headers.key);
   kd_blob_free(&c->headers.value);
-  memset(c, 0, sizeof *c);
+  c->rows = 0;
 }
 
 void record_batch_clear_heads(record_batch_heads *c) {
@@ -396,7 +432,7 @@ void record_batch_clear_heads(record_batch_heads *c) {
   kd_free(&c->offset_first.values);
   kd_free(&c->offset_last.values);
   kd_free(&c->timestamp_last.values);
-  memset(c, 0, sizeof *c);
+  c->rows = 0;
 }
 
 int record_batch_export(record_batch_columns *c, const int *order, int count, kd_arrow *out) {

@@ -12,7 +12,7 @@ from kodec.generator.model import Bits, Bytes, Column, Field, Model, Prim, Ref, 
 from kodec.generator.native.expressions import NotColumnar, literal
 from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_name
 from kodec.generator.native.writing import Writer, total
-from kodec.generator.python.facts import codec_field, transparent
+from kodec.generator.roles import RowContent, row_content
 
 __all__ = ["Kernel", "kernel_of"]
 
@@ -44,19 +44,24 @@ class Kernel:
     Attributes:
         schema: whose log of units it reads.
         unit: the type of which one follows another.
-        row: the type of one row, the unit itself where `element` is None.
-        element: what the content of a unit repeats.
+        row: the type of one row, the unit itself where `content` is None.
+        content: the rows inside a unit, where it is a container.
     """
 
     schema: Schema
     unit: Struct
-    element: Struct | None
+    content: RowContent | None
     row: Struct
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.schema.id
+
+    @property
+    def element(self) -> Struct | None:
+        """What the content of a unit repeats."""
+        return None if self.content is None else self.content.element
 
 
 def kernel_of(model: Model, schema: Schema) -> Kernel | None:
@@ -74,16 +79,8 @@ def kernel_of(model: Model, schema: Schema) -> Kernel | None:
 
 def _container(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
     """A type with a compressible field that holds rows."""
-    holder = codec_field(struct)
-    if holder is None or holder.codec is None:
-        return None
-    inner = model.struct(holder.codec.inner)
-    listed = transparent(inner)
-    if inner.wire != "list" or listed is None or not isinstance(listed.type, Ref):
-        return None
-    element = model.struct(listed.type.target)
-    row = _row_in(model, element)
-    return None if row is None else Kernel(schema, struct, element, row)
+    content = row_content(model, struct)
+    return None if content is None else Kernel(schema, struct, content, content.row)
 
 
 def _plain_list(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
@@ -95,15 +92,6 @@ def _plain_list(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
         return None
     unit = model.struct(kind.target)
     return Kernel(schema, unit, None, unit) if unit.row else None
-
-
-def _row_in(model: Model, struct: Struct) -> Struct | None:
-    if struct.row:
-        return struct
-    for spec in struct.fields:
-        if isinstance(spec.type, Ref) and spec.repeat is None and model.struct(spec.type.target).row:
-            return model.struct(spec.type.target)
-    return None
 
 
 class _Builder:
@@ -148,34 +136,21 @@ class _Builder:
 
     def _rows_inside(self, unit: Scope) -> dict[str, Any]:
         kernel = self.kernel
-        assert kernel.element is not None
-        holder = codec_field(kernel.unit)
-        assert holder is not None
+        assert kernel.content is not None
+        holder, count = kernel.content.holder, kernel.content.count
         parser = Parser(self.model, self.layouts, self.names)
-        element = Scope("row.", kernel.element, [], unit)
+        element = Scope("row.", kernel.content.element, [], unit)
         steps = parser.parse(element, f"{holder.id}[]")
-        if kernel.row is kernel.element:
+        if kernel.row is kernel.content.element:
             scope = element
         else:
             member = next(each for each in element.members if each.spec.type == Ref(kernel.row.name))
             scope = Scope(f"row.{member.name}.", kernel.row, member.members, unit)
-        count = next(
-            (
-                spec
-                for spec in kernel.unit.fields
-                if spec.derive is not None
-                and spec.derive.kind == "count_of"
-                and spec.derive.first == holder.id
-            ),
-            None,
-        )
-        if count is None:
-            raise NotColumnar("a container that does not count its rows")
         columns = self._columns(scope, unit)
         return {
             "row_steps": steps,
             "row_members": element.members,
-            "row_least": max(1, self.layouts.layout(kernel.element, {}).min_size),
+            "row_least": max(1, self.layouts.layout(kernel.content.element, {}).min_size),
             "lists": parser.lists,
             "columns": columns,
             "count": f"u->{c_name(count.id)}",

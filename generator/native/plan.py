@@ -22,7 +22,7 @@ from kodec.generator.model import (
     Valid,
 )
 from kodec.generator.native.expressions import NotColumnar, condition, literal, number
-from kodec.generator.python.facts import VARINTS
+from kodec.generator.roles import VARINTS
 
 __all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name"]
 

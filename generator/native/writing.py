@@ -14,7 +14,7 @@ from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
 from kodec.generator.model import Bytes, Field, Model, Prim, Ref, Struct
 from kodec.generator.native.expressions import NotColumnar, condition, literal, number
 from kodec.generator.native.plan import Member, Scope, Step
-from kodec.generator.python.facts import VARINTS
+from kodec.generator.roles import VARINTS
 
 __all__ = ["WritePlan", "Writer", "total"]
 

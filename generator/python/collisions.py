@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from kodec.generator.model import Field, Model, Ref, Schema, Struct
 from kodec.generator.problems import Place, Problems
-from kodec.generator.python.facts import Facts, codec_field, targets_of
+from kodec.generator.python.facts import Facts, targets_of
 from kodec.generator.python.names import RUNTIME
+from kodec.generator.roles import codec_field
 
 __all__ = ["check_collisions"]
 

@@ -14,16 +14,13 @@ __all__ = [
     "LOSSLESS",
     "NOTHING",
     "READ_WIRE",
-    "VARINTS",
     "WRITE_WIRE",
     "Env",
     "Facts",
     "bare",
-    "codec_field",
     "expressions_of",
     "fields_of",
     "targets_of",
-    "transparent",
     "with_type",
 ]
 
@@ -34,7 +31,6 @@ READ_WIRE = {
     "uuid": "read_uuid",
 }
 WRITE_WIRE = {"zigzag32": "write_zigzag32", "zigzag64": "write_zigzag64", "uvarint32": "write_uvarint32"}
-VARINTS = tuple(WRITE_WIRE)
 LOSSLESS = {"utf-8": "surrogateescape", "ascii": "surrogateescape"}
 
 
@@ -136,19 +132,6 @@ def _inner_path(name: str) -> str:
     """The path of a type inside its schema; the schema's own name for the outermost type."""
     path = name.split("::")
     return "_".join(path[1:] or path)
-
-
-def transparent(struct: Struct) -> Field | None:
-    """The member whose value the type stands for, where `-wire` says that it does."""
-    if struct.wire in ("string", "bytes"):
-        return struct.field("value")
-    if struct.wire == "list":
-        return next((spec for spec in struct.fields if spec.repeat is not None), None)
-    return None
-
-
-def codec_field(struct: Struct) -> Field | None:
-    return next((spec for spec in struct.fields if spec.codec is not None), None)
 
 
 def fields_of(step: Run | One) -> list[Field]:

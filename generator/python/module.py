@@ -8,12 +8,13 @@ from typing import Any
 from kodec.generator.layout import Run, Variant
 from kodec.generator.model import Enum, Field, Prim, Ref, Struct
 from kodec.generator.python.context import CODES
-from kodec.generator.python.facts import codec_field, targets_of, transparent
+from kodec.generator.python.facts import targets_of
 from kodec.generator.python.names import attribute, camel, local
 from kodec.generator.python.reader import Reader
 from kodec.generator.python.rows import rows_view
 from kodec.generator.python.views import ModuleView, View, docstring
 from kodec.generator.python.writer import Writer
+from kodec.generator.roles import codec_field, transparent
 
 __all__ = ["Module"]
 

@@ -10,20 +10,11 @@ from kodec.generator.layout import BitGroup, Layout, One, Run, RunField
 from kodec.generator.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.python.context import BIT_CODES, CODES
 from kodec.generator.python.expressions import emit, negate, operand
-from kodec.generator.python.facts import (
-    LOSSLESS,
-    NOTHING,
-    READ_WIRE,
-    Env,
-    bare,
-    codec_field,
-    expressions_of,
-    fields_of,
-    transparent,
-)
+from kodec.generator.python.facts import LOSSLESS, NOTHING, READ_WIRE, Env, bare, expressions_of, fields_of
 from kodec.generator.python.names import attribute, local
 from kodec.generator.python.types import Types
 from kodec.generator.python.views import View, docstring
+from kodec.generator.roles import codec_field, transparent
 
 __all__ = ["Reader"]
 

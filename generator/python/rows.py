@@ -14,10 +14,11 @@ from kodec.generator import expr as ex
 from kodec.generator.layout import Layout, Run, solve
 from kodec.generator.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
 from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import LOSSLESS, VARINTS, codec_field, transparent
+from kodec.generator.python.facts import LOSSLESS
 from kodec.generator.python.names import attribute, column_local
 from kodec.generator.python.types import Types
 from kodec.generator.python.views import View
+from kodec.generator.roles import VARINTS, row_content
 
 __all__ = ["rows_view"]
 
@@ -28,31 +29,14 @@ class _NotFlat(Exception):
 
 def rows_view(module: Types, struct: Struct, function: str) -> View | None:
     """The view of the row functions of container `struct`, or None where it has no rows."""
-    holder = codec_field(struct)
-    if holder is None or holder.codec is None:
+    content = row_content(module.model, struct)
+    if content is None:
         return None
-    inner = module.model.struct(holder.codec.inner)
-    listed = transparent(inner)
-    if inner.wire != "list" or listed is None or not isinstance(listed.type, Ref):
-        return None
-    element = module.model.struct(listed.type.target)
-    row = element if element.row else _row_part(module, element)
-    if row is None:
-        return None
+    holder, element, row, count = content.holder, content.element, content.row, content.count
     try:
         flat = _Flat(module, row)
         ops = flat.ops(element, module.layouts.layout(element, {}))
     except _NotFlat:
-        return None
-    count = next(
-        (
-            f
-            for f in struct.fields
-            if f.derive is not None and f.derive.kind == "count_of" and f.derive.first == holder.id
-        ),
-        None,
-    )
-    if count is None:
         return None
     columns = flat.columns()
     hoist = _Hoist(module, struct)
@@ -91,14 +75,6 @@ def _inside(ops: list[View]) -> Iterator[View]:
         yield op
         if op.kind == "part":
             yield from _inside(op.ops)
-
-
-def _row_part(module: Types, struct: Struct) -> Struct | None:
-    """The part of `struct` that is marked `-row`."""
-    for spec in struct.fields:
-        if isinstance(spec.type, Ref) and spec.repeat is None and module.model.struct(spec.type.target).row:
-            return module.model.struct(spec.type.target)
-    return None
 
 
 class _Hoist:

@@ -9,8 +9,9 @@ from typing import Any
 from kodec.generator import expr as ex
 from kodec.generator.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
 from kodec.generator.passes.sizes import interval_of
-from kodec.generator.python.facts import Facts, codec_field, transparent
+from kodec.generator.python.facts import Facts
 from kodec.generator.python.names import attribute
+from kodec.generator.roles import codec_field, transparent
 
 __all__ = ["TestView", "test_view"]
 

@@ -6,7 +6,7 @@ from kodec.generator import expr as ex
 from kodec.generator.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.python.context import Context
 from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import VARINTS, codec_field, transparent
+from kodec.generator.roles import VARINTS, codec_field, transparent
 
 __all__ = ["Types"]
 

@@ -10,10 +10,11 @@ from kodec.generator.layout import BitGroup, Layout, Run, RunField
 from kodec.generator.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, Valid
 from kodec.generator.python.context import BIT_CODES
 from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import LOSSLESS, WRITE_WIRE, Env, fields_of, transparent, with_type
+from kodec.generator.python.facts import LOSSLESS, WRITE_WIRE, Env, fields_of, with_type
 from kodec.generator.python.names import attribute, local
 from kodec.generator.python.reader import Reader
 from kodec.generator.python.views import View
+from kodec.generator.roles import transparent
 
 __all__ = ["Writer"]
 
