@@ -1,1 +1,1 @@
-"""Measures kodec's pure-Python codec beside other readers of Kafka's formats: `python -m benchmarks`."""
+"""Measures kodec beside other readers and writers of Kafka's formats: `python -m benchmarks`."""

@@ -11,9 +11,11 @@ from pathlib import Path
 from benchmarks import measure, report
 from benchmarks.corpora import CASES, WORKLOADS, Case, build
 from benchmarks.measure import Settings
-from benchmarks.peers import PEERS, Kodec, load
+from benchmarks.peers import PEERS, load, own
 
+DIRECTIONS = {"decode": measure.decode, "iterate": measure.iterate, "encode": measure.encode}
 _MIB = 1 << 20
+ITERATED = ("kodec", "kodec-pure", "kafka-python", "aiokafka")
 _RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -23,13 +25,13 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--size", type=float, default=64, help="MiB of each log before compression (%(default)s)"
     )
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each case (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=0.3, help="CPU seconds of one run (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of each case (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.25, help="CPU seconds of one run (%(default)s)")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="which of %(default)s")
     parser.add_argument(
         "--peers", default=",".join(PEERS), help="which of %(default)s; kodec is always there"
     )
-    parser.add_argument("--only", choices=("decode", "encode"), help="one direction")
+    parser.add_argument("--only", choices=DIRECTIONS, help="one direction")
     parser.add_argument("--plain", action="store_true", help="only v2 without compression")
     parser.add_argument(
         "--out", type=Path, default=None, help="where results go (benchmarks/results; nowhere if quick)"
@@ -69,11 +71,13 @@ def main(given: list[str] | None = None) -> int:
     """Measure; 0 when done, 1 where a peer's rows are not kodec's, 130 when interrupted."""
     options = _arguments(given)
     settings = Settings(options.rounds, options.seconds)
+    ours, missing = own()
     peers, absent = load(options.peers)
+    everybody = ours + peers
+    absent = missing | absent
     for name, reason in absent.items():
         _say(f"{name}: absent: {reason}")
     cases = _cases(options)
-    directions = [options.only] if options.only else ["decode", "encode"]
     results: list[report.Result] = []
     status = 0
     try:
@@ -84,15 +88,21 @@ def main(given: list[str] | None = None) -> int:
             # the logs' own objects are not for the collector to look through while it is timed
             gc.collect()
             gc.freeze()
-            for direction in directions:
-                run = measure.decode if direction == "decode" else measure.encode
-                figures = run(corpus, peers, settings)
+            for direction, run in DIRECTIONS.items():
+                if options.only not in (None, direction):
+                    continue
+                who = everybody
+                if direction == "iterate":
+                    # of one format it is enough, and of those whose records are made one by one
+                    who = [each for each in everybody if each.name in ITERATED]
+                    if (case.magic, case.codec) != (2, "none"):
+                        continue
+                figures = run(corpus, who, settings)
                 results.append(report.Result(direction, case, corpus.raw_bytes, corpus.stored_bytes, figures))
-                ratios = ", ".join(f"{each.ratio[0]:.2f}x {each.name}" for each in figures[1:])
+                rates = ", ".join(f"{each.name} {each.rate / 1e3:,.0f}" for each in figures)
                 _say(
-                    f"[{number}/{len(cases)}] {direction} {case.name}: {figures[0].rate / 1e3:,.0f} k/s"
-                    + (f" = {ratios}" if ratios else "")
-                    + f" ({time.monotonic() - started:.0f} s)"
+                    f"[{number}/{len(cases)}] {direction} {case.name}, k/s: {rates} "
+                    f"({time.monotonic() - started:.0f} s)"
                 )
             gc.unfreeze()
     except measure.Disagreement as error:
@@ -101,10 +111,10 @@ def main(given: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted: this is what was done")
         status = 130
-    results.sort(key=lambda result: result.direction)
+    results.sort(key=lambda result: list(DIRECTIONS).index(result.direction))
     report.show(results)
     if options.out is not None and results:
-        about = [Kodec.about, *(peer.about for peer in peers)]
+        about = [f"{peer.name}: {peer.about}" for peer in everybody]
         for path in report.write(options.out, results, about, absent, settings):
             _say(f"wrote {path}")
     return status

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import kodec
+from kodec.log.kernel import backend
 from kodec.log.reader import read_batches
 from kodec.log.segment_writer import SegmentWriter
 
@@ -114,19 +115,24 @@ def main() -> int:
                 print(f"wrong: {count:,} records of {keys:,} keys are left", file=sys.stderr)
                 return 1
             rows.append((buffer, size, found, count))
-    print(
-        f"{options.records:,} records, {options.keys:,} keys, codec {options.codec}, Python {sys.version.split()[0]}"
-    )
-    print(
-        "| buffer MiB | rounds | seconds | records/s | MB/s | peak RSS MiB | before compacting MiB | left |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    python = f"Python {sys.version.split()[0]}"
+    print(f"{options.records:,} records of {options.keys:,} keys, {options.codec}, {python}, {backend()}")
+    print("| buffer MiB | rounds | s | CPU s | records/s | MB/s | RSS before MiB | peak MiB | records left |")
+    print("|" + "---|" * 9)
     for buffer, size, found, count in rows:
         seconds = found["seconds"]
-        print(
-            f"| {buffer} | {found['rounds']:.0f} | {seconds:.1f} | {options.records / seconds:,.0f} "
-            f"| {size / seconds / 1e6:,.1f} | {found['peak'] / 1024:.0f} | {found['idle'] / 1024:.0f} | {count:,} |"
+        cells = (
+            f"{buffer}",
+            f"{found['rounds']:.0f}",
+            f"{seconds:.1f}",
+            f"{found['cpu']:.1f}",
+            f"{options.records / seconds:,.0f}",
+            f"{size / seconds / 1e6:,.1f}",
+            f"{found['idle'] / 1024:.0f}",
+            f"{found['peak'] / 1024:.0f}",
+            f"{count:,}",
         )
+        print(f"| {' | '.join(cells)} |")
     return 0
 
 

@@ -1,19 +1,27 @@
-"""Times kodec and its peers beside each other, once they are shown to agree."""
+"""Times readers and writers beside each other, once they are shown to agree."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from statistics import median
 from time import process_time
 
-import kodec
 from benchmarks.corpora import Corpus
-from benchmarks.peers import Kodec, Peer
+from benchmarks.peers import Gives, Peer, Pure
+from kodec.generated.log.log_segment import peek_entry
+from kodec.generated.log.message_set import read_message_head
+from kodec.generated.log.record_batch import read_record_batch_head
+from kodec.runtime.compression import compress, decompress
 
-__all__ = ["Disagreement", "Figures", "Settings", "decode", "encode"]
+__all__ = ["ALONE", "Disagreement", "Figures", "Settings", "decode", "encode", "iterate", "ratio"]
+
+ALONE = {"decode": "decompression alone", "encode": "compression alone"}
+"""What the codec's library takes of it, by direction."""
+
+_MOST = 1 << 30
 
 
 class Disagreement(Exception):
@@ -24,8 +32,8 @@ class Disagreement(Exception):
 class Settings:
     """How long to measure: rounds, and the CPU seconds that one run should take."""
 
-    rounds: int = 9
-    seconds: float = 0.3
+    rounds: int = 7
+    seconds: float = 0.25
 
 
 @dataclass(slots=True)
@@ -33,53 +41,46 @@ class Figures:
     """What was measured of one reader or writer in one case.
 
     Attributes:
-        name: the peer.
+        name: who.
+        gives: objects, columns, or the bytes of a codec alone.
         records: how many records one run had.
-        rates: records per CPU second, one for each run.
-        kodec_rates: kodec's in the run beside, by round; empty for kodec itself.
+        rates: records per CPU second, one for each round.
         stored_bytes: bytes a record takes in what it wrote (encode only).
     """
 
     name: str
+    gives: Gives
     records: int
     rates: list[float] = field(default_factory=list)
-    kodec_rates: list[float] = field(default_factory=list)
     stored_bytes: float | None = None
 
     @property
     def rate(self) -> float:
         return median(self.rates)
 
-    @property
-    def ratio(self) -> tuple[float, float, float]:
-        """kodec's rate as a multiple of this one's: ratio of medians, and the least and most of any round."""
-        each = [ours / theirs for ours, theirs in zip(self.kodec_rates, self.rates, strict=True)]
-        return median(self.kodec_rates) / self.rate, min(each), max(each)
+
+def ratio(one: Figures, other: Figures) -> tuple[float, float, float]:
+    """How many times as fast `one` is: the median of the rounds, and the least and most of any."""
+    each = [mine / theirs for mine, theirs in zip(one.rates, other.rates, strict=True)]
+    return median(each), min(each), max(each)
 
 
 @dataclass(slots=True)
 class _Runner:
-    """One that is timed, on as many batches as its time allows."""
+    """One that is timed: so many batches, so many times."""
 
     figures: Figures
-    run: Callable[[], int]
+    run: Callable[[], object]
+    repeats: int = 1
     clock: Callable[[], float] = process_time
 
-    def rate(self) -> float:
-        """Records per CPU second of one run."""
+    def time(self) -> None:
         gc.collect()
         start = self.clock()
-        count = self.run()
+        for _ in range(self.repeats):
+            self.run()
         spent = self.clock() - start
-        if count != self.figures.records:
-            raise Disagreement(f"{self.figures.name}: {count} records, not {self.figures.records}")
-        return count / max(spent, 1e-9)
-
-
-def _clock(peer: Peer) -> Callable[[], float]:
-    """CPU seconds of this process, or of the peer's own."""
-    clock: Callable[[], float] = getattr(peer, "clock", process_time)
-    return clock
+        self.figures.rates.append(self.figures.records / max(spent, 1e-9))
 
 
 def _sized(
@@ -87,34 +88,29 @@ def _sized(
     most: int,
     seconds: float,
     clock: Callable[[], float] = process_time,
-) -> int:
-    """How many batches, at most `most`, take about `seconds`."""
+) -> tuple[int, int]:
+    """How many batches, at most `most`, and how often, take about `seconds`."""
     batches = 1
     while True:
         run = make(batches)
         start = clock()
         run()
-        spent = clock() - start
+        spent = max(clock() - start, 1e-9)
         if batches == most or spent >= seconds / 4:
-            return max(1, min(most, int(batches * seconds / max(spent, 1e-9))))
+            share = seconds / spent
+            fitting = max(1, min(most, int(batches * share)))
+            return fitting, max(1, round(share * batches / fitting))
         batches = min(most, batches * 4)
 
 
-def _rounds(ours: _Runner, theirs: list[_Runner], settings: Settings) -> list[Figures]:
-    """Run kodec and each peer in turn, kodec first and second alternately, the peers' order rotated."""
+def _rounds(runners: list[_Runner], settings: Settings) -> list[Figures]:
+    """Run each once in every round, in turned and turned-round order."""
     for number in range(settings.rounds):
-        turn = number % max(len(theirs), 1)
-        for other in theirs[turn:] + theirs[:turn]:
-            if number % 2:
-                theirs_rate, ours_rate = other.rate(), ours.rate()
-            else:
-                ours_rate, theirs_rate = ours.rate(), other.rate()
-            ours.figures.rates.append(ours_rate)
-            other.figures.rates.append(theirs_rate)
-            other.figures.kodec_rates.append(ours_rate)
-        if not theirs:
-            ours.figures.rates.append(ours.rate())
-    return [ours.figures, *(other.figures for other in theirs)]
+        turn = number % len(runners)
+        order = runners[turn:] + runners[:turn]
+        for runner in reversed(order) if number % 2 else order:
+            runner.time()
+    return [runner.figures for runner in runners]
 
 
 def _equal(who: str, found: Iterator[object], expected: Iterator[object]) -> None:
@@ -123,55 +119,116 @@ def _equal(who: str, found: Iterator[object], expected: Iterator[object]) -> Non
             raise Disagreement(f"{who}: record {index} is {theirs!r}, not {ours!r}")
 
 
-def decode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
-    """Figures of kodec, then of each peer that reads the case. Raises Disagreement."""
-    kodec_peer = Kodec()
+def _reading(corpus: Corpus, peers: list[Peer], settings: Settings, *, touch: bool) -> list[_Runner]:
     case = corpus.case
-    written = (
+    # of a long log this is enough to compare; all that is timed is counted
+    compared = (len(corpus.rows) + 3) // 4
+    head = corpus.data[: corpus.ends[compared - 1]]
+    written = [
         (row.offset, row.timestamp, row.key, row.value, row.headers) for batch in corpus.rows for row in batch
-    )
-    head = corpus.data[: corpus.ends[len(corpus.rows) - 1]]
-    _equal(f"kodec, {case.name}", kodec_peer.rows(head), written)
+    ]
 
     def runner(peer: Peer) -> _Runner:
-        def make(batches: int) -> Callable[[], int]:
-            data = corpus.data[: corpus.ends[batches - 1]]
-            return lambda: peer.decode(data)
+        read = peer.decode if touch else peer.iterate
+        clock: Callable[[], float] = getattr(peer, "clock", process_time)
 
-        batches = _sized(make, len(corpus.ends), settings.seconds, _clock(peer))
-        if peer is not kodec_peer:
+        def make(batches: int) -> Callable[[], object]:
             data = corpus.data[: corpus.ends[batches - 1]]
-            _equal(f"{peer.name}, {case.name}", peer.rows(data), kodec_peer.rows(data))
-        return _Runner(Figures(peer.name, batches * corpus.batch), make(batches), _clock(peer))
 
-    return _rounds(runner(kodec_peer), [runner(peer) for peer in peers if peer.reads(case)], settings)
+            def run() -> None:
+                count = read(data)
+                if count != batches * corpus.batch:
+                    raise Disagreement(f"{peer.name}: {count} records, not {batches * corpus.batch}")
+
+            return run
+
+        _equal(f"{peer.name}, {case.name}", peer.rows(head), islice(written, compared * corpus.batch))
+        batches, repeats = _sized(make, len(corpus.ends), settings.seconds, clock)
+        figures = Figures(peer.name, peer.gives, repeats * batches * corpus.batch)
+        return _Runner(figures, make(batches), repeats, clock)
+
+    return [runner(peer) for peer in peers]
+
+
+def decode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
+    """Figures of each peer that reads the case, and of its codec alone. Raises Disagreement."""
+    runners = _reading(corpus, [peer for peer in peers if peer.reads(corpus.case)], settings, touch=True)
+    if corpus.case.codec != "none":
+        runners.append(_alone(corpus, settings, "decode"))
+    return _rounds(runners, settings)
+
+
+def iterate(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
+    """Figures of going through the records, no field of which is read. Raises Disagreement."""
+    return _rounds(_reading(corpus, peers, settings, touch=False), settings)
 
 
 def _contents(data: bytes) -> Iterator[object]:
     # a producer numbers each batch from 0, so offsets are not compared
-    for row in kodec.read_records(data):
-        yield row.timestamp, row.key, row.value, row.headers
+    for _, timestamp, key, value, headers in Pure().rows(data):
+        yield timestamp, key, value, headers
 
 
 def encode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
-    """Figures of kodec, then of each peer that writes the case. Raises Disagreement."""
+    """Figures of each peer that writes the case, and of its codec alone. Raises Disagreement."""
     case = corpus.case
 
     def runner(peer: Peer) -> _Runner:
         def make(batches: int) -> Callable[[], list[bytes]]:
             return peer.prepare(corpus.rows[:batches], case)
 
-        batches = _sized(make, len(corpus.rows), settings.seconds)
+        batches, repeats = _sized(make, len(corpus.rows), settings.seconds)
         encoder = make(batches)
         rows = corpus.rows[:batches]
         made = b"".join(encoder())
         written = ((row.timestamp, row.key, row.value, row.headers) for batch in rows for row in batch)
         _equal(f"{peer.name}, encode {case.name}", _contents(made), written)
         records = batches * corpus.batch
+        figures = Figures(peer.name, peer.gives, repeats * records, stored_bytes=len(made) / records)
+        return _Runner(figures, encoder, repeats)
 
-        def run() -> int:
-            return len(encoder()) * corpus.batch
+    runners = [runner(peer) for peer in peers if peer.writes(case)]
+    if case.codec != "none":
+        runners.append(_alone(corpus, settings, "encode"))
+    return _rounds(runners, settings)
 
-        return _Runner(Figures(peer.name, records, stored_bytes=len(made) / records), run)
 
-    return _rounds(runner(Kodec()), [runner(peer) for peer in peers if peer.writes(case)], settings)
+def _alone(corpus: Corpus, settings: Settings, direction: str) -> _Runner:
+    """The codec's library on the same contents, called as kodec calls it."""
+    codec = corpus.case.codec
+    whole = _payloads(corpus)
+    plain = [decompress(codec, each, limit=_MOST) for each in whole[: len(corpus.rows)]]
+    if direction == "encode":
+        whole = plain
+
+    def make(batches: int) -> Callable[[], None]:
+        some = whole[:batches]
+
+        def run() -> None:
+            for each in some:
+                if direction == "decode":
+                    decompress(codec, each, limit=_MOST)
+                else:
+                    compress(codec, each)
+
+        return run
+
+    batches, repeats = _sized(make, len(whole), settings.seconds)
+    figures = Figures(ALONE[direction], "bytes", repeats * batches * corpus.batch)
+    return _Runner(figures, make(batches), repeats)
+
+
+def _payloads(corpus: Corpus) -> list[bytes]:
+    """The compressed part of each batch."""
+    found = []
+    start = 0
+    for end in corpus.ends:
+        if corpus.case.magic == 2:
+            content = read_record_batch_head(corpus.data, start, end)[0].records
+        else:
+            size = peek_entry(corpus.data[start:end])[1]
+            content = read_message_head(corpus.data, end - size, end)[0].value
+        assert isinstance(content, bytes)
+        found.append(content)
+        start = end
+    return found

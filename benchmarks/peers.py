@@ -1,7 +1,7 @@
 """The readers and writers that are measured, each behind the same few functions.
 
-Every one decodes to objects and touches the same five fields of each record: offset, timestamp, key,
-value and headers.
+All but one give an object for each record, and the same five fields of it are read: offset, timestamp, key,
+value and headers. `kodec-columns` gives Arrow batches, which is less work and not like with like.
 """
 
 from __future__ import annotations
@@ -12,21 +12,29 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
 
 import kodec
 from benchmarks.corpora import Case
 from benchmarks.java import peer as java
+from kodec.log import kernel
 
-__all__ = ["PEERS", "Absent", "Peer", "Row", "load"]
+__all__ = ["OWN", "PEERS", "Absent", "Gives", "Peer", "Pure", "Row", "load", "own"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _CODES = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 _ENTRY = struct.Struct(">qiib")
 _ROOMY = 1 << 30
+_ROOMY_BATCH = 64 << 20  # more than this, and tables are written by the pure path
+
+Gives = Literal["objects", "columns", "bytes"]
+"""What one that is measured makes of a log, or makes a log of."""
 
 Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 """Offset, timestamp (-1 is none), key, value, headers."""
@@ -43,6 +51,9 @@ class Peer(Protocol):
     def name(self) -> str: ...
 
     @property
+    def gives(self) -> Gives: ...
+
+    @property
     def about(self) -> str:
         """One line: the release, and what of it is measured."""
 
@@ -55,11 +66,21 @@ class Peer(Protocol):
     def decode(self, data: bytes) -> int:
         """Decode the log, verify its checksums, touch each record; how many there were. This is timed."""
 
+    def iterate(self, data: bytes) -> int:
+        """As `decode`, and no field is read: a reader may then leave undone what nobody asks for."""
+
     def rows(self, data: bytes) -> Iterator[Row]:
         """What it decodes, to be compared."""
 
     def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
         """A function that encodes the batches, its input already in the peer's own form. That is timed."""
+
+
+def _count(records: Iterable[Any]) -> int:
+    count = 0
+    for _ in records:
+        count += 1
+    return count
 
 
 def _touch(records: Iterable[Any]) -> int:
@@ -80,20 +101,24 @@ def _as_rows(records: Iterable[Any]) -> Iterator[Row]:
         yield record.offset, timestamp, record.key, record.value, tuple(record.headers)
 
 
-class Kodec:
-    """kodec through its front door."""
+class _Objects:
+    """kodec's records, through its front door."""
 
     name = "kodec"
-    about = f"kodec {kodec.__version__}, generated pure Python"
+    gives: Gives = "objects"
+    about = f"kodec {kodec.__version__}, records of the native kernel"
 
     def reads(self, case: Case) -> bool:
         return True
 
     def writes(self, case: Case) -> bool:
-        return True
+        return False  # records are written by the pure path
 
     def decode(self, data: bytes) -> int:
         return _touch(kodec.read_records(data))
+
+    def iterate(self, data: bytes) -> int:
+        return _count(kodec.read_records(data))
 
     def rows(self, data: bytes) -> Iterator[Row]:
         return _as_rows(kodec.read_records(data))
@@ -114,6 +139,103 @@ class Kodec:
         return encode
 
 
+@contextmanager
+def _pure() -> Iterator[None]:
+    """Inside, kodec is as under KODEC_PURE=1."""
+    before = kernel.backend
+    kernel.backend = lambda: "pure"  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        kernel.backend = before
+
+
+class Pure(_Objects):
+    """kodec's records, in pure Python."""
+
+    name = "kodec-pure"
+    about = f"kodec {kodec.__version__}, generated pure Python (KODEC_PURE=1)"
+
+    def writes(self, case: Case) -> bool:
+        return True
+
+    def decode(self, data: bytes) -> int:
+        with _pure():
+            return super().decode(data)
+
+    def iterate(self, data: bytes) -> int:
+        with _pure():
+            return super().iterate(data)
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        with _pure():
+            yield from list(super().rows(data))
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        encode = super().prepare(batches, case)
+
+        def encode_pure() -> list[bytes]:
+            with _pure():
+                return encode()
+
+        return encode_pure
+
+
+class _Columns(_Objects):
+    """kodec's tables: Arrow batches of all columns, each dropped when the next is asked for."""
+
+    name = "kodec-columns"
+    gives = "columns"
+    about = f"kodec {kodec.__version__}, Arrow columns of the native kernel: not like with like, no object is made"
+
+    def writes(self, case: Case) -> bool:
+        return True
+
+    def decode(self, data: bytes) -> int:
+        return sum(batch.num_rows for batch in kodec.scan_table(data))
+
+    def iterate(self, data: bytes) -> int:
+        raise NotImplementedError("columns are not iterated")
+
+    def rows(self, data: bytes) -> Iterator[Row]:
+        for batch in kodec.scan_table(data):
+            plain = (
+                batch["offset"].to_pylist(), batch["timestamp"].cast(pa.int64()).to_pylist(),
+                batch["key"].to_pylist(), batch["value"].to_pylist(), batch["headers"].to_pylist(),
+            )  # fmt: skip
+            for offset, timestamp, key, value, headers in zip(*plain, strict=True):
+                yield offset, timestamp, key, value, tuple((each["key"], each["value"]) for each in headers)
+
+    def prepare(self, batches: list[list[kodec.Record]], case: Case) -> Callable[[], list[bytes]]:
+        same = Case(case.workload, case.magic)
+        table = kodec.read_table(b"".join(Pure().prepare(batches, same)()))
+        size = len(batches[0])
+
+        def encode() -> list[bytes]:
+            return [
+                kodec.encode_table(
+                    table,
+                    magic=case.magic,
+                    compression=case.codec,
+                    batch_records=size,
+                    batch_bytes=_ROOMY_BATCH,
+                )
+            ]
+
+        return encode
+
+
+OWN = ("kodec-columns", "kodec", "kodec-pure")
+"""kodec's own readers, the fastest first."""
+
+
+def own() -> tuple[list[Peer], dict[str, str]]:
+    """Those of OWN that can be had here, and why the others cannot."""
+    if kernel.backend() == "native":
+        return [_Columns(), _Objects(), Pure()], {}
+    return [Pure()], dict.fromkeys(OWN[:2], "the native kernel is not built, or KODEC_PURE=1 is set")
+
+
 @dataclass(frozen=True)
 class _Classes:
     """A library's own classes, in the shape that kafka-python and aiokafka share.
@@ -128,6 +250,7 @@ class _Classes:
     batches: Callable[[bytes], Iterable[Any]]
     builder: Callable[..., Any]
     legacy_builder: Callable[..., Any]
+    gives: Gives = "objects"
 
     def reads(self, case: Case) -> bool:
         return True
@@ -141,6 +264,14 @@ class _Classes:
             if not batch.validate_crc():
                 raise ValueError(f"{self.name}: wrong checksum")
             count += _touch(batch)
+        return count
+
+    def iterate(self, data: bytes) -> int:
+        count = 0
+        for batch in self.batches(data):
+            if not batch.validate_crc():
+                raise ValueError(f"{self.name}: wrong checksum")
+            count += _count(batch)
         return count
 
     def rows(self, data: bytes) -> Iterator[Row]:
@@ -259,6 +390,7 @@ class _Ksc:
     """The Python reader that the stock Kaitai Struct compiler makes of our schema."""
 
     name = "ksc"
+    gives: Gives = "objects"
 
     def __init__(self, reader: Any, release: str) -> None:
         self._reader = reader
@@ -284,6 +416,9 @@ class _Ksc:
                 body.headers  # noqa: B018
                 count += 1
         return count
+
+    def iterate(self, data: bytes) -> int:
+        raise NotImplementedError("it makes all of a record at once")
 
     def rows(self, data: bytes) -> Iterator[Row]:
         for start, stop, _ in _entries(data):

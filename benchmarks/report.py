@@ -16,31 +16,52 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.corpora import WORKLOADS, Case
-from benchmarks.measure import Figures, Settings
+from benchmarks.measure import Figures, Settings, ratio
+from benchmarks.targets import Verdict, verdicts
 
 __all__ = ["COLUMNS", "Result", "facts", "markdown", "rows", "show", "svg", "write"]
 
 ROOT = Path(__file__).resolve().parent.parent
-COLUMNS = ("", "case", "who", "k records/s", "MB/s", "to kafka-python", "kodec is", "in any round")
+COLUMNS = (
+    "",
+    "case",
+    "who",
+    "gives",
+    "k records/s",
+    "MB/s",
+    "to kafka-python",
+    "to aiokafka",
+    "in any round",
+)
+_TEXT_COLUMNS = 4
+_BASES = ("kafka-python", "aiokafka")
+NOTE = (
+    "Columns are not objects: `kodec-columns` fills Arrow arrays and makes no Python object for a record, so its "
+    "multiples of a reader of objects say what is saved by not making them, and are not like with like."
+)
 _LIBRARIES = (
-    "kodec", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate", "kafka-python",
+    "kodec", "pyarrow", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate", "kafka-python",
     "aiokafka", "kaitaistruct",
 )  # fmt: skip
 _COLOURS = {
-    "kodec": "#1b6ca8", "aiokafka": "#d98032", "aiokafka-py": "#e8c39e",
-    "ksc": "#7a5195", "java": "#5b8c5a",
+    "kodec-columns": "#0b3c5d", "kodec": "#1b6ca8", "kodec-pure": "#8fc1e3", "aiokafka": "#d98032",
+    "aiokafka-py": "#e8c39e", "ksc": "#7a5195", "java": "#5b8c5a",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was measured of one case in one direction (`decode` or `encode`); kodec's figures come first."""
+    """What was measured of one case in one direction (`decode`, `iterate` or `encode`)."""
 
     direction: str
     case: Case
     raw_bytes: float
     stored_bytes: float
     figures: list[Figures]
+
+    def of(self, name: str) -> Figures | None:
+        """The figures of one reader or writer; None where it was not measured."""
+        return next((each for each in self.figures if each.name == name), None)
 
 
 def facts() -> dict[str, object]:
@@ -95,46 +116,55 @@ def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
     """The table, a row for each case and reader, with the columns of `COLUMNS`."""
     made: list[tuple[str, ...]] = []
     for result in results:
-        base = next((each for each in result.figures if each.name == "kafka-python"), None)
-        for each in result.figures:
-            ours = each.name == "kodec"
-            ratio, least, most = (1.0, 1.0, 1.0) if ours else each.ratio
+        bases = [result.of(name) for name in _BASES]
+        for number, each in enumerate(result.figures):
+            times = ["" if base is None or each.gives == "bytes" else ratio(each, base) for base in bases]
+            shown = [f"{time[0]:.2f}x" if time else "" for time in times]
+            spread = times[1] and f"{times[1][1]:.2f}x to {times[1][2]:.2f}x"
             made.append(
                 (
-                    result.direction if ours else "",
-                    result.case.name if ours else "",
+                    "" if number else result.direction,
+                    "" if number else result.case.name,
                     each.name,
+                    "" if each.gives == "bytes" else each.gives,
                     f"{each.rate / 1e3:,.1f}",
                     f"{each.rate * result.raw_bytes / 1e6:,.1f}",
-                    f"{each.rate / base.rate if not ours else base.ratio[0]:.2f}x" if base else "",
-                    "" if ours else f"{ratio:.2f}x",
-                    "" if ours else f"{least:.2f}x to {most:.2f}x",
+                    *shown,
+                    "" if each.name == _BASES[1] else spread or "",
                 )
             )
     return made
 
 
 def show(results: list[Result]) -> None:
-    """Print the table to stdout."""
-    lines = rows(results)
+    """Print the table and the targets to stdout."""
+    _table(COLUMNS, rows(results), _TEXT_COLUMNS)
+    targets = [verdict.cells for verdict in verdicts(results)]
+    if targets:
+        print()
+        _table(Verdict.COLUMNS, targets, 2)
+    print(f"\n{NOTE}")
+
+
+def _table(head: tuple[str, ...], lines: list[tuple[str, ...]], texts: int) -> None:
     try:
         from rich.console import Console
         from rich.table import Table
     except ImportError:
-        widths = [max(len(line[at]) for line in [COLUMNS, *lines]) for at in range(len(COLUMNS))]
-        for line in [COLUMNS, *lines]:
+        widths = [max(len(line[at]) for line in [head, *lines]) for at in range(len(head))]
+        for line in [head, *lines]:
             cells = (
-                f"{cell:>{width}}" if at > 2 else f"{cell:<{width}}"
+                f"{cell:>{width}}" if at >= texts else f"{cell:<{width}}"
                 for at, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
             print("  ".join(cells).rstrip())
         return
     table = Table(box=None, header_style="bold")
-    for at, name in enumerate(COLUMNS):
-        table.add_column(name, justify="right" if at > 2 else "left", no_wrap=True)
-    for number, line in enumerate(lines):
-        table.add_row(*line, style="bold" if line[2] == "kodec" else "", end_section=number + 1 == len(lines))
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    for at, name in enumerate(head):
+        table.add_column(name, justify="right" if at >= texts else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*line, style="bold" if any(cell.startswith("kodec") for cell in line) else "")
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
 def _titles(results: Iterable[Result]) -> str:
@@ -156,17 +186,28 @@ def markdown(results: list[Result], about: list[str], absent: dict[str, str], se
         f"{known['cpu']}, {known['cores']} cores, {known['system']}, {known['python']}; "
         + ", ".join(f"{name} {number}" for name, number in libraries.items())
         + ".\n",
-        f"CPU time; medians of {settings.rounds} rounds in one process, kodec and each peer in turn. Compare "
+        f"CPU time; medians of {settings.rounds} rounds in one process, all readers in turn in each. Compare "
         "ratios: the absolute figures move with the machine. `docs/benchmarks.md` says how to read them.\n",
+        f"{NOTE}\n",
         *(f"- {line}" for line in about),
         *(f"- {name}: absent: {reason}" for name, reason in absent.items()),
         "",
         _titles(results),
-        "| " + " | ".join(COLUMNS) + " |",
-        "|" + "|".join("---" if at < 3 else "--:" for at in range(len(COLUMNS))) + "|",
-        *("| " + " | ".join(line) + " |" for line in rows(results)),
+        "## Targets\n",
+        *_markdown_table(Verdict.COLUMNS, [verdict.cells for verdict in verdicts(results)], 2),
+        "",
+        "## All figures\n",
+        *_markdown_table(COLUMNS, rows(results), _TEXT_COLUMNS),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_table(head: tuple[str, ...], lines: list[tuple[str, ...]], texts: int) -> list[str]:
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "|".join("---" if at < texts else "--:" for at in range(len(head))) + "|",
+        *("| " + " | ".join(line) + " |" for line in lines),
+    ]
 
 
 def _json(results: list[Result], about: list[str], absent: dict[str, str], settings: Settings) -> str:
@@ -175,8 +216,11 @@ def _json(results: list[Result], about: list[str], absent: dict[str, str], setti
         readers = []
         for each in result.figures:
             entry = asdict(each) | {"rate": each.rate, "mb_per_second": each.rate * result.raw_bytes / 1e6}
-            if each.kodec_rates:
-                entry["kodec_ratio"] = dict(zip(("median", "least", "most"), each.ratio, strict=True))
+            entry["times"] = {
+                base.name: dict(zip(("median", "least", "most"), ratio(each, base), strict=True))
+                for base in result.figures
+                if base.name in _BASES or base.gives == "bytes"
+            }
             readers.append(entry)
         cases.append(
             {
@@ -184,53 +228,58 @@ def _json(results: list[Result], about: list[str], absent: dict[str, str], setti
                 "stored_bytes": result.stored_bytes, "readers": readers,
             }
         )  # fmt: skip
-    whole = {"facts": facts(), "settings": asdict(settings), "about": about, "absent": absent, "cases": cases}
+    whole = {
+        "facts": facts(), "settings": asdict(settings), "about": about, "absent": absent, "note": NOTE,
+        "targets": [asdict(verdict) for verdict in verdicts(results)], "cases": cases,
+    }  # fmt: skip
     return json.dumps(whole, indent=1) + "\n"
 
 
 def svg(results: list[Result]) -> str:
     """A bar for each case and reader: its speed as a multiple of kafka-python's, on a logarithmic scale."""
-    low, high, left, width, bar = 0.05, 64.0, 150, 620, 13
+    low, high, left, width, bar = 0.05, 640.0, 150, 740, 13
 
     def x(value: float) -> float:
         share = math.log(min(max(value, low), high) / low) / math.log(high / low)
         return left + share * width
 
     parts: list[str] = []
-    y = 60
+    y = 76
     for result in results:
-        base = next((each for each in result.figures if each.name == "kafka-python"), None)
+        base = result.of("kafka-python")
         if base is None:
             continue
+        shown = [each for each in result.figures if each is not base and each.gives != "bytes"]
         parts.append(
-            f'<text x="{left - 10}" y="{y + bar * (len(result.figures) - 1) / 2 + 3:.0f}" text-anchor="end">'
+            f'<text x="{left - 10}" y="{y + bar * len(shown) / 2 + 3:.0f}" text-anchor="end">'
             f"{escape(result.direction)} {escape(result.case.name)}</text>"
         )
-        shown = [each for each in result.figures if each is not base]
         for each in shown:
-            value = base.ratio[0] if each.name == "kodec" else each.rate / base.rate
+            value = ratio(each, base)[0]
             start, stop = sorted((x(1), x(value)))
             parts.append(
                 f'<rect x="{start:.1f}" y="{y}" width="{max(stop - start, 1):.1f}" height="{bar - 2}" '
                 f'fill="{_COLOURS[each.name]}"/>'
-                f'<text x="{stop + 4:.1f}" y="{y + bar - 4}" font-size="10">{value:.2g}x</text>'
+                f'<text x="{stop + 4:.1f}" y="{y + bar - 4}" font-size="10">{value:.{2 if value < 10 else 0}f}x</text>'
             )
             y += bar
         y += 8
     axis = [
-        f'<path d="M{x(tick):.1f} 52V{y}" stroke="{"#444" if tick == 1 else "#ddd"}"/>'
-        f'<text x="{x(tick):.1f}" y="48" text-anchor="middle" font-size="10">{tick:g}x</text>'
-        for tick in (0.1, 0.3, 1, 3, 10, 30)
+        f'<path d="M{x(tick):.1f} 68V{y}" stroke="{"#444" if tick == 1 else "#ddd"}"/>'
+        f'<text x="{x(tick):.1f}" y="64" text-anchor="middle" font-size="10">{tick:g}x</text>'
+        for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300)
     ]
     legend = [
-        f'<rect x="{left + 120 * at}" y="8" width="11" height="11" fill="{colour}"/>'
-        f'<text x="{left + 120 * at + 16}" y="18">{name}</text>'
+        f'<rect x="{left + 108 * at}" y="8" width="11" height="11" fill="{colour}"/>'
+        f'<text x="{left + 108 * at + 16}" y="18">{name}</text>'
         for at, (name, colour) in enumerate(_COLOURS.items())
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{y + 10}" '
         'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-        f'<text x="{left - 10}" y="48" text-anchor="end" font-size="10">kafka-python = 1x</text>'
+        f'<text x="{left}" y="38" font-size="10">Times as fast as kafka-python; kodec-columns makes no objects: '
+        "not like with like.</text>"
+        f'<text x="{left - 10}" y="64" text-anchor="end" font-size="10">kafka-python = 1x</text>'
         + "\n".join(legend + axis + parts)
         + "</svg>\n"
     )

@@ -7,6 +7,7 @@ how the files are exchanged in `kodec.log.swap`.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -20,6 +21,7 @@ from kodec.log.checkpoints import read_offsets, write_offsets
 from kodec.log.cleaning import BatchCleaner, CleanedTransactions, Counts, LastRecord
 from kodec.log.entry import open_batch
 from kodec.log.indexing import MAX_INDEX
+from kodec.log.kernel import backend
 from kodec.log.layout import TopicPartition
 from kodec.log.lock import locked
 from kodec.log.offline import high_watermark, newest_snapshot, require_in_order, require_whole
@@ -31,9 +33,10 @@ from kodec.log.segment import Segment
 from kodec.log.segment_writer import SegmentWriter
 from kodec.log.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.swap import CLEANED, remove_cleaned, replace_segments
+from kodec.log.table import scan_table
 from kodec.runtime.errors import FormatError
 
-__all__ = ["CompactionReport", "compact"]
+__all__ = ["CompactionReport", "compact", "has_columns"]
 
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 _DAY = 86_400_000
@@ -300,6 +303,11 @@ def _note(log: PartitionLog, offset: int) -> None:
     write_offsets(path, offsets | {log.topic_partition: offset})
 
 
+def has_columns() -> bool:
+    """Whether the native kernel can give the columns of a log."""
+    return backend() == "native" and importlib.util.find_spec("pyarrow") is not None
+
+
 # -- one time through the log -------------------------------------------------------------------------
 
 
@@ -368,24 +376,47 @@ class _Round:
 
     def _map_keys(self) -> None:
         """Fill the map from the dirty range, as far as there is room."""
-        newest, dirty = self.newest, self._dirty
+        # Columns do not tell which batches were aborted.
+        columns = not self._known.aborted and has_columns()
         transactions = CleanedTransactions(self._known.aborted)
         segments = self.log.segments
         for number, segment in enumerate(segments):
             after = segments[number + 1].base_offset if number + 1 < len(segments) else self._end
-            if after <= dirty or segment.base_offset >= self._end:
+            if after <= self._dirty or segment.base_offset >= self._end:
                 continue
-            place = segment.find(dirty) if segment.base_offset < dirty else None
-            with closing(self._batches(segment, place.position if place else 0)) as batches:
-                for batch in batches:
-                    if not batch.is_control and not transactions.drops(batch):
-                        records = segment.records_of(batch)
-                        if not newest.add(each for each in records if each.offset >= dirty):
-                            return
-                    elif batch.is_control:
-                        transactions.is_over(batch)
-                    newest.latest = max(newest.latest, batch.last_offset)
-            newest.latest = after - 1
+            fits = self._map_columns(segment) if columns else self._map_batches(segment, transactions)
+            if not fits:
+                return
+            self.newest.latest = after - 1
+
+    def _map_batches(self, segment: Segment, transactions: CleanedTransactions) -> bool:
+        """Fill the map from a segment; whether there was room."""
+        newest, dirty = self.newest, self._dirty
+        place = segment.find(dirty) if segment.base_offset < dirty else None
+        with closing(self._batches(segment, place.position if place else 0)) as batches:
+            for batch in batches:
+                if batch.is_control:
+                    transactions.is_over(batch)
+                elif not transactions.drops(batch):
+                    rows = [each for each in segment.records_of(batch) if each.offset >= dirty]
+                    if not newest.add((row.key, row.offset, row.value is None) for row in rows):
+                        return False
+                newest.latest = max(newest.latest, batch.last_offset)
+        return True
+
+    def _map_columns(self, segment: Segment) -> bool:
+        """The same by the native kernel."""
+        columns, wanted = ("key", "offset", "value"), (self._dirty, None)
+        at = 0
+        with scan_table(segment.path, columns, offsets=wanted, limits=self.log.limits) as reader:
+            for part in reader:
+                keys, offsets, values = part.columns
+                rows = zip(keys.to_pylist(), offsets.to_pylist(), values.is_null().to_pylist(), strict=True)
+                if not self.newest.add(rows):
+                    return False
+                self._passed(reader.position - at)
+                at = reader.position
+        return True
 
     def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> list[int]:
         """Write what stays of some segments; the base offsets of the segments that it went into."""

@@ -7,7 +7,7 @@ do, and every error, is for the pure writer.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,10 @@ __all__ = ["encode_rows"]
 
 _CREATE, _APPEND = int(TimestampType.CreateTime), int(TimestampType.LogAppendTime)
 _MOST_BATCH = 64 << 20
-_PART = 1 << 20
+_FEW_ROWS = 4096
+_PART = 16 << 20  # each is copied once more where there are several
+# made once, with their types: of a plain number Arrow looks first what it may be, which takes longer
+_OVERHEAD, _OVERHEAD_OF_HEADER = pa.scalar(OVERHEAD, pa.int64()), pa.scalar(OVERHEAD_OF_HEADER, pa.int64())
 
 
 class _Unable(Exception):
@@ -71,21 +74,37 @@ class _Encoder:
         rest = None
         for number, batch in enumerate(batches, 1):
             rows = self._filled(batch)
-            if rest is not None and rest.num_rows:
-                rows = pa.concat_batches([rest, rows])
-            cut = _Cut(rows, self)
-            done = 0
-            for first, stop in cut:
-                if stop == rows.num_rows and number < len(batches):
-                    break
-                part = write.send((cut, first, stop))
-                if part:
-                    yield part
-                done = stop
+            more = number < len(batches)
+            taken = 0
+            # what is left over is put before as few rows as end its batch: all of them would be copied
+            while rest is not None and rest.num_rows:
+                taken = min(rows.num_rows, max(_FEW_ROWS, 2 * taken))
+                joined = pa.concat_batches([rest, rows.slice(0, taken)])
+                done = yield from self._whole(write, joined, more or taken < rows.num_rows)
+                if done >= rest.num_rows:
+                    rows, rest = rows.slice(done - rest.num_rows), None
+                elif taken == rows.num_rows:
+                    rows, rest = joined.slice(done), None
+                else:
+                    rest = rest.slice(done)
+            done = yield from self._whole(write, rows, more)
             rest = rows.slice(done)
         last = write.send(None)
         if last:
             yield last
+
+    def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
+        """Write the batches that the rows begin with, gives how many rows: all, unless `more` may follow."""
+        cut = _Cut(rows, self)
+        done = 0
+        for first, stop in cut:
+            if stop == rows.num_rows and more:
+                break
+            part = write.send((cut, first, stop))
+            if part:
+                yield part
+            done = stop
+        return done
 
     # -- columns ----------------------------------------------------------------------------------
 
@@ -214,7 +233,7 @@ class _Encoder:
         rows = cut.rows.slice(first, stop - first)
         if self.magic:
             # relative to the first, so that the broker can move the whole by its wrapper's offset (KIP-31)
-            offsets = pc.subtract(rows["offset"], cut.offsets[first])
+            offsets = pc.subtract(rows["offset"], pa.scalar(cut.offsets[first], pa.int64()))
             rows = rows.set_column(0, "offset", offsets)
         writer.load(rows)
         if writer.rows(0, stop - first) != "ok":
@@ -274,12 +293,12 @@ def _lengths(column: Any) -> Any:
 
 def _sizes(rows: Any) -> Any:
     """What each row counts for `batch_bytes`, as in `encode`."""
-    sizes = pc.add(pc.add(_lengths(rows["key"]), _lengths(rows["value"])), OVERHEAD)
+    sizes = pc.add(pc.add(_lengths(rows["key"]), _lengths(rows["value"])), _OVERHEAD)
     lists = rows["headers"]
     if not len(lists.values):
         return sizes
     items = lists.values
-    each = pc.add(pc.add(_lengths(items.field(0)), _lengths(items.field(1))), OVERHEAD_OF_HEADER)
+    each = pc.add(pc.add(_lengths(items.field(0)), _lengths(items.field(1))), _OVERHEAD_OF_HEADER)
     total = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(each)])
     bounds = pc.take(total, lists.offsets)
     return pc.add(sizes, pc.subtract(bounds.slice(1), bounds.slice(0, len(bounds) - 1)))
@@ -298,7 +317,7 @@ def _changes(rows: Any) -> list[int]:
     def differs(column: Any) -> Any:
         return pc.not_equal(column.slice(1), column.slice(0, count - 1))
 
-    appended = pc.equal(kinds.slice(1), _APPEND)
+    appended = pc.equal(kinds.slice(1), pa.scalar(_APPEND, kinds.type))
     found = pc.or_(differs(kinds), pc.and_(appended, differs(times)))
     return [index + 1 for index in pc.indices_nonzero(found).to_pylist()]
 

@@ -202,7 +202,8 @@ class _RowsOf(_Gatherer):
         self.kernel = self.module.Rows(
             self.names,
             check=scan.check_crc,
-            everything=scan.control,
+            # what control records hold is checked where they are read one by one
+            stop_at_hidden=scan.control,
             rows=scan.batch_rows,
             nbytes=scan.batch_bytes,
             unit_bytes=limits.batch_bytes,

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from struct import Struct
 
-from kodec.log.records import Record
-
 __all__ = ["OffsetMap"]
 
 _HALVES = Struct("<QQ")
@@ -71,18 +69,17 @@ class OffsetMap:
         self._marked = 8 * marks
         self._all_have_keys = True
 
-    def add(self, records: Iterable[Record]) -> bool:
-        """Note the records with a key; `latest` becomes the last one's offset.
+    def add(self, rows: Iterable[tuple[bytes | None, int, bool]]) -> bool:
+        """Note records, each told by its key, its offset and whether it is a tombstone.
 
-        Records ascend, and lie in the range. False where a key that is new finds no room: the record with it
-        and those behind it are not in.
+        They ascend, and lie in the range; `latest` becomes the offset of the last one with a key. False where
+        a key that is new finds no room: the record with it and those behind it are not in.
         """
         cells, slots, start, marked = self._cells, self.slots, self.start, self._marked
         superseded, tombstones = self._superseded, self._tombstones
         end = slots * _CELLS
         unpack = _HALVES.unpack
-        for record in records:
-            key, offset = record.key, record.offset
+        for key, offset, is_tombstone in rows:
             bit = offset - start
             if key is None:
                 self._all_have_keys = False
@@ -107,7 +104,7 @@ class OffsetMap:
                 self.size += 1
             cells[at + 2] = offset + 1
             self.latest = offset
-            if record.value is None and bit < marked:
+            if is_tombstone and bit < marked:
                 tombstones[bit >> 3] |= 1 << (bit & 7)
         return True
 

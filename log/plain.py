@@ -127,10 +127,12 @@ def _millis(values: Any, done: int, lossy: bool) -> Any:
 
 
 def _kinds(values: Any, done: int) -> Any:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     low, high = min(TimestampType), max(TimestampType)
-    wrong = pc.or_(pc.less(values, low.value), pc.greater(values, high.value))
+    least, most = (pa.scalar(each.value, values.type) for each in (low, high))
+    wrong = pc.or_(pc.less(values, least), pc.greater(values, most))
     index = pc.index(wrong, True).as_py()
     if index >= 0:
         path = f"records[{done + index}].timestamp_type"

@@ -135,19 +135,18 @@ class _Reader(Generic[T]):
         if magic not in MAGICS:
             at = pos + PEEK_ENTRY_AT["magic"]
             raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)
-        if size > self._limits.batch_bytes and size > source.remaining(pos, self._limits.batch_bytes):
-            have = source.remaining(pos, self._limits.batch_bytes)
-        elif size > self._limits.batch_bytes:
+        limit = self._limits.batch_bytes
+        have = source.remaining(pos, min(size, limit))
+        # of a stream no more is kept than is allowed, to see whether the entry is cut short
+        if size > limit and have >= (size if source.sized else limit):
             raise LimitExceeded(
                 "len_body",
                 "entry larger than allowed",
                 at=pos + PEEK_ENTRY_AT["len_body"],
                 need=size,
-                have=self._limits.batch_bytes,
+                have=limit,
                 limit="batch_bytes",
             )
-        else:
-            have = source.remaining(pos, size)
         if have < size:
             # Cut off by a crash, or a length that was hit: an entry further on tells the two apart.
             if self._find_entry(pos + 1) is not None or self._gave_up():

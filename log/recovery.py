@@ -252,13 +252,12 @@ class _Planner:
         self.doomed: list[Step] = []
         self.cuts: list[Step] = []
         self.writes: list[Step] = []
-        self.epochs: list[LeaderEpoch] = []
         # Names that are there only when the plan has been carried out.
         self.made: set[str] = set()
         self.anew = False
         self.first = 0
-        # The base offsets of the segments that were read.
-        self.read: set[int] = set()
+        # The leaders' epochs in the valid entries of each segment that was read, by its base offset.
+        self.read: dict[int, list[LeaderEpoch]] = {}
 
     def run(self) -> RecoveryPlan:
         plan = self.plan
@@ -440,8 +439,7 @@ class _Planner:
         )
         plan.scanned.append(plan.path / file_name(files.base_offset, "log"))
         plan.bytes_scanned += scan.size
-        self.epochs += scan.epochs
-        self.read.add(files.base_offset)
+        self.read[files.base_offset] = scan.epochs
         return scan
 
     def _indexes(self, base: int, scan: SegmentScan) -> None:
@@ -516,30 +514,34 @@ class _Planner:
         path = self.names.get(LEADER_EPOCHS)
         there: list[LeaderEpoch] | None = None
         epochs: list[LeaderEpoch] = []
-        found = self.epochs
+        found = [each for epochs_of_one in self.read.values() for each in epochs_of_one]
         if path is not None:
             try:
-                there = epochs = read_leader_epochs(path)
+                there = read_leader_epochs(path)
+                epochs = up_to(there, end)
             except FormatError:
                 found = self._epochs_of_all()
         for each in found:
             if not epochs or each.epoch > epochs[-1].epoch:
                 epochs = assigned(epochs, each)
-        epochs = from_start(up_to(epochs, end), self.log_start)
+        epochs = from_start(epochs, self.log_start)
         if epochs != there and (epochs or path is not None):
             self._write(LEADER_EPOCHS, leader_epochs_bytes(epochs), "what the log tells")
 
     def _epochs_of_all(self) -> list[LeaderEpoch]:
-        """The leaders' epochs that the headers of all entries tell."""
+        """The leaders' epochs that the entries of all segments tell, by their headers where not read yet."""
         found: list[LeaderEpoch] = []
         for files in self._files():
+            if files.base_offset in self.read:
+                found += self.read[files.base_offset]
+                continue
             segment = Segment(files, self.given.limits)
             try:
                 for head in segment.heads():
                     if head.partition_leader_epoch > (found[-1].epoch if found else -1):
                         found.append(LeaderEpoch(head.partition_leader_epoch, head.base_offset or 0))
             except FormatError:
-                # Behind the end of the log, or in a segment that is not checked.
+                # A segment that nobody has asked to check: what it tells up to there has to do.
                 continue
             finally:
                 segment.close()

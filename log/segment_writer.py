@@ -220,13 +220,15 @@ class SegmentWriter:
         self._names_durable = False
         return self._open("txnindex")
 
-    def flush(self) -> None:
+    def flush(self, *, indexes: bool = True) -> None:
         """Wait until all is on the disk: the log, then its indexes, then, where they are new, their names.
 
-        Raises OSError: what was appended since the last flush may then be on the disk or not.
+        Without `indexes` they are left to the system: recovery makes those of a last segment anew. Raises
+        OSError: what was appended since the last flush may then be on the disk or not.
         """
-        for fd in self._files.values():
-            os.fsync(fd)
+        for kind, fd in self._files.items():
+            if indexes or kind == "log":
+                os.fsync(fd)
         if not self._names_durable:
             sync_folder(self._folder)
             self._names_durable = True

@@ -19,6 +19,8 @@ class ByteSource(Protocol):
     """Bytes by position, asked for in ascending order (a little back is allowed, see `forget`)."""
 
     name: str | None
+    sized: bool
+    """Whether it knows its size."""
 
     def read(self, pos: int, size: int) -> bytes:
         """The bytes from `pos`, at most `size`; fewer only where the source ends."""
@@ -39,6 +41,8 @@ class ByteSource(Protocol):
 
 
 class _Memory:
+    sized = True
+
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         self.name: str | None = None
         self._whole = data if isinstance(data, bytes) else None
@@ -65,6 +69,8 @@ class _Memory:
 
 class _File:
     """A seekable file, through a window of its own."""
+
+    sized = True
 
     def __init__(self, file: BinaryIO, name: str | None, owned: bool) -> None:
         self.name = name
@@ -142,6 +148,8 @@ def _fill(file: BinaryIO, view: memoryview) -> int:
 
 class _Stream:
     """A file that cannot seek: what was read is kept until it is forgotten."""
+
+    sized = False
 
     def __init__(self, file: BinaryIO, name: str | None) -> None:
         self.name = name

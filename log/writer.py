@@ -129,7 +129,8 @@ class LogWriter:
     - What `append` has returned from is with the operating system: it survives the end of this process
       (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
     - What is below `recovery_point` survives the end of the machine too. `flush` brings it to the end: it
-      fsyncs the log, then its indexes, then the folder where files are new.
+      fsyncs the log, and the folder where files are new. The indexes of the last segment it leaves to the
+      system: they tell what the log tells, and recovery, which always reads that segment, makes them anew.
     - A roll fsyncs the old segment, its indexes and its names before the new one gets an entry, so all
       segments but the last are on the disk. (A broker does this a little later, in the background.)
     - `leader-epoch-checkpoint`, `partition.metadata` and producer snapshots are written beside, fsynced and
@@ -210,11 +211,7 @@ class LogWriter:
     # -- opening ----------------------------------------------------------------------------------
 
     def _prepare(self, topic_id: UUID | None) -> None:
-        root = self.path.parent
-        # What it says, that all logs were closed, ends here.
-        (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
         self.path.mkdir(exist_ok=True)
-        sync_folder(root)
         metadata = self.path / PARTITION_METADATA
         if metadata.is_file():
             there = read_partition_metadata(metadata).topic_id
@@ -222,6 +219,11 @@ class LogWriter:
                 raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
         elif topic_id is not None:
             write_partition_metadata(metadata, topic_id)
+
+    def _take_note_away(self) -> None:
+        """What the note says, that all logs were closed, ends here; before anything is changed."""
+        (self.path.parent / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+        sync_folder(self.path.parent)
 
     def _refuse_unfinished(self, files: PartitionFiles) -> None:
         for leftover in files.leftovers:
@@ -231,6 +233,7 @@ class LogWriter:
                 ).in_source(str(leftover.path))
 
     def _begin(self, start_offset: int) -> None:
+        self._take_note_away()
         self._producers = ProducerState()
         self._snapshot_at = self._log_start = self.next_offset = start_offset
         self._open_segment(start_offset)
@@ -267,6 +270,7 @@ class LogWriter:
             raise Malformed(
                 "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
             ).in_source(str(last.log))
+        self._take_note_away()
         # The last entry of the time index goes: the segment is open again.
         for kind, data in (
             ("index", scan.indexes.offsets),
@@ -302,11 +306,11 @@ class LogWriter:
     def _load_epochs(self, found: list[LeaderEpoch], leader_epoch: int | None) -> None:
         path = self.path / LEADER_EPOCHS
         there = read_leader_epochs(path) if path.is_file() else None
-        epochs = there or []
+        epochs = up_to(there or [], self.next_offset)
         for each in found:
             if not epochs or each.epoch > epochs[-1].epoch:
                 epochs = assigned(epochs, each)
-        self._epochs = up_to(epochs, self.next_offset)
+        self._epochs = epochs
         if self._epochs != there:
             write_leader_epochs(path, self._epochs)
         newest = self._epochs[-1].epoch if self._epochs else 0
@@ -462,7 +466,7 @@ class LogWriter:
 
     def flush(self) -> int:
         """Wait until all that was appended is on the disk; the new `recovery_point`. Raises OSError."""
-        self._active.flush()
+        self._active.flush(indexes=False)
         self.recovery_point = self.next_offset
         self._flushed_at = self._clock()
         return self.recovery_point

@@ -235,7 +235,8 @@ cdef class Rows:
     def run(self, data, size_t pos, size_t end):
         """Append the rows of the units in `data[pos:end]`; give (status, where it stopped).
         `end`: there is no more. `full`: there are as many rows or bytes as asked for. `compressed`: see
-        `content`. `hidden`: the unit's rows are not for users. Anything else is what is wrong with the unit there: see `where`. The rows before stay.
+        `content`. `hidden`: the unit's rows are not for users. Anything else is what is wrong with the unit
+        there: see `where`. The rows before stay.
         """
         cdef Py_buffer view
         cdef size_t next = pos

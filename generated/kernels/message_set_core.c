@@ -27,7 +27,7 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
   if (end - p < 12) STOP(KD_TRUNCATED, 1, p);
   u->offset = (int64_t)kd_load_u8be(p + 0);
   u->len_message = (int32_t)kd_load_u4be(p + 8);
-  if (KD_UNLIKELY(!((u->len_message >= 14)) || wrong)) STOP(KD_VALUE, 0, p + 8);
+  if (KD_UNLIKELY(!(u->len_message >= 14) || wrong)) STOP(KD_VALUE, 0, p + 8);
   p += 12;
   {
     int64_t length = u->len_message;
@@ -42,10 +42,10 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
     u->message.attributes.reserved = (int64_t)(kd_load_bits(p + 5, 1) >> 4 & 0xf);
     u->message.attributes.timestamp_type = (int64_t)(kd_load_bits(p + 5, 1) >> 3 & 0x1);
     u->message.attributes.compression = (int64_t)(kd_load_bits(p + 5, 1) & 0x7);
-    const uint8_t *const start_of_message_magic = p + 4;
-    if (KD_UNLIKELY(!(((u->message.magic == 0) || (u->message.magic == 1))) || wrong)) STOP(KD_VALUE, 3, p + 4);
+    const uint8_t *const start_of_u__message_magic = p + 4;
+    if (KD_UNLIKELY(!((u->message.magic == 0) || (u->message.magic == 1)) || wrong)) STOP(KD_VALUE, 3, p + 4);
     p += 6;
-    if ((u->message.magic >= 1)) {
+    if (u->message.magic >= 1) {
       if (end - p < 8) STOP(KD_TRUNCATED, 5, p);
       u->message.timestamp = (int64_t)kd_load_u8be(p);
       p += 8;
@@ -56,7 +56,7 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
     if (end - p < 4) STOP(KD_TRUNCATED, 6, p);
     u->message.len_key = (int32_t)kd_load_u4be(p + 0);
     p += 4;
-    if ((u->message.len_key >= 0)) {
+    if (u->message.len_key >= 0) {
       {
         int64_t length = u->message.len_key;
         if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 7, p);
@@ -71,7 +71,7 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
     if (end - p < 4) STOP(KD_TRUNCATED, 8, p);
     u->message.len_value = (int32_t)kd_load_u4be(p + 0);
     p += 4;
-    if ((u->message.len_value >= 0)) {
+    if (u->message.len_value >= 0) {
       {
         int64_t length = u->message.len_value;
         if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 9, p);
@@ -85,7 +85,7 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
     if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 9, p);
     u->checksum_stored = (uint32_t)u->message.crc;
     u->checksum_field = 4;
-    u->checksum_of = (kd_span){start_of_message_magic, (size_t)(p - start_of_message_magic)};
+    u->checksum_of = (kd_span){start_of_u__message_magic, (size_t)(p - start_of_u__message_magic)};
     u->checksum = kd_crc32;
     end = outer_1;
     if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, 2, p);
@@ -112,7 +112,7 @@ const char *message_set_codec(const message_set_unit *u) {
     case 2:
       return "snappy";
     case 3:
-      return (u->message.magic == 0) ? "lz4_legacy" : "lz4";
+      return u->message.magic == 0 ? "lz4_legacy" : "lz4";
   }
   return NULL;
 }
@@ -400,13 +400,13 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     const int64_t value_message_attributes_reserved = u->message.attributes.reserved;
     const int64_t value_message_attributes_timestamp_type = u->message.attributes.timestamp_type;
     const int64_t value_message_attributes_compression = u->message.attributes.compression;
-    const size_t size_message_attributes = 1;
+    const size_t size_message_attributes KD_UNUSED = 1;
     const int64_t value_message_timestamp = in->timestamp[row];
     const kd_span span_message_key = kd_text_at(&in->key, row);
     const kd_span span_message_value = kd_text_at(&in->value, row);
     const int64_t value_message_len_key = (span_message_key.data == NULL ? -1 : (int64_t)span_message_key.size);
     const int64_t value_message_len_value = (span_message_value.data == NULL ? -1 : (int64_t)span_message_value.size);
-    const size_t size_message = 14 + ((value_message_magic >= 1) ? 8 : 0) + span_message_key.size + span_message_value.size;
+    const size_t size_message KD_UNUSED = 14 + (value_message_magic >= 1 ? 8 : 0) + span_message_key.size + span_message_value.size;
     const int64_t value_len_message = (int64_t)size_message;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
     if (KD_UNLIKELY(kd_reserve(out, 12 + size_message))) STOP_WRITE(KD_MEMORY, 0);
@@ -428,7 +428,7 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, 10);
     kd_store_be(p, (uint64_t)value_message_attributes_reserved << 4 | (uint64_t)value_message_attributes_timestamp_type << 3 | (uint64_t)value_message_attributes_compression, 1);
     p += 1;
-    if ((value_message_magic >= 1)) {
+    if (value_message_magic >= 1) {
       kd_store_be(p, (uint64_t)value_message_timestamp, 8);
       p += 8;
     }

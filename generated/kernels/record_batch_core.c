@@ -43,13 +43,13 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   u->producer_epoch = (int16_t)kd_load_u2be(p + 51);
   u->base_sequence = (int32_t)kd_load_u4be(p + 53);
   u->num_records = (int32_t)kd_load_u4be(p + 57);
-  const uint8_t *const start_of_record_batch_partition_leader_epoch = p + 12;
-  const uint8_t *const start_of_record_batch_attributes = p + 21;
-  if (KD_UNLIKELY(!((u->len_batch >= 49)) || wrong)) STOP(KD_VALUE, 0, p + 8);
-  if (KD_UNLIKELY(!((u->magic == 2)) || wrong)) STOP(KD_VALUE, 1, p + 16);
-  if (KD_UNLIKELY(!((u->num_records >= 0)) || wrong)) STOP(KD_VALUE, 2, p + 57);
+  const uint8_t *const start_of_u_partition_leader_epoch = p + 12;
+  const uint8_t *const start_of_u_attributes = p + 21;
+  if (KD_UNLIKELY(!(u->len_batch >= 49) || wrong)) STOP(KD_VALUE, 0, p + 8);
+  if (KD_UNLIKELY(!(u->magic == 2) || wrong)) STOP(KD_VALUE, 1, p + 16);
+  if (KD_UNLIKELY(!(u->num_records >= 0) || wrong)) STOP(KD_VALUE, 2, p + 57);
   p += 61;
-  if ((u->num_records != 0)) {
+  if (u->num_records != 0) {
     {
       int64_t length = kd_sub(u->len_batch, 49, &wrong);
       if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 4, p);
@@ -61,10 +61,10 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
     u->records = (kd_span){p, 0};
   }
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 4, p);
-  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_record_batch_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, 0, start_of_record_batch_partition_leader_epoch);
+  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_u_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, 0, start_of_u_partition_leader_epoch);
   u->checksum_stored = (uint32_t)u->crc;
   u->checksum_field = 5;
-  u->checksum_of = (kd_span){start_of_record_batch_attributes, (size_t)(p - start_of_record_batch_attributes)};
+  u->checksum_of = (kd_span){start_of_u_attributes, (size_t)(p - start_of_u_attributes)};
   u->checksum = kd_crc32c;
   if (KD_UNLIKELY(record_batch_codec(u) == NULL)) STOP(KD_VALUE, 6, p);
   u->unit_size = (size_t)(p - (buf + pos));
@@ -174,7 +174,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
     if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, 7, p);
-    if (KD_UNLIKELY(!((row.len_body >= 0)) || wrong)) STOP(KD_VALUE, 7, p);
+    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, 7, p);
     {
       int64_t length = row.len_body;
       if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 8, p);
@@ -188,7 +188,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, 10, p);
       if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, 11, p);
       if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, 12, p);
-      if ((row.body.len_key >= 0)) {
+      if (row.body.len_key >= 0) {
         {
           int64_t length = row.body.len_key;
           if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 13, p);
@@ -201,7 +201,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       }
       if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 13, p);
       if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, 14, p);
-      if ((row.body.len_value >= 0)) {
+      if (row.body.len_value >= 0) {
         {
           int64_t length = row.body.len_value;
           if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 15, p);
@@ -214,7 +214,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       }
       if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 15, p);
       if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, 16, p);
-      if (KD_UNLIKELY(!((row.body.num_headers >= 0)) || wrong)) STOP(KD_VALUE, 16, p);
+      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, 16, p);
       {
         struct {
           int64_t len_key;
@@ -231,7 +231,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         for (; items; items--) {
           if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, 17, p);
           if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
-          if (KD_UNLIKELY(!((item_0.len_key >= 0)) || wrong)) STOP(KD_VALUE, 18, p);
+          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, 18, p);
           {
             int64_t length = item_0.len_key;
             if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 19, p);
@@ -240,7 +240,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
             p += length;
           }
           if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, 20, p);
-          if ((item_0.len_value >= 0)) {
+          if (item_0.len_value >= 0) {
             {
               int64_t length = item_0.len_value;
               if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 21, p);
@@ -320,7 +320,7 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_ba
       if (outside) continue;
     }
     if (options->check && record_batch_verify(u, where)) return where->status;
-    if ((u->attributes.is_control != 0)) {
+    if (u->attributes.is_control != 0) {
       if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, 0, pos);
       if (!options->everything) continue;
     }
@@ -615,7 +615,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     const int64_t value_body_len_key = (span_body_key.data == NULL ? -1 : (int64_t)span_body_key.size);
     const int64_t value_body_len_value = (span_body_value.data == NULL ? -1 : (int64_t)span_body_value.size);
     const int64_t value_body_num_headers = count_body_headers;
-    const size_t size_body = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
+    const size_t size_body KD_UNUSED = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
     const int64_t value_len_body = (int64_t)size_body;
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
     if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, 0);
@@ -666,7 +666,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     if (row == first || value_body_timestamp_delta > derived_max_timestamp) derived_max_timestamp = value_body_timestamp_delta;
   }
   u->last_offset_delta = derived_last_offset_delta;
-  if ((u->attributes.timestamp_type == 0)) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
+  if (u->attributes.timestamp_type == 0) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
   u->num_records = last - first;
   if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
   (void)u;
@@ -691,7 +691,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_attributes_is_transactional = u->attributes.is_transactional;
   const int64_t value_attributes_timestamp_type = u->attributes.timestamp_type;
   const int64_t value_attributes_compression = u->attributes.compression;
-  const size_t size_attributes = 2;
+  const size_t size_attributes KD_UNUSED = 2;
   const int64_t value_last_offset_delta = u->last_offset_delta;
   const int64_t value_base_timestamp = u->base_timestamp;
   const int64_t value_max_timestamp = u->max_timestamp;
@@ -702,24 +702,24 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, 4);
   const int64_t value_num_records = u->num_records;
   (void)wrong;
-  if (kd_reserve(out, 61 + ((value_num_records != 0) ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, 0);
+  if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, 0);
   uint8_t *p = out->data + before;
   kd_store_be(p, (uint64_t)value_base_offset, 8);
   p += 8;
-  uint8_t *const place_of_record_batch_len_batch = p;
+  uint8_t *const place_of_len_batch = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_record_batch_partition_leader_epoch = p;
+  uint8_t *const start_of_partition_leader_epoch = p;
   if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, 27);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
   if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, 1);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
-  uint8_t *const place_of_record_batch_crc = p;
+  uint8_t *const place_of_crc = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
-  uint8_t *const start_of_record_batch_attributes = p;
+  uint8_t *const start_of_attributes = p;
   if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, 22);
   if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, 23);
   if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, 24);
@@ -746,20 +746,20 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, 2);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;
-  if ((value_num_records != 0)) {
+  if (value_num_records != 0) {
     if (span_records.data != NULL) {
       kd_copy(p, span_records.data, span_records.size, (size_t)((written.data + written.size) - span_records.data));
       p += span_records.size;
     }
   }
   {
-    const int64_t found = kd_add(p - start_of_record_batch_partition_leader_epoch, 0, &wrong);
+    const int64_t found = kd_add(p - start_of_partition_leader_epoch, 0, &wrong);
     if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, 0);
-    kd_store_be(place_of_record_batch_len_batch, (uint64_t)found, 4);
+    kd_store_be(place_of_len_batch, (uint64_t)found, 4);
   }
   {
-    const uint64_t found = kd_crc32c(start_of_record_batch_attributes, (size_t)(p - start_of_record_batch_attributes));
-    kd_store_be(place_of_record_batch_crc, (uint64_t)found, 4);
+    const uint64_t found = kd_crc32c(start_of_attributes, (size_t)(p - start_of_attributes));
+    kd_store_be(place_of_crc, (uint64_t)found, 4);
   }
   out->size = (size_t)(p - out->data);
   return KD_OK;

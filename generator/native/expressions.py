@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kodec.generator import expr as ex
 from kodec.generator.model import Model
 
-__all__ = ["NotColumnar", "condition", "number"]
+__all__ = ["NotColumnar", "bare", "condition", "number"]
 
 Resolve = Callable[[ex.Expr], str | None]
 """From a name, or a chain of attributes, to a C value of type int64_t; None where it is none."""
@@ -79,6 +79,16 @@ def condition(expr: ex.Expr, resolve: Resolve, model: Model) -> str:
             parts = [condition(each, resolve, model) for each in (test, yes, no)]
             return f"({parts[0]} ? {parts[1]} : {parts[2]})"
     return f"({number(expr, resolve, model)} != 0)"
+
+
+def bare(text: str) -> str:
+    """C text without parentheses around all of it, about which a compiler may complain in `if ((a == b))`."""
+    depth = 0
+    for index, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return bare(text[1:-1]) if index and index == len(text) - 1 else text
+    return text
 
 
 def literal(value: int) -> str:

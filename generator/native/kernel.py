@@ -104,6 +104,7 @@ class _Builder:
     def build(self) -> dict[str, Any]:
         kernel = self.kernel
         unit_parser = Parser(self.model, self.layouts, self.names)
+        unit_parser.checksums = 1
         unit = Scope("u->", kernel.unit, [])
         unit_steps = unit_parser.parse(unit, "")
         if unit_parser.lists:

@@ -5,6 +5,7 @@ A plan is neutral to how a template lays it out: a tree of steps, in which nothi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,7 @@ from kodec.generator.model import (
     Struct,
     Valid,
 )
-from kodec.generator.native.expressions import NotColumnar, condition, literal, number
+from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
 from kodec.generator.roles import VARINTS
 
 __all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name"]
@@ -154,13 +155,15 @@ class Parser:
         self.layouts = layouts
         self.names = names
         self.lists: list[Step] = []
+        self.checksums = 0
+        """How many checksums there may still be."""
         self._marks = 0
 
     def number(self, expr: ex.Expr, scope: Scope) -> str:
         return number(expr, scope.resolve, self.model)
 
     def condition(self, expr: ex.Expr, scope: Scope) -> str:
-        return condition(expr, scope.resolve, self.model)
+        return bare(condition(expr, scope.resolve, self.model))
 
     def parse(self, scope: Scope, path: str, prefix: str = "") -> list[Step]:
         """The steps that read `scope.struct`, whose members are added to those of the scope.
@@ -188,20 +191,22 @@ class Parser:
         loads: list[str] = []
         checks: list[Step] = []
         marks: list[Step] = []
+        ends: list[tuple[Field, str]] = []
         at = 0
-        last: Field | None = None
         first = _join(path, _first_name(run))
         for item in run.fields:
             what = item.what
             spec = item.field
             if spec is not None:
                 marks += self._marked(ranges, spec, scope, f"p + {at}")
-                last = spec
+                ends.append((spec, f"p + {at + item.size}"))
             if isinstance(what, BitGroup):
                 members, lines = self._bits(what, item.size, at, prefix, scope.root, scope.struct)
                 scope.members += members
                 loads += lines
-                last = what.members[-1][0]
+                starts = [self._marked(ranges, each, scope, f"p + {at}") for each, _, _ in what.members]
+                marks += [mark for found in starts for mark in found]
+                ends += [(each, f"p + {at + item.size}") for each, _, _ in what.members]
             elif item.inner is not None and spec is not None:
                 member = Member(c_name(spec.id), "struct", spec, scope.struct, path=prefix + spec.id)
                 loads += self._inner(item.inner, at, member, f"{scope.root}{member.name}.", spec)
@@ -212,15 +217,13 @@ class Parser:
                 )
                 checks += self._checks(scope, spec, _join(path, spec.id), f"p + {at}")
             at += item.size
-        found = [
+        return [
             Step("run", {"size": run.size, "field": self.names(first), "loads": loads}),
             *marks,
             *checks,
+            *(step for spec, end in ends for step in self._ended(ranges, spec, scope, path, end)),
             Step("advance", {"size": run.size}),
         ]
-        if last is not None:
-            found += self._ended(ranges, last, scope, path)
-        return found
 
     def _inner(self, run: Run, at: int, into: Member, root: str, owner: Field) -> list[str]:
         assert isinstance(owner.type, Ref)
@@ -302,12 +305,31 @@ class Parser:
         target = f"{scope.root}{member.name}"
         if member.kind == "blob":
             member.nullable = spec.nullable is not None
+            fixed = isinstance(spec.type, Bytes) and isinstance(spec.size, ex.Literal) and spec.size.value
+            if not member.nullable and (fixed or spec.default not in (None, ex.Literal(""))):
+                raise NotColumnar(f"`{spec.id}` is not empty where it is absent")
             empty = "NULL" if member.nullable else "p"
             return [f"{target} = (kd_span){{{empty}, 0}};"]
-        if member.is_number:
-            value = spec.default.value if isinstance(spec.default, ex.Literal) else 0
-            return [f"{target} = {literal(int(value))};"]
+        if member.is_number and spec.nullable is None:
+            return [f"{target} = {self._default(scope, member, spec)};"]
         raise NotColumnar(f"`{spec.id}` may be absent, and is neither a number nor bytes")
+
+    def _default(self, scope: Scope, member: Member, spec: Field) -> str:
+        """C text of the number that a field has where it is absent."""
+        value = spec.default
+        if value is None and spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
+            value = spec.valid.eq
+        if value is None:
+            return "0"
+        if isinstance(value, ex.Name) and spec.enum is not None:
+            items = self.model.enum(spec.enum).items
+            return literal(next(item.value for item in items if item.id == value.name))
+        if member.kind not in ("float", "double"):
+            return self.number(value, scope)
+        sign, plain = ("-", value.of) if isinstance(value, ex.Unary) and value.op == "-" else ("", value)
+        if not isinstance(plain, ex.Literal) or not math.isfinite(float(plain.value)):
+            raise NotColumnar(f"`{spec.id}` has a default that is no plain number")
+        return sign + repr(float(plain.value))
 
     def _plain(self, scope: Scope, spec: Field, where: str, prefix: str) -> list[Step]:
         """The steps that read a field that is there."""
@@ -417,8 +439,8 @@ class Parser:
             raise NotColumnar(f"`{spec.id}` has a rule that is not about a whole number")
         whole = Scope(scope.root, scope.struct, scope.members, scope.container)
         whole.extra["_"] = f"{scope.root}{member.name}"
-        tests = [self.condition(test, whole) for test in _tests(spec.valid)]
-        return [Step("check", {"test": " && ".join(tests), "field": self.names(where), "at": at})]
+        tests = [condition(test, whole.resolve, self.model) for test in _tests(spec.valid)]
+        return [Step("check", {"test": bare(" && ".join(tests)), "field": self.names(where), "at": at})]
 
     def _marked(self, ranges: _Ranges, spec: Field, scope: Scope, at: str) -> list[Step]:
         """Remember where a range starts that a length or a checksum covers."""
@@ -426,17 +448,29 @@ class Parser:
             Step("mark", {"name": _mark(scope, spec.id), "at": at}) for _ in (1,) if spec.id in ranges.starts
         ]
 
-    def _ended(self, ranges: _Ranges, spec: Field, scope: Scope, path: str) -> list[Step]:
-        """Hold what was stored against the range that ends after `spec`."""
+    def _ended(self, ranges: _Ranges, spec: Field, scope: Scope, path: str, end: str = "p") -> list[Step]:
+        """Hold what was stored against the range that ends with `spec`, or ended before it."""
         found = []
-        for owner, derive in ranges.ends.get(spec.id, []):
-            member = next(each for each in scope.members if each.spec.id == owner)
+        due = [(owner, derive, end) for owner, derive in ranges.ends.get(spec.id, [])]
+        if spec.id in ranges.later:
+            due.append((spec.id, *ranges.later.pop(spec.id)))
+        for owner, derive, stop in due:
+            member = next((each for each in scope.members if each.spec.id == owner), None)
+            if member is None:
+                mark = _mark(scope, owner, "end")
+                found.append(Step("mark", {"name": mark, "at": stop}))
+                ranges.later[owner] = derive, mark
+                continue
             facts = {
-                "stored": f"{scope.root}{member.name}",
+                "stored": scope.resolve(ex.Name(owner)),
                 "start": _mark(scope, derive.first),
+                "end": stop,
                 "field": self.names(_join(path, owner)),
             }
             if derive.is_checksum:
+                if not self.checksums:
+                    raise NotColumnar(f"`{owner}` is a checksum beside another one, or in a row")
+                self.checksums -= 1
                 found.append(Step("checksum", {**facts, "function": f"kd_{derive.kind}"}))
             else:
                 plus = literal(0) if derive.plus is None else self.number(derive.plus, scope)
@@ -450,6 +484,8 @@ class _Ranges:
     def __init__(self, struct: Struct) -> None:
         self.starts: set[str] = set()
         self.ends: dict[str, list[tuple[str, Derive]]] = {}
+        self.later: dict[str, tuple[Derive, str]] = {}
+        """Of fields that are behind the range they speak of: that, and where it ended."""
         for spec in struct.fields:
             derive = spec.derive
             if derive is not None and derive.is_range:
@@ -457,8 +493,9 @@ class _Ranges:
                 self.ends.setdefault(derive.last or derive.first, []).append((spec.id, derive))
 
 
-def _mark(scope: Scope, ident: str) -> str:
-    return f"start_of_{scope.struct.id}_{ident}"
+def _mark(scope: Scope, ident: str, which: str = "start") -> str:
+    root = "".join(each if each.isalnum() else "_" for each in scope.root).strip("_")
+    return f"{which}_of_{root}_{ident}"
 
 
 def _tests(valid: Valid) -> list[ex.Expr]:

@@ -12,7 +12,7 @@ from typing import Any
 from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
 from kodec.generator.model import Bytes, Field, Model, Prim, Ref, Struct
-from kodec.generator.native.expressions import NotColumnar, condition, literal, number
+from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
 from kodec.generator.native.plan import Member, Scope, Step
 from kodec.generator.roles import VARINTS
 
@@ -45,6 +45,9 @@ class Writer:
         self.values: dict[str, str] = {}
         self.spans: dict[str, str] = {}
         self.loops: list[Step] = []
+        self.places: set[str] = set()
+        self.ended: dict[str, str] = {}
+        """Of fields that are behind the range they speak of: where it ended."""
 
     # -- a struct ---------------------------------------------------------------------------------
 
@@ -94,7 +97,7 @@ class Writer:
             inside = Scope("", target, member.members, scope.container)
             found = self.plan(target, member.members, f"{key}.", where, inside)
             plan.lines += found.lines
-            plan.lines.append(f"const size_t size_{local} = {total(found.size)};")
+            plan.lines.append(f"const size_t size_{local} KD_UNUSED = {total(found.size)};")
             self.values[f"size:{key}"] = f"size_{local}"
             return found
         if member.kind == "list":
@@ -194,16 +197,16 @@ class Writer:
         if spec is None:
             assert item is not None and isinstance(item.what, BitGroup)
             names = [member.id for member, _, _ in item.what.members]
-            self._marks(names[0], ranges, struct, plan)
+            self._marks(names[0], ranges, prefix, plan)
             self._bits(item, prefix, path, plan)
             self._ends(names[-1], struct, plan, prefix, path)
             return
         key = prefix + spec.id
         where = f"{path}.{spec.id}" if path else spec.id
-        self._marks(spec.id, ranges, struct, plan)
+        self._marks(spec.id, ranges, prefix, plan)
         steps, size = self._one(struct, spec, item, members, key, where, inner)
         if spec.condition is not None and not (key in self.spans and spec.nullable is not None):
-            test = condition(spec.condition, self._resolver(struct, prefix), self.model)
+            test = bare(condition(spec.condition, self._resolver(struct, prefix), self.model))
             steps = [Step("choice", {"test": test, "steps": steps})]
             size = [f"({test} ? {total(size)} : 0)"]
         plan.steps += steps
@@ -250,7 +253,7 @@ class Writer:
         wire = self.layouts.wire_of(struct, spec.id)
         index = self.number_of(where)
         if isinstance(kind, Prim):
-            return [self._store(kind, value, index, spec, struct)], [str(kind.width)]
+            return [self._store(kind, value, index, spec, key)], [str(kind.width)]
         if wire in VARINTS:
             fits = {"zigzag32": "int32_t", "uvarint32": "uint32_t"}.get(wire or "")
             raw = f"(uint64_t)(uint32_t){value}" if wire == "uvarint32" else f"kd_zigzag({value})"
@@ -259,7 +262,7 @@ class Writer:
             ]
         raise NotColumnar(f"`{spec.id}` is of a type that is not written")
 
-    def _store(self, kind: Prim, value: str, index: int, spec: Field, struct: Struct) -> Step:
+    def _store(self, kind: Prim, value: str, index: int, spec: Field, key: str) -> Step:
         order = "be" if kind.width == 1 else kind.endian
         if kind.floating:
             name = "float" if kind.width == 4 else "double"
@@ -267,10 +270,10 @@ class Writer:
         else:
             raw = f"(uint64_t){value}"
             fits = None if kind.width == 8 else f"{'' if kind.signed else 'u'}int{8 * kind.width}_t"
-        place = (
-            f"place_of_{struct.id}_{spec.id}" if spec.derive is not None and spec.derive.is_range else None
-        )
-        if place is not None:
+        place = None
+        if spec.derive is not None and spec.derive.is_range:
+            place = _mark("place", key)
+            self.places.add(place)
             fits = None
         return Step(
             "store",
@@ -292,9 +295,9 @@ class Writer:
 
     # -- ranges -----------------------------------------------------------------------------------
 
-    def _marks(self, ident: str, ranges: dict[str, list[str]], struct: Struct, plan: WritePlan) -> None:
+    def _marks(self, ident: str, ranges: dict[str, list[str]], prefix: str, plan: WritePlan) -> None:
         if ident in ranges:
-            plan.steps.append(Step("mark", {"name": f"start_of_{struct.id}_{ident}"}))
+            plan.steps.append(Step("mark", {"name": _mark("start", prefix + ident)}))
 
     def _ends(self, ident: str, struct: Struct, plan: WritePlan, prefix: str, path: str) -> None:
         # lengths first: a checksum may cover them
@@ -303,19 +306,30 @@ class Writer:
             for spec in struct.fields
             if spec.derive is not None
             and spec.derive.is_range
-            and (spec.derive.last or spec.derive.first) == ident
+            and ((spec.derive.last or spec.derive.first) == ident or spec.id == ident)
         ]
         for spec in sorted(ended, key=lambda each: each.derive is not None and each.derive.is_checksum):
             derive, kind = spec.derive, spec.type
             assert derive is not None
             if not isinstance(kind, Prim):
                 raise NotColumnar(f"`{spec.id}` is no number of fixed width")
+            place = _mark("place", prefix + spec.id)
+            end = "p"
+            if spec.id == ident:
+                if place not in self.ended:
+                    continue  # it is in front of its range
+                end = self.ended.pop(place)
+            elif place not in self.places:
+                self.ended[place] = _mark("end", prefix + spec.id)
+                plan.steps.append(Step("mark", {"name": self.ended[place]}))
+                continue
             plan.steps.append(
                 Step(
                     "patch",
                     {
-                        "place": f"place_of_{struct.id}_{spec.id}",
-                        "start": f"start_of_{struct.id}_{derive.first}",
+                        "place": place,
+                        "start": _mark("start", prefix + derive.first),
+                        "end": end,
                         "size": kind.width,
                         "order": "be" if kind.width == 1 else kind.endian,
                         "checksum": f"kd_{derive.kind}" if derive.is_checksum else None,
@@ -327,6 +341,10 @@ class Writer:
                     },
                 )
             )
+
+
+def _mark(which: str, key: str) -> str:
+    return f"{which}_of_{key.replace('.', '_')}"
 
 
 def _check(wrong: str, status: str, index: int) -> Step:

@@ -52,7 +52,7 @@ KD_UNUSED static void kd_release_schema(struct ArrowSchema *schema) {
   schema->release = NULL;
 }
 KD_UNUSED static void kd_release_array(struct ArrowArray *array) {
-  for (int64_t i = 0; i < array->n_buffers; i++) free((void *)array->buffers[i]);
+  for (int64_t i = 0; i < array->n_buffers; i++) kd_release((void *)array->buffers[i]);
   free(array->buffers);
   for (int64_t i = 0; i < array->n_children; i++) {
     if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
@@ -108,11 +108,16 @@ KD_UNUSED static int kd_arrow_adopt(kd_arrow *parent, kd_arrow *child) {
   parent->array.children[parent->array.n_children++] = array;
   return KD_OK;
 }
-/* Give a buffer away: its memory, cut to its size where much is left over. */
+/* So many bytes may be left over in a buffer that is given away, beside three times as many as are in use. */
+#ifndef KD_SPARE
+#define KD_SPARE 65536
+#endif
+/* Give a buffer away: its memory, cut to its size where much is left over. The next starts as large. */
 KD_UNUSED static void *kd_give(kd_buffer *buffer) {
   uint8_t *data = buffer->data;
-  if (data != NULL && buffer->room > 2 * buffer->size + 65536) {
-    uint8_t *less = realloc(data, buffer->size + KD_SLACK);
+  buffer->hope = buffer->size + buffer->size / 16;
+  if (data != NULL && buffer->room > 4 * buffer->size + KD_SPARE) {
+    uint8_t *less = kd_resize(data, buffer->size, buffer->size + KD_SLACK);
     if (less != NULL) data = less;
   }
   buffer->data = NULL;
@@ -130,8 +135,9 @@ KD_UNUSED static int kd_arrow_fixed(kd_arrow *out, kd_fixed *column, const char 
 }
 /* One byte for each row, to Arrow's bits. */
 KD_UNUSED static uint8_t *kd_pack_bits(const uint8_t *bytes, size_t count) {
-  uint8_t *bits = calloc(count / 8 + KD_SLACK, 1);
+  uint8_t *bits = kd_resize(NULL, 0, count / 8 + KD_SLACK);
   if (bits == NULL) return NULL;
+  memset(bits + count / 8, 0, KD_SLACK);
   size_t i = 0;
   for (; i + 8 <= count; i += 8) {
     uint64_t eight = kd_load_u8le(bytes + i) & 0x0101010101010101ULL;

@@ -42,12 +42,14 @@ enum {
   KD_LIMIT = 10,     /* more elements or bytes than allowed */
   KD_OVERFLOW = 11,  /* a computed value that does not fit 64 bits, or its column's type */
   KD_NULL = 12,      /* a null where the format has none (writing) */
-  KD_MEMORY = 13     /* no memory */
+  KD_MEMORY = 13,    /* no memory */
+  KD_HIDDEN = 14     /* no error: the next unit's rows are not for users, and it was to stop there */
 };
 
 static const char *const kd_status_names[] KD_UNUSED = {
     "ok",     "end",   "full",     "compressed", "truncated", "value", "varint",
-    "length", "count", "checksum", "limit",      "overflow",  "null",  "memory"};
+    "length", "count", "checksum", "limit",      "overflow",  "null",  "memory",
+    "hidden"};
 
 /* Where a kernel stopped: `field` is an index into the kernel's own table of names, `at` counts in the
  * buffer that was read. */
@@ -266,6 +268,90 @@ KD_INLINE uint8_t *kd_write_uvarint(uint8_t *p, uint64_t value) {
   return p;
 }
 
+/* ------------------------------------------------------------------ memory */
+
+/* What is released is kept for the next that needs as much, up to a bound: fresh memory costs a page fault
+ * for every 4 KiB, which is more than filling it. Each block says in front how large it is. */
+typedef struct {
+  size_t room;
+  size_t padding; /* what follows is aligned as malloc's memory is */
+} kd_block;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KD_KEEPS_MEMORY 0 /* a block that is kept would hide that it is used after it was released */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KD_KEEPS_MEMORY 0
+#endif
+#endif
+#if !defined(KD_KEEPS_MEMORY)
+#if defined(__GNUC__) || defined(__clang__)
+#define KD_KEEPS_MEMORY 1
+#else
+#define KD_KEEPS_MEMORY 0
+#endif
+#endif
+
+#if KD_KEEPS_MEMORY
+enum { KD_KEPT_BLOCKS = 32, KD_KEPT_BYTES = 32 << 20, KD_KEPT_LEAST = 16 << 10 };
+static struct {
+  char busy;
+  int count;
+  size_t bytes;
+  kd_block *blocks[KD_KEPT_BLOCKS];
+} kd_kept KD_UNUSED;
+
+KD_UNUSED static kd_block *kd_take_kept(size_t room) {
+  kd_block *found = NULL;
+  if (__atomic_test_and_set(&kd_kept.busy, __ATOMIC_ACQUIRE)) return NULL;
+  for (int i = kd_kept.count - 1; i >= 0; i--) {
+    kd_block *block = kd_kept.blocks[i];
+    if (block->room < room || block->room > 2 * room) continue;
+    found = block;
+    kd_kept.blocks[i] = kd_kept.blocks[--kd_kept.count];
+    kd_kept.bytes -= block->room;
+    break;
+  }
+  __atomic_clear(&kd_kept.busy, __ATOMIC_RELEASE);
+  return found;
+}
+KD_UNUSED static int kd_keep(kd_block *block) {
+  int kept = 0;
+  if (__atomic_test_and_set(&kd_kept.busy, __ATOMIC_ACQUIRE)) return 0;
+  if (kd_kept.count < KD_KEPT_BLOCKS && block->room <= (size_t)KD_KEPT_BYTES - kd_kept.bytes) {
+    kd_kept.blocks[kd_kept.count++] = block;
+    kd_kept.bytes += block->room;
+    kept = 1;
+  }
+  __atomic_clear(&kd_kept.busy, __ATOMIC_RELEASE);
+  return kept;
+}
+#else
+enum { KD_KEPT_LEAST = 1 };
+KD_UNUSED static kd_block *kd_take_kept(size_t room) { return (void)room, NULL; }
+KD_UNUSED static int kd_keep(kd_block *block) { return (void)block, 0; }
+#endif
+
+KD_UNUSED static void kd_release(void *data) {
+  if (data == NULL) return;
+  kd_block *block = (kd_block *)data - 1;
+  if (block->room < KD_KEPT_LEAST || !kd_keep(block)) free(block);
+}
+/* Memory of at least `room` bytes that starts with the first `used` ones of `data`, which it takes over. */
+KD_UNUSED static void *kd_resize(void *data, size_t used, size_t room) {
+  kd_block *block = room < KD_KEPT_LEAST ? NULL : kd_take_kept(room);
+  if (block != NULL) {
+    if (data != NULL) memcpy(block + 1, data, used);
+    kd_release(data);
+    return block + 1;
+  }
+  block = realloc(data == NULL ? NULL : (kd_block *)data - 1, sizeof(kd_block) + room);
+  if (block == NULL) return NULL;
+  block->room = room;
+  return block + 1;
+}
+KD_INLINE size_t kd_room(const void *data) { return ((const kd_block *)data - 1)->room; }
+
 /* ------------------------------------------------------------------ growing buffers */
 
 /* Room after the end of each, so that short copies may write whole words. */
@@ -275,17 +361,18 @@ typedef struct {
   uint8_t *data;
   size_t size; /* in bytes */
   size_t room;
+  size_t hope; /* how much room to start with */
 } kd_buffer;
 
 KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   if (more > SIZE_MAX / 4 || buffer->size > SIZE_MAX / 4) return KD_MEMORY;
   size_t need = buffer->size + more + KD_SLACK;
-  size_t room = buffer->room + buffer->room / 2;
+  size_t room = buffer->room == 0 ? buffer->hope + KD_SLACK : 2 * buffer->room;
   if (room < need) room = need;
-  uint8_t *data = realloc(buffer->data, room);
+  uint8_t *data = kd_resize(buffer->data, buffer->size, room);
   if (data == NULL) return KD_MEMORY;
   buffer->data = data;
-  buffer->room = room;
+  buffer->room = kd_room(data);
   return KD_OK;
 }
 /* Make room for `more` bytes behind the end. */
@@ -294,8 +381,13 @@ KD_INLINE int kd_reserve(kd_buffer *buffer, size_t more) {
   return kd_grow(buffer, more);
 }
 KD_INLINE void kd_free(kd_buffer *buffer) {
-  free(buffer->data);
-  memset(buffer, 0, sizeof *buffer);
+  kd_release(buffer->data);
+  buffer->data = NULL;
+  buffer->size = buffer->room = 0;
+}
+/* Say how much room to start with, where nothing is known from before. */
+KD_INLINE void kd_expect(kd_buffer *buffer, size_t bytes) {
+  if (buffer->room == 0 && buffer->hope == 0) buffer->hope = bytes;
 }
 /* Copy `size` bytes; up to 32 more may be read and written where `source_left` says that they are there. */
 KD_INLINE void kd_copy(uint8_t *to, const uint8_t *from, size_t size, size_t source_left) {
@@ -354,6 +446,37 @@ KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   blob->starts.size += 4;
   blob->bytes.size = at;
 }
+/* The end of a column of bytes while rows are added to it, in locals; what is not put back never was. */
+typedef struct {
+  uint8_t *bytes, *there;
+  int32_t *starts;
+  size_t size, nulls;
+} kd_blob_end;
+KD_INLINE kd_blob_end kd_blob_open(const kd_blob *blob) {
+  kd_blob_end end = {blob->bytes.data, blob->there.data, (int32_t *)(void *)blob->starts.data, blob->bytes.size,
+                     blob->nulls};
+  if (blob->starts.size) {
+    end.there += blob->there.size;
+    end.starts += blob->starts.size / 4;
+  }
+  return end;
+}
+KD_INLINE void kd_blob_add(kd_blob_end *to, kd_span span, const uint8_t *limit) {
+  uint8_t there = span.data != NULL;
+  if (KD_LIKELY(there)) {
+    kd_copy(to->bytes + to->size, span.data, span.size, (size_t)(limit - span.data));
+    to->size += span.size;
+  }
+  to->nulls += !there;
+  *to->there++ = there;
+  *to->starts++ = (int32_t)to->size;
+}
+KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end) {
+  blob->bytes.size = end->size;
+  blob->there.size = (size_t)(end->there - blob->there.data);
+  blob->starts.size = (size_t)((uint8_t *)end->starts - blob->starts.data);
+  blob->nulls = end->nulls;
+}
 /* Note whether a text holds something else than ASCII: whoever takes it then looks whether it is UTF-8. */
 KD_INLINE void kd_blob_look(kd_blob *blob, kd_span span) {
   uint8_t any = 0;
@@ -385,10 +508,22 @@ KD_INLINE int kd_list_reserve(kd_list *list, size_t rows) {
   }
   return KD_OK;
 }
-KD_INLINE void kd_list_push(kd_list *list) {
-  int32_t stop = (int32_t)list->count;
-  memcpy(list->starts.data + list->starts.size, &stop, 4);
-  list->starts.size += 4;
+KD_INLINE void kd_list_free(kd_list *list) {
+  kd_free(&list->starts);
+  list->count = 0;
+}
+/* As kd_blob_end, of a column of lists. */
+typedef struct {
+  int32_t *starts;
+} kd_list_end;
+KD_INLINE kd_list_end kd_list_open(const kd_list *list) {
+  kd_list_end end = {(int32_t *)(void *)list->starts.data};
+  if (list->starts.size) end.starts += list->starts.size / 4;
+  return end;
+}
+KD_INLINE void kd_list_add(kd_list_end *to, size_t count) { *to->starts++ = (int32_t)count; }
+KD_INLINE void kd_list_close(kd_list *list, const kd_list_end *end) {
+  list->starts.size = (size_t)((uint8_t *)end->starts - list->starts.data);
 }
 KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
   if (list->starts.size == 0) return;
@@ -449,11 +584,23 @@ KD_INLINE uint32_t kd_crc_by_table(const kd_crc_tables *t, uint32_t crc, const u
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define KD_CRC_HARDWARE 1
+#include <cpuid.h>
 #include <immintrin.h>
-#define KD_TARGET_CRC __attribute__((target("sse4.2")))
+/* Clang from 14 on has the CRC instruction as a feature of its own, which sse4.2 does not bring. */
+#if defined(__clang__) && __clang_major__ >= 14
+#define KD_SSE42 "sse4.2,crc32"
+#else
+#define KD_SSE42 "sse4.2"
+#endif
+#define KD_TARGET_CRC __attribute__((target(KD_SSE42)))
 #define KD_CRC_8(crc, p) _mm_crc32_u64((crc), kd_load_u8le(p))
 #define KD_CRC_1(crc, byte) _mm_crc32_u8((uint32_t)(crc), (byte))
-static int kd_crc_has_hardware(void) { return __builtin_cpu_supports("sse4.2"); }
+/* Not __builtin_cpu_supports: it needs a symbol that not every compiler's library has (zig's has none). */
+static int kd_cpu_has(unsigned bits) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bits) == bits;
+}
+static int kd_crc_has_hardware(void) { return kd_cpu_has(bit_SSE4_2); }
 #elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
 #define KD_CRC_HARDWARE 1
 #include <arm_acle.h>
@@ -520,8 +667,48 @@ KD_TARGET_CRC static uint32_t kd_crc32c_hardware(uint32_t crc, const uint8_t *p,
 static kd_crc_tables kd_crc32_tables, kd_crc32c_tables;
 static int kd_crc_fast;
 
+#if defined(__x86_64__) && defined(KD_CRC_HARDWARE)
+#define KD_CRC_FOLDS 1
+#define KD_TARGET_FOLD __attribute__((target(KD_SSE42 ",pclmul")))
+/* For CRC-32 there is no instruction: 16 bytes are carried over the next 16, or 64, by multiplication without
+ * carries. Source: Intel, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction". */
+static uint64_t kd_over_64[2], kd_over_16[2];
+static int kd_crc_folds;
+
+/* x to the power of `n`, modulo the polynomial, bits reflected. */
+static uint32_t kd_crc_power(uint32_t polynomial, unsigned n) {
+  uint32_t power = 1U << 31;
+  while (n--) power = power >> 1 ^ (power & 1 ? polynomial : 0);
+  return power;
+}
+static void kd_crc_prepare_folds(uint32_t polynomial) {
+  for (unsigned i = 0; i < 2; i++) {
+    kd_over_64[i] = kd_crc_power(polynomial, 512 + 31 - 64 * i);
+    kd_over_16[i] = kd_crc_power(polynomial, 128 + 31 - 64 * i);
+  }
+}
+#define KD_FOLD(x, over, next)                                                                         \
+  _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128((x), (over), 0x00), _mm_clmulepi64_si128((x), (over), 0x11)), \
+                _mm_loadu_si128((const __m128i *)(const void *)(next)))
+KD_TARGET_FOLD static uint32_t kd_crc32_by_folding(uint32_t crc, const uint8_t *p, size_t size) {
+  const __m128i over_64 = _mm_loadu_si128((const __m128i *)(const void *)kd_over_64);
+  const __m128i over_16 = _mm_loadu_si128((const __m128i *)(const void *)kd_over_16);
+  __m128i lane[4];
+  uint8_t rest[64];
+  for (int i = 0; i < 4; i++) lane[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+  lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)crc));
+  for (p += 64, size -= 64; size >= 64; p += 64, size -= 64)
+    for (int i = 0; i < 4; i++) lane[i] = KD_FOLD(lane[i], over_64, p + 16 * i);
+  for (int i = 0; i < 4; i++) _mm_storeu_si128((__m128i *)(void *)(rest + 16 * i), lane[i]);
+  for (int i = 1; i < 4; i++) lane[0] = KD_FOLD(lane[0], over_16, rest + 16 * i);
+  for (; size >= 16; p += 16, size -= 16) lane[0] = KD_FOLD(lane[0], over_16, p);
+  _mm_storeu_si128((__m128i *)(void *)rest, lane[0]);
+  return kd_crc_by_table(&kd_crc32_tables, kd_crc_by_table(&kd_crc32_tables, 0, rest, 16), p, size);
+}
+#endif
+
 /* Make the tables; to be called once, before anything else, from one thread. */
-static void kd_prepare(void) {
+KD_UNUSED static void kd_prepare(void) {
   if (kd_crc32_tables.ready) return;
 #ifdef KD_CRC_HARDWARE
   kd_crc_fast = kd_crc_has_hardware();
@@ -530,6 +717,10 @@ static void kd_prepare(void) {
 #endif
   kd_crc_prepare(&kd_crc32c_tables, 0x82F63B78U);
   kd_crc_prepare(&kd_crc32_tables, 0xEDB88320U);
+#ifdef KD_CRC_FOLDS
+  kd_crc_prepare_folds(0xEDB88320U);
+  kd_crc_folds = kd_cpu_has(bit_PCLMUL | bit_SSE4_2);
+#endif
 }
 /* CRC-32C (Castagnoli). */
 KD_UNUSED static uint32_t kd_crc32c(const uint8_t *p, size_t size) {
@@ -540,6 +731,9 @@ KD_UNUSED static uint32_t kd_crc32c(const uint8_t *p, size_t size) {
 }
 /* CRC-32 (IEEE), as in zlib. */
 KD_UNUSED static uint32_t kd_crc32(const uint8_t *p, size_t size) {
+#ifdef KD_CRC_FOLDS
+  if (KD_LIKELY(kd_crc_folds && size >= 64)) return ~kd_crc32_by_folding(~0U, p, size);
+#endif
   return ~kd_crc_by_table(&kd_crc32_tables, ~0U, p, size);
 }
 

@@ -3,6 +3,9 @@
 import logging
 
 from kodec.log.batch import Batch
+from kodec.log.compaction import CompactionReport, compact
+from kodec.log.convert import convert_partition
+from kodec.log.converting import ConversionReport, Loss, convert_batches
 from kodec.log.directory import LogDirectory
 from kodec.log.directory_writer import LogDirectoryWriter
 from kodec.log.encode import encode
@@ -20,6 +23,7 @@ from kodec.log.records import (
 )
 from kodec.log.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
 from kodec.log.repair import apply_plan
+from kodec.log.retention import TrimReport, trim
 from kodec.log.segment import Segment, TimestampOffset
 from kodec.log.table import (
     TableReader,
@@ -38,8 +42,10 @@ __all__ = [
     "AppendResult",
     "Batch",
     "BatchReader",
+    "CompactionReport",
     "ControlRecord",
     "ControlRecordType",
+    "ConversionReport",
     "Isolation",
     "Limits",
     "LogConfig",
@@ -47,6 +53,7 @@ __all__ = [
     "LogDirectoryWriter",
     "LogRead",
     "LogWriter",
+    "Loss",
     "PartitionLog",
     "Record",
     "RecordReader",
@@ -58,9 +65,13 @@ __all__ = [
     "TimestampType",
     "TornTail",
     "Transactions",
+    "TrimReport",
     "__version__",
     "apply_plan",
     "backend",
+    "compact",
+    "convert_batches",
+    "convert_partition",
     "encode",
     "encode_table",
     "errors",
@@ -74,6 +85,7 @@ __all__ = [
     "read_table",
     "scan_batch_table",
     "scan_table",
+    "trim",
 ]
 
 __version__ = "0.1.0"

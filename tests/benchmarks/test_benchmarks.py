@@ -30,7 +30,7 @@ def bench() -> Iterator[ModuleType]:
     package = importlib.util.module_from_spec(spec)
     sys.modules["benchmarks"] = package
     spec.loader.exec_module(package)
-    for name in ("corpora", "measure", "peers", "report", "__main__"):
+    for name in ("corpora", "peers", "measure", "targets", "report", "__main__", "scale"):
         importlib.import_module(f"benchmarks.{name}")
     yield package
     for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
@@ -41,14 +41,15 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
     arguments = ["--quick", "--size", "0.02", "--rounds", "1", "--seconds", "0.001", "--out", str(tmp_path)]
     assert sys.modules["benchmarks.__main__"].main(arguments) == 0
     printed = capsys.readouterr()
-    assert "kafka-python" in printed.out and "kodec is" in printed.out
+    assert "kafka-python" in printed.out and "not like with like" in printed.out
 
     (path,) = tmp_path.glob("*.json")
     report = json.loads(path.read_text())
-    peers = set(bench.peers.PEERS)
+    peers = {*bench.peers.PEERS, *bench.peers.OWN}
     there = peers - set(report["absent"])
     # both are in the group of test dependencies
-    assert there >= {"kafka-python", "aiokafka"}
+    assert there >= {"kafka-python", "aiokafka", "kodec-pure"}
+    assert (kodec.backend() == "native") is (there >= set(bench.peers.OWN))
     for name in report["absent"]:
         assert f"{name}: absent" in printed.err
 
@@ -56,28 +57,83 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
         (each["direction"], each["workload"], each["magic"], each["codec"]): each for each in report["cases"]
     }
     expected = [(each.workload, each.magic, each.codec) for each in bench.corpora.CASES]
-    assert set(cases) == {(way, *case) for way in ("decode", "encode") for case in expected}
+    plain = [case for case in expected if case[1:] == (2, "none")]
+    assert set(cases) == {
+        *((way, *case) for way in ("decode", "encode") for case in expected),
+        *(("iterate", *case) for case in plain),
+    }
     assert {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")} <= {
         case[1:] for case in expected
     }
     for (direction, _, magic, codec), case in cases.items():
-        names = [reader["name"] for reader in case["readers"]]
-        ksc = {"ksc"} if direction == "decode" and magic == 2 and codec == "none" else set()
-        readers = {"java"} if direction == "encode" else set()
-        assert names[0] == "kodec" and set(names[1:]) == there - ({"ksc"} - ksc) - readers
+        names = {reader["name"] for reader in case["readers"]}
+        wanted = there
+        if direction == "iterate":
+            wanted = there & set(sys.modules["benchmarks.__main__"].ITERATED)
+        elif direction == "encode":
+            wanted = there - {"ksc", "java", "kodec"}
+        elif (magic, codec) != (2, "none"):
+            wanted = there - {"ksc"}
+        alone = {bench.measure.ALONE[direction]} if codec != "none" else set()
+        assert names == wanted | alone
         for reader in case["readers"]:
-            assert reader["rate"] > 0 and reader["records"] > 0
-        for reader in case["readers"][1:]:
-            ratio = reader["kodec_ratio"]
-            assert ratio["least"] <= ratio["median"] <= ratio["most"]
+            assert reader["rate"] > 0 and reader["records"] > 0 and len(reader["rates"]) == 1
+            assert set(reader["times"]) == {"kafka-python", "aiokafka"} | alone
+            assert (reader["gives"] == "columns") is (reader["name"] == "kodec-columns")
+            for times in reader["times"].values():
+                assert times["least"] <= times["median"] <= times["most"]
+    if kodec.backend() == "native":
+        # each target has its figures, but for those beside a peer that is not there
+        targets = [each for each in bench.targets.TARGETS if each.base not in report["absent"]]
+        assert len(report["targets"]) == len(targets)
     assert set(report["facts"]) == {"date", "commit", "cpu", "cores", "system", "python", "libraries"}
 
     (table,) = tmp_path.glob("*.md")
-    assert table.read_text().count("| kodec |") == len(cases)
+    assert table.read_text().count("| kodec-pure |") >= len(cases)
     (chart,) = tmp_path.glob("*.svg")
     bars = ElementTree.parse(chart).getroot().findall("{http://www.w3.org/2000/svg}rect")
     # the background, a legend for all but kafka-python, and a bar for each that is not kafka-python
-    assert len(bars) == 1 + len(peers) + sum(len(case["readers"]) - 1 for case in cases.values())
+    shown = [reader["name"] for case in cases.values() for reader in case["readers"]]
+    compared = [name for name in shown if name in peers - {"kafka-python"}]
+    assert len(bars) == 1 + len(peers) - 1 + len(compared)
+
+
+def test_a_verdict_follows_from_the_figures(bench: Any) -> None:
+    case = bench.corpora.Case("W2")
+
+    def verdict(target: Any, ours: float, base: float, gives: str = "objects") -> Any:
+        figures = [
+            bench.measure.Figures("kodec-columns", "columns", 1, [ours]),
+            bench.measure.Figures(target.base, gives, 1, [base]),
+        ]
+        result = bench.report.Result(target.direction, target.case, 100.0, 100.0, figures)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bench.targets, "TARGETS", (target,))
+            (found,) = bench.targets.verdicts([result])
+        return found
+
+    target = bench.targets.Target("decode", case, "kodec-columns", "aiokafka", 5)
+    assert verdict(target, 50.0, 10.0).met and not verdict(target, 49.0, 10.0).met
+    alone = bench.targets.Target("decode", case, "kodec-columns", bench.measure.ALONE["decode"], 1.15)
+    assert verdict(alone, 10.0, 11.0, "bytes").met and not verdict(alone, 10.0, 12.0, "bytes").met
+    rate = bench.targets.Target("decode", case, "kodec-columns", "bytes", 2.6e9)
+    assert verdict(rate, 27e6, 1.0).met and not verdict(rate, 25e6, 1.0).met
+
+
+@pytest.mark.skipif(kodec.backend() != "native", reason="it is the native kernel that is measured")
+def test_a_small_run_of_scale(bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--most", "4", "--seconds", "0.001", "--rounds", "1", "--out", str(tmp_path)]
+    assert bench.scale.main(arguments) == 0
+    (path,) = tmp_path.glob("*-scale.json")
+    whole = json.loads(path.read_text())
+    found = {(row["what"], row["mib"]): row for row in whole["sizes"]}
+    assert set(found) == {(what, size) for what in ("columns", "objects") for size in (1, 4)}
+    for (_, size), row in found.items():
+        assert row["rows"] > 0 and row["bytes"] >= size << 20 and row["peak"] >= row["before"] > 0
+        assert row["rows"] == found["columns", size]["rows"]
+    assert whole["headers"]["rows"] * (15 << 10) < whole["headers"]["bytes"]
+    assert whole["threads"]["at_once"] > 0
+    assert "two threads" in capsys.readouterr().out
 
 
 def test_corpora_are_the_same_each_time_and_as_large_as_they_should_be(bench: Any) -> None:
@@ -92,7 +148,7 @@ def test_corpora_are_the_same_each_time_and_as_large_as_they_should_be(bench: An
 
 @pytest.mark.parametrize("direction", ["decode", "encode"])
 def test_a_peer_that_is_wrong_is_not_timed(bench: Any, direction: str) -> None:
-    class Wrong(bench.peers.Kodec):  # type: ignore[name-defined,misc]
+    class Wrong(bench.peers.Pure):  # type: ignore[name-defined,misc]
         name = "wrong"
 
         def rows(self, data: bytes) -> Iterator[Any]:

@@ -46,6 +46,7 @@ def options(dice: random.Random, flags: int, batch: Batch) -> bytes:
     least = (batch.last_offset, batch.max_timestamp)[column] - dice.randrange(3)
     most = least + dice.randrange(4)
     edges = struct.pack(">QQ", least % 2**64, most % 2**64)
+    wanted ^= dice.randrange(2) << 15  # whether to stop where rows are not for users
     return struct.pack("<BH", flags, wanted) + picks + bytes((dice.randrange(40), column)) + edges
 
 

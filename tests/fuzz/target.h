@@ -160,11 +160,10 @@ static void within(const asked *a, const kd_arrow *made, const int *order) {
     const char *format = made->schema.children[i]->format;
     const struct ArrowArray *array = made->array.children[i];
     const int64_t least = a->options.least[order[i]], most = a->options.most[order[i]];
-    if (least == INT64_MIN && most == INT64_MAX) continue;
+    if (format[0] != 'l' && format[0] != 't' && format[0] != 'i') continue;
     for (int64_t row = 0; row < array->length; row++) {
-      int64_t value = least;
-      if (format[0] == 'l' || format[0] == 't') value = ((const int64_t *)array->buffers[1])[row];
-      if (format[0] == 'i') value = ((const int32_t *)array->buffers[1])[row];
+      const int64_t value =
+          format[0] == 'i' ? ((const int32_t *)array->buffers[1])[row] : ((const int64_t *)array->buffers[1])[row];
       MUST(value >= least && value <= most);
     }
   }
@@ -253,6 +252,11 @@ static outcome gather(const asked *a, const uint8_t *buf, size_t size, KERNEL(co
       MUST(KERNEL(codec)(&u) != NULL);
       if (content.data != NULL) MUST(content.data >= buf + pos && content.size <= u.unit_size);
       inside(a, &u, content, c);
+      pos += u.unit_size;
+      continue;
+    }
+    if (out.status == KD_HIDDEN) {
+      MUST(a->options.stop_at_hidden && u.unit_start == pos && u.unit_size > 0 && u.unit_size <= size - pos);
       pos += u.unit_size;
       continue;
     }
@@ -387,6 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   a.options.wanted = kd_load_u2le(data + 1) & (((uint64_t)1 << COLUMNS) - 1);
   a.options.check = a.flags & CHECK;
   a.options.everything = a.flags & EVERYTHING;
+  a.options.stop_at_hidden = data[2] >> 7;
   a.options.filtered = a.flags & FILTERED;
   a.options.most_rows = PICK(rows, data[3]);
   a.options.most_bytes = PICK(bytes, data[4]);

@@ -268,9 +268,13 @@ class Toolbox:
         with step(f"Compiling our Java sources (Java {self.major})"):
             self.compile()
 
-    def command(self, main: str, *arguments: str, heap: str = "256m") -> list[str]:
+    def command(
+        self, main: str, *arguments: str, heap: str = "256m", verbose: tuple[str, ...] = ()
+    ) -> list[str]:
+        """The command line of a Java program; the loggers `verbose` print INFO too."""
         return [
             self.java, f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            *(f"-Dorg.slf4j.simpleLogger.log.{name}=info" for name in verbose),
             "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={self.temporary}", f"-DLOG_DIR={self.work}",
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true",
             f"-Dlog4j.configuration={(LAB_SOURCES / 'log4j.properties').as_uri()}",
@@ -335,10 +339,15 @@ group.share.enable=true
 
 
 class Broker:
-    """One broker on loopback (in KRaft with its controller), which never outlives this process."""
+    """One broker on loopback (in KRaft with its controller), which never outlives this process.
 
-    def __init__(self, tools: Toolbox) -> None:
+    `settings` are further lines of its configuration; the loggers `verbose` print INFO too.
+    """
+
+    def __init__(self, tools: Toolbox, settings: str = "", verbose: tuple[str, ...] = ()) -> None:
         self.tools = tools
+        self.settings = settings
+        self.verbose = verbose
         self.logs = tools.work / "logs"
         self.config = tools.work / "broker.properties"
         self.output = tools.work / "broker.out"
@@ -359,7 +368,7 @@ class Broker:
             listeners += f",CONTROLLER://127.0.0.1:{self.controller_port}"
         if not generation.kafka:
             text += SHARE_GROUPS
-        text = text.format(
+        text = (text + self.settings).format(
             node=NODE_ID,
             listeners=listeners,
             controller_port=self.controller_port,
@@ -373,7 +382,7 @@ class Broker:
             run(self.tools.command("kafka.tools.StorageTool", *arguments), "kafka-storage format failed")
 
     def start(self) -> None:
-        command = self.tools.command("Broker", str(self.config), heap="512m")
+        command = self.tools.command("Broker", str(self.config), heap="512m", verbose=self.verbose)
         with self.output.open("ab") as output:
             # Its standard input is a pipe that ends when this process ends, however that comes about.
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output)
@@ -471,13 +480,13 @@ def field(part: str | int | bytes | None) -> str:
 class Cluster:
     """A broker with its clients, started in order and always stopped."""
 
-    def __init__(self, tools: Toolbox) -> None:
+    def __init__(self, tools: Toolbox, settings: str = "", verbose: tuple[str, ...] = ()) -> None:
         self.tools = tools
-        self.broker = Broker(tools)
+        self.broker = Broker(tools, settings, verbose)
         self.zookeeper = "-"
 
     def __enter__(self) -> Cluster:
-        for old in ("logs", "zookeeper"):
+        for old in ("logs", "metadata", "zookeeper"):
             shutil.rmtree(self.tools.work / old, ignore_errors=True)
         for old in ("broker.out", "clients.err"):
             (self.tools.work / old).unlink(missing_ok=True)

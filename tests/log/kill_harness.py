@@ -281,28 +281,22 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
     return count
 
 
-def run(kills: int, seed: int, *, progress: Callable[[str], None] = lambda _: None) -> Report:
-    """Kill so often. Raises AssertionError where something does not hold."""
+def run(kills: int, seed: int, base: Path, *, progress: Callable[[str], None] = lambda _: None) -> Report:
+    """Kill so often, in a folder `base`. Raises AssertionError where something does not hold."""
     chance = random.Random(seed)
     report = Report()
     began = time.monotonic()
-    base = Path(tempfile.mkdtemp(prefix="kodec-kills-"))
     root = base / "logs"
     needed: dict[int, int] = {}
-    try:
-        while sum(report.kills.values()) < kills:
-            if report.rounds % ROUNDS_OF_A_DIRECTORY == 0:
-                shutil.rmtree(root, ignore_errors=True)
-                shutil.rmtree(default_side(root), ignore_errors=True)
-                root.mkdir()
-                needed = {}
-            _round(root, chance, report, needed)
-            if report.rounds % 50 == 0:
-                progress(f"{sum(report.kills.values())} kills, {time.monotonic() - began:.0f} s")
-    except AssertionError:
-        progress(f"left as it is: {base}")
-        raise
-    shutil.rmtree(base)
+    while sum(report.kills.values()) < kills:
+        if report.rounds % ROUNDS_OF_A_DIRECTORY == 0:
+            shutil.rmtree(root, ignore_errors=True)
+            shutil.rmtree(default_side(root), ignore_errors=True)
+            root.mkdir()
+            needed = {}
+        _round(root, chance, report, needed)
+        if report.rounds % 50 == 0:
+            progress(f"{sum(report.kills.values())} kills, {time.monotonic() - began:.0f} s")
     report.seconds = time.monotonic() - began
     return report
 
@@ -347,7 +341,10 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=20261121)
     given = parser.parse_args()
-    print(run(given.kills, given.seed, progress=lambda text: print(text, flush=True)))
+    # It is left as it is where something does not hold.
+    base = Path(tempfile.mkdtemp(prefix="kodec-kills-"))
+    print(run(given.kills, given.seed, base, progress=lambda text: print(text, flush=True)))
+    shutil.rmtree(base)
     return 0
 
 

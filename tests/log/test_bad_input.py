@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import struct
 import subprocess
@@ -281,6 +282,13 @@ def test_a_bomb_of_4_gib_in_a_process_of_1(codec: str, tmp_path: Any) -> None:
     assert (done.stdout.split(), done.stderr) == (["decompressed_bytes", str(256 * MIB)], "")
 
 
+class Pipe(io.BytesIO):
+    """A file that cannot seek."""
+
+    def seekable(self) -> bool:
+        return False
+
+
 def test_an_entry_above_the_limit() -> None:
     large = batch([record(0, None, b"v" * 5000)])
     limits = kodec.Limits(batch_bytes=1000)
@@ -294,6 +302,12 @@ def test_an_entry_above_the_limit() -> None:
     # cut short it is a torn tail like any other
     reader = kodec.read_records(HEAD + large[:-1], limits=limits)
     assert len(list(reader)) == 1 and reader.torn_tail is not None
+    # of a stream no more than the limit is read to see that
+    for cut in (1, 3000):
+        with pytest.raises(LimitExceeded):
+            list(kodec.read_records(Pipe(HEAD + large[:-cut]), limits=limits))
+    reader = kodec.read_records(Pipe(HEAD + large[:900]), limits=limits)
+    assert len(list(reader)) == 1 and reader.torn_tail is not None and reader.torn_tail.size == 900
 
 
 # -- never a hang ---------------------------------------------------------------------------------

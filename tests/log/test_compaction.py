@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.compaction import CompactionReport, compact
+from kodec.log.compaction import CompactionReport, compact, has_columns
 from kodec.log.offset_map import OffsetMap
 from kodec.log.recovery import plan_recovery
 from kodec.log.repair import apply_plan
@@ -105,12 +105,22 @@ def expected(records: list[kodec.Record], end: int) -> list[kodec.Record]:
     ]
 
 
-@given(logs, st.sampled_from([1 << 16, 200]), st.sampled_from([1 << 30, 1, 400]), st.booleans())
+COLUMNS = [True, False] if has_columns() else [False]
+
+
+@given(
+    logs,
+    st.sampled_from([1 << 16, 200]),
+    st.sampled_from([1 << 30, 1, 400]),
+    st.booleans(),
+    st.sampled_from(COLUMNS),
+)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_the_last_value_of_each_key_stays(
-    wanted: list[Any], buffer: int, segment_bytes: int, keep_format: bool
+    wanted: list[Any], buffer: int, segment_bytes: int, keep_format: bool, columns: bool
 ) -> None:
-    with tempfile.TemporaryDirectory() as root:
+    with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kodec.log.compaction.has_columns", lambda: columns)
         folder = Path(root) / "topic-0"
         end = build(folder, wanted)
         before = made.rows(folder)
@@ -629,7 +639,7 @@ def test_the_map_is_a_dict_that_fills_up(keys: list[tuple[bytes, bool]], memory:
     ]
     end = len(records)
     for number, record in enumerate(records):
-        if not found.add([record]):
+        if not found.add([(record.key, record.offset, record.value is None)]):
             assert record.key not in model
             assert len(model) == found.capacity
             end = number

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import kodec
 from kodec.generated.log import record_batch
@@ -637,3 +639,58 @@ def test_a_moving_replica_is_recovered_and_a_deleted_one_left(made: Path) -> Non
     shutil.copytree(root / f"t-0.{'a' * 32}-future", root / f"t-1.{'b' * 32}-delete")
     (plan,) = plan_root(root)
     assert plan.path.name.endswith("-future") and any(isinstance(step, Cut) for step in plan.steps)
+
+
+HARM = st.lists(
+    st.tuples(
+        st.sampled_from(["flip", "truncate", "delete", "append", "zero", "rename"]),
+        st.integers(0, 10**6),
+        st.integers(0, 10**6),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(HARM, st.booleans())
+def test_any_harm_is_recovered_once(
+    tmp_path_factory: pytest.TempPathFactory, harms: list[tuple[str, int, int]], from_start: bool
+) -> None:
+    root = tmp_path_factory.mktemp("harm")
+    folder = root / "logs" / "t-0"
+    folder.parent.mkdir()
+    make(folder)
+    served = {value for _, value in rows(folder)}
+    for harm, which, where in harms:
+        files = sorted(each for each in folder.iterdir() if each.is_file())
+        path = files[which % len(files)] if files else folder / file_name(0, "log")
+        data = bytearray(path.read_bytes() if path.exists() else b"")
+        at = where % (len(data) + 1)
+        if harm == "flip" and at < len(data):
+            data[at] ^= 1 << where % 8
+        elif harm == "truncate":
+            del data[at:]
+        elif harm == "append":
+            data += random.Random(where).randbytes(where % 300)
+        elif harm == "zero":
+            data[at:] = bytes(len(data) - at)
+        path.write_bytes(data)
+        if harm == "delete":
+            path.unlink()
+        elif harm == "rename" and path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
+            path.rename(path.with_name(path.name + [".swap", ".cleaned", ".deleted"][where % 3]))
+    plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50)
+    assert not plan.refused
+    apply_plan(plan)
+    assert plan_recovery(folder, from_start=from_start, index_interval_bytes=50).steps == []
+    log = PartitionLog(folder)
+    assert log.end_offset == plan.end_offset
+    if from_start:
+        found = list(log.records())
+        assert {each.value for each in found} <= served
+        offsets = [each.offset for each in found]
+        assert offsets == sorted(set(offsets))
+    with LogWriter(folder) as writer:
+        assert writer.next_offset == plan.end_offset
+    shutil.rmtree(root)

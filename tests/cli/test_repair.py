@@ -1,0 +1,157 @@
+"""kodec recover and kodec reindex as a user calls them: they tell, and only with --apply do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kodec.cli.main import main
+from kodec.log.lock import locked
+
+DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """What a killed broker left, with nonsense behind one of its logs."""
+    root = tmp_path / "logs"
+    shutil.copytree(DATA / "crashed", root)
+    with (root / "transactions-0" / f"{0:020d}.log").open("ab") as file:
+        file.write(b"nonsense")
+    return root
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {each: each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_recover_tells_and_does_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(root.parent)
+    assert main(["recover", str(root)]) == 1
+    out = capsys.readouterr().out
+    assert f"transactions-0/{0:020d}.log: byte 6150: 8 bytes cut off: fewer bytes" in out
+    assert "3 topic-partitions, 8 logs read: 20 changes to do, --apply does them" in out
+    assert contents(root.parent) == before
+
+
+def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recover", "--apply", str(root)]) == 0
+    out = capsys.readouterr().out
+    assert "20 changes done" in out
+    assert f"what was cut is in {root.parent / 'logs.cut' / 'transactions-0'}" in out
+    kept = root.parent / "logs.cut/transactions-0" / f"{0:020d}.log.cut-6150"
+    assert kept.read_bytes() == b"nonsense"
+    assert main(["verify", str(root)]) == 0
+    capsys.readouterr()
+    assert main(["recover", str(root)]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+def test_recover_in_json_with_a_side_folder(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, side = root / "transactions-0", tmp_path / "elsewhere"
+    assert main(["recover", "--json", "--apply", "--side", str(side), str(folder)]) == 0
+    *steps, end = lines(capsys)
+    (cut,) = [step for step in steps if step["step"] == "cut"]
+    assert cut == {
+        "topic": "transactions",
+        "partition": 0,
+        "step": "cut",
+        "file": str(folder / f"{0:020d}.log"),
+        "byte": 6150,
+        "bytes": 8,
+        "reason": "fewer bytes than the start of an entry",
+    }
+    assert end == {
+        "partitions": 1,
+        "logsRead": 1,
+        "bytesRead": 6158,
+        "changes": len(steps),
+        "bytesCut": 8,
+        "refused": 0,
+        "applied": True,
+        "kept": [str(side / "transactions-0")],
+    }
+
+
+def test_recover_from_start_reads_all(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recover", "--apply", "--index-interval-bytes", "512", str(root)]) == 0
+    (root / ".kafka_cleanshutdown").touch()
+    damaged = root / "segments-0" / f"{70:020d}.log"
+    data = bytearray(damaged.read_bytes())
+    data[500] ^= 1
+    damaged.write_bytes(data)
+    capsys.readouterr()
+    assert main(["recover", "--json", str(root)]) == 0
+    assert lines(capsys)[-1]["logsRead"] == 0
+    assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 1
+    end = lines(capsys)[-1]
+    assert end["logsRead"] == 4 and end["bytesCut"] > 30_000
+    assert main(["recover", "--apply", "--from-start", str(root)]) == 0
+    assert not (root / ".kafka_cleanshutdown").exists()
+
+
+def test_a_root_whose_checkpoint_cannot_be_read(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "recovery-point-offset-checkpoint").write_bytes(b"nonsense")
+    assert main(["recover", "--apply", str(root)]) == 0
+    assert "it says nothing then" in capsys.readouterr().err
+
+
+def test_recover_stops_where_a_broker_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import subprocess
+    import sys
+
+    with locked(root):
+        done = subprocess.run(
+            [sys.executable, "-m", "kodec", "recover", "--apply", str(root)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "in use: a broker" in done.stderr
+
+
+def test_reindex(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = root / "segments-0" / f"{207:020d}.log"
+    before = contents(root)
+    log.with_suffix(".index").unlink()
+    assert main(["reindex", "--index-interval-bytes", "512", str(log)]) == 1
+    assert not log.with_suffix(".index").exists()
+    capsys.readouterr()
+    assert main(["reindex", "--apply", "--json", "--index-interval-bytes", "512", str(log)]) == 0
+    *steps, end = lines(capsys)
+    assert [(Path(step["file"]).name, step["step"]) for step in steps] == [(f"{207:020d}.index", "write")]
+    assert end["logsRead"] == 1 and end["changes"] == 1
+    assert {path: data for path, data in contents(root).items() if path.name != ".lock"} == before
+
+
+def test_reindex_of_a_directory_names_what_it_refuses(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reindex", "--apply", str(root)]) == 1
+    told = capsys.readouterr()
+    assert "transactions-0: nothing is done: " in told.err and "recover it first" in told.err
+    assert "preallocated-0: nothing is done: " in told.err
+    assert "segments-0" in told.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["recover"],
+        ["recover", "no-such-folder"],
+        ["reindex", str(DATA / "MANIFEST.json")],
+        ["reindex", "--index-interval-bytes", "-1", str(DATA)],
+    ],
+)
+def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err

@@ -1,0 +1,613 @@
+#!/usr/bin/env python3
+"""Gives logs that kodec wrote, recovered, compacted, trimmed and converted to a real broker, and compares."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import lab_records
+import repair_compaction
+import repair_damage
+import repair_judges as judges
+import repair_trim_convert
+import repair_writer
+from kafka_lab import GENERATIONS, Cluster, Refused, Toolbox, Unusable, say, step
+from kafka_reads_ours import Differs
+from make_logs import cleaned_up_to
+from raw_produce import ProduceRefused, RawProducer
+from repair_judges import LEVELS
+
+import kodec
+from kodec.log.checkpoints import (
+    read_meta_properties,
+    read_offsets,
+    read_partition_metadata,
+    write_offsets,
+    write_partition_metadata,
+)
+
+SETTINGS = "metadata.log.dir={metadata}\n"
+VERBOSE = ("kafka.log", "org.apache.kafka.storage.internals.log")
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What each judge said of each case: rows of part, case, judge, state and reason."""
+
+    rows: list[dict[str, str]] = field(default_factory=list)
+
+    def note(self, part: str, case: str, judge: str, state: str, reason: str = "") -> None:
+        self.rows.append({"part": part, "case": case, "judge": judge, "state": state, "reason": reason})
+        if state == "failed":
+            say(f"    FAILED {case}, {judge}: {reason}")
+
+    @contextmanager
+    def judged(self, part: str, case: str, judge: str) -> Iterator[None]:
+        """Note that it passed, or what differs."""
+        try:
+            yield
+        except (Differs, Refused) as error:
+            self.note(part, case, judge, "failed", str(error))
+        else:
+            self.note(part, case, judge, "passed")
+
+
+class Lab:
+    """A cluster whose log directory is exchanged while the broker is down."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.logs = cluster.broker.logs
+        self.work = cluster.tools.work
+        self._said = 0
+
+    def keep(self, name: str) -> Path:
+        """A copy of the log directory, of a broker that is down."""
+        target = self.work / "kept" / name
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(self.logs, target)
+        return target
+
+    def said(self) -> str:
+        """What the broker has printed since this was asked last."""
+        text = self.cluster.broker.output.read_text(errors="replace")
+        new, self._said = text[self._said :], len(text)
+        return new
+
+    def open(self, root: Path) -> None:
+        """Start the broker with a copy of `root` as its log directory."""
+        shutil.rmtree(self.logs)
+        shutil.copytree(root, self.logs)
+        self.said()
+        self.cluster.start()
+
+    def rows(self, topic: str, isolation: str) -> dict[int, list[judges.Read]]:
+        """What the Java consumer reads of each partition of a topic."""
+        found: dict[int, list[judges.Read]] = {}
+        for partition, row in judges.consume(self.cluster, topic, isolation):
+            found.setdefault(partition, []).append(row)
+        return found
+
+
+def topic_ids(logs: Path, topics: list[str]) -> dict[str, UUID]:
+    return {
+        topic: read_partition_metadata(logs / f"{topic}-0" / "partition.metadata").topic_id
+        for topic in topics
+    }
+
+
+def identity(logs: Path) -> dict[str, Any]:
+    """Who the broker is by its log directory, as arguments of LogDirectoryWriter."""
+    known = read_meta_properties(logs / "meta.properties")
+    return {
+        "cluster_id": known.cluster_id,
+        "node_id": known.node_id,
+        "directory_id": known.directory_id,
+    }
+
+
+# ------------------------------------------------------------------ A: what LogWriter writes
+
+
+def create_for_a(lab: Lab) -> None:
+    for case in repair_writer.CASES:
+        settings = [f"{key}={value}" for key, value in case.settings.items()]
+        lab.cluster.clients.do("topic", case.name, case.partitions, *settings)
+
+
+def write_ours(lab: Lab, created: Path) -> repair_writer.OurDirectory:
+    """A log directory of ours, with the broker's identity and topics."""
+    root = lab.work / "ours"
+    shutil.rmtree(root, ignore_errors=True)
+    topics = [case.name for case in repair_writer.CASES]
+    ours = repair_writer.OurDirectory(root, identity(created), topic_ids(created, topics), lab_now())
+    with step("A: writing a log directory with LogWriter"):
+        ours.write()
+    return ours
+
+
+def strip(ours: Path, root: Path) -> None:
+    """Put our logs into a broker's directory without what lies beside them, which it then has to make."""
+    for case in repair_writer.CASES:
+        for folder in sorted(ours.glob(f"{case.name}-[0-9]*")):
+            shutil.rmtree(root / folder.name)
+            kept = [path for path in folder.iterdir() if path.suffix in (".log", ".metadata")]
+            (root / folder.name).mkdir()
+            for path in kept:
+                shutil.copyfile(path, root / folder.name / path.name)
+
+
+def compare_rebuilt(verdicts: Verdicts, ours: Path, theirs: Path) -> None:
+    """What lies beside our logs, as LogWriter has written it and as the broker has made it of the logs."""
+    for case in repair_writer.CASES:
+        with verdicts.judged("A", case.name, "files as the broker makes them"):
+            for folder in sorted(ours.glob(f"{case.name}-[0-9]*")):
+                remark = compare_recovered(folder, theirs / folder.name)
+                if remark:
+                    raise Differs(remark)
+
+
+def open_ours(lab: Lab, verdicts: Verdicts, ours: repair_writer.OurDirectory) -> None:
+    """Our directory takes the place of the broker's."""
+    topics = [case.name for case in repair_writer.CASES]
+    ask_dump(lab, verdicts, "A", ours.root, topics)
+    with step("A: opening it"):
+        lab.open(ours.root)
+    said = lab.said()
+    if "Skipping recovery" not in said:
+        raise Unusable("the broker does not say that it skips recovery")
+    with step("A: reading it with the Java consumer, appending behind it"):
+        for topic in topics:
+            with verdicts.judged("A", topic, "Java consumer"):
+                compare_with_scripts(lab, ours, topic)
+            with verdicts.judged("A", topic, "appends"):
+                append_behind(lab, ours.scripts[topic, 0], topic)
+    # Among it are the refusals that were asked for.
+    lab.said()
+    lab.cluster.broker.stop()
+    said += lab.said()
+    for topic in topics:
+        with verdicts.judged("A", topic, "broker"):
+            no_complaints(said, topic, clean=True)
+            unchanged(ours.root, lab.logs, topic)
+
+
+def ask_dump(lab: Lab, verdicts: Verdicts, part: str, root: Path, topics: list[str]) -> None:
+    with step(f"{part}: asking kafka-dump-log"):
+        texts = lab.work / f"dump-{part}"
+        judges.dump(lab.cluster.tools, root, texts, topics)
+        for topic in topics:
+            with verdicts.judged(part, topic, "kafka-dump-log"):
+                judges.judge_dump(root, texts, topic)
+
+
+def no_complaints(said: str, topic: str, *, clean: bool) -> None:
+    lines = judges.complaints(said, topic, clean=clean)
+    if lines:
+        raise Differs(lines[0])
+
+
+def lab_now() -> int:
+    """An hour ago: producers are not forgotten yet."""
+    return int(time.time() * 1000) - 3_600_000
+
+
+def compare_with_scripts(lab: Lab, ours: repair_writer.OurDirectory, topic: str) -> None:
+    for isolation in LEVELS:
+        read = lab.rows(topic, isolation)
+        for (name, partition), script in ours.scripts.items():
+            if name == topic:
+                judges.compare_rows(read.get(partition, []), script.rows(isolation))
+
+
+def append_behind(lab: Lab, script: repair_writer.Script, topic: str) -> None:
+    """Produce to partition 0: the offsets go on behind ours, and so do the sequences of our producers."""
+    end = script.writer.next_offset
+    with RawProducer("127.0.0.1", lab.cluster.broker.port) as producer:
+
+        def produce(text: str, **fields: int) -> int:
+            one = lab_records.record(int(time.time() * 1000), "behind", text)
+            return producer.produce(7, topic, kodec.encode([one], base_offset=0, **fields))  # type: ignore[arg-type]
+
+        def expect(offset: int, text: str, **fields: int) -> None:
+            have = produce(text, **fields)
+            if have != offset:
+                raise Differs(f"{text}: the broker gave offset {have} instead of {offset}")
+
+        expect(end, "appended")
+        end += 1
+        if topic != "a-idempotent":
+            return
+        for number, sequence in script.sequences.items():
+            fields = {"producer_id": number, "producer_epoch": 0}
+            expect(end, "the next sequence", base_sequence=sequence, **fields)
+            expect(end, "the same again", base_sequence=sequence, **fields)
+            end += 1
+            try:
+                produce("a gap", base_sequence=sequence + 5, **fields)
+            except ProduceRefused as refused:
+                if "OUT_OF_ORDER_SEQUENCE_NUMBER" not in str(refused):
+                    raise Differs(f"a gap in the sequence: {refused}") from None
+            else:
+                raise Differs("a gap in a producer's sequence was taken")
+
+
+def append_at(lab: Lab, topic: str, end: int) -> None:
+    """Produce a record: it gets the offset `end`. Raises: Differs."""
+    with RawProducer("127.0.0.1", lab.cluster.broker.port) as producer:
+        one = lab_records.record(int(time.time() * 1000), "behind", "appended")
+        have = producer.produce(7, topic, kodec.encode([one], base_offset=0))
+    if have != end:
+        raise Differs(f"the broker gave offset {have} instead of {end}")
+
+
+def unchanged(ours: Path, theirs: Path, topic: str) -> None:
+    """See that a broker has changed nothing in a topic's logs but appended to them. Raises: Differs."""
+    for folder in sorted(ours.glob(f"{topic}-[0-9]*")):
+        *closed, active = judges.bases_of(folder)
+        there = theirs / folder.name
+        names = {f"{base:020}{kind}" for base in closed for kind in judges.LOG_FILES}
+        names |= {path.name for path in folder.glob("*.snapshot") if (there / path.name).exists()}
+        for name in sorted(names):
+            if (folder / name).is_file() and (folder / name).read_bytes() != (there / name).read_bytes():
+                raise Differs(f"{folder.name}/{name} was changed")
+        for kind in (".log", ".index", ".txnindex"):
+            name = f"{active:020}{kind}"
+            if (folder / name).is_file():
+                data = (folder / name).read_bytes()
+                if (there / name).read_bytes()[: len(data)] != data:
+                    raise Differs(f"{folder.name}/{name} was changed")
+
+
+# ------------------------------------------------------------------ B: recovery
+
+
+def damage(root: Path, *, fatal: bool) -> None:
+    """Do to each of the topics what its case says; what a broker does not start with only if `fatal`."""
+    forgotten = set()
+    for case in repair_damage.DAMAGES:
+        if fatal or not case.fatal:
+            case.do(root / f"{case.name}-0")
+        if case.forgotten:
+            forgotten.add(case.name)
+    points = root / "recovery-point-offset-checkpoint"
+    known = {key: at for key, at in read_offsets(points).items() if key.topic not in forgotten}
+    write_offsets(points, known)
+
+
+def kodec_command(*arguments: str | Path) -> str:
+    """Run the command line as a user does; what it prints. Raises: Unusable."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kodec", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Unusable(f"kodec {arguments[0]} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def recover(root: Path, topics: Iterable[str]) -> str:
+    folders = [root / f"{topic}-0" for topic in topics]
+    return kodec_command("recover", "--apply", "--index-interval-bytes", "256", *folders)
+
+
+def compare_recovered(ours: Path, theirs: Path) -> str:
+    """Compare a folder that we recovered with one that the broker did.
+
+    Returns what differs as it may. Raises: Differs.
+    """
+    different = judges.compare_files(ours, theirs, (".log", *judges.INDEXES))
+    if different:
+        raise Differs("; ".join(different))
+    judges.compare_epochs(ours, theirs)
+    remarks = []
+    names = {path.name for folder in (ours, theirs) for path in folder.glob("*.snapshot")}
+    for name in sorted(names):
+        if not (theirs / name).is_file():
+            remarks.append(f"{name} only in ours")
+        elif not (ours / name).is_file():
+            remarks.append(f"{name} only in Kafka's")
+        elif judges.producers(ours / name) != judges.producers(theirs / name):
+            raise Differs(
+                f"{name}: {judges.producers(ours / name)}, Kafka's {judges.producers(theirs / name)}"
+            )
+    return "; ".join(remarks)
+
+
+def start_fails(lab: Lab, root: Path) -> None:
+    """See that a broker does not start with this directory. Raises: Differs."""
+    try:
+        lab.open(root)
+    except Unusable as error:
+        if "Error starting LogManager" not in str(error):
+            raise
+    else:
+        lab.cluster.broker.kill()
+        raise Differs("the broker starts")
+
+
+# ------------------------------------------------------------------ C: compaction, D: trim and convert
+
+
+def clean_by_broker(lab: Lab) -> None:
+    repair_compaction.start_cleaning(lab.cluster.clients)
+    for case in repair_compaction.CASES:
+        repair_compaction.wait_for_cleaner(lab.logs, case.name, 0)
+
+
+def compact(verdicts: Verdicts, root: Path, theirs: Path) -> None:
+    """Compact what the broker has cleaned, at the same moment, and compare."""
+    for case in repair_compaction.CASES:
+        folder, cleaned = root / f"{case.name}-0", theirs / f"{case.name}-0"
+        try:
+            now = repair_compaction.moment(case, cleaned, folder)
+            repair_compaction.compact(case, folder, lab_now() if now is None else now)
+            remark = repair_compaction.compare(folder, cleaned)
+        except Differs as error:
+            verdicts.note("C", case.name, "as the broker cleans", "failed", str(error))
+        else:
+            verdicts.note("C", case.name, "as the broker cleans", "passed", remark)
+
+
+def trim(verdicts: Verdicts, root: Path, theirs: Path) -> dict[str, int]:
+    """Trim as the broker has done; the new start of each log."""
+    starts = {}
+    for case in repair_trim_convert.TRIMMED:
+        folder = root / f"{case.name}-0"
+        kodec_command("trim", folder, "--apply", *case.options)
+        starts[case.name] = kodec.PartitionLog(folder).start_offset
+        if case.settings:
+            with verdicts.judged("D", case.name, "as the broker deletes"):
+                ours, kafkas = judges.bases_of(folder), judges.bases_of(theirs / folder.name)
+                if ours != kafkas:
+                    raise Differs(f"segments {ours}, Kafka's {kafkas}")
+                closed = judges.compare_files(folder, theirs / folder.name, (".log",))
+                if closed:
+                    raise Differs("; ".join(closed))
+    return starts
+
+
+def convert(lab: Lab, root: Path) -> None:
+    """Put what kodec convert makes of the source into the folders of its topics."""
+    scratch = lab.work / "converting"
+    shutil.rmtree(scratch, ignore_errors=True)
+    for case in repair_trim_convert.CONVERTED:
+        folder, source = root / f"{case.name}-0", scratch / "from" / f"{case.name}-0"
+        shutil.copytree(root / f"{case.source}-0", source)
+        topic_id = read_partition_metadata(folder / "partition.metadata").topic_id
+        kodec_command("convert", source, "--to", scratch / "to", "--apply", *case.options)
+        shutil.rmtree(folder)
+        shutil.move(scratch / "to" / folder.name, folder)
+        write_partition_metadata(folder / "partition.metadata", topic_id)
+
+
+# ------------------------------------------------------------------ all
+
+Rows = dict[tuple[str, str], list[judges.Read]]
+
+
+class Rounds:
+    """All that is done with the broker, in its order: each start of the broker is a method."""
+
+    def __init__(self, lab: Lab, verdicts: Verdicts) -> None:
+        self.lab = lab
+        self.verdicts = verdicts
+        self.damaged = [case.name for case in repair_damage.DAMAGES]
+        self.compacted = [case.name for case in repair_compaction.CASES]
+        self.others = [each.name for each in (*repair_trim_convert.TRIMMED, *repair_trim_convert.CONVERTED)]
+        # What was acknowledged, and what was read of the broker's own work.
+        self.acknowledged: Rows = {}
+        self.theirs: Rows = {}
+
+    def _read(self, topics: Iterable[str]) -> Rows:
+        return {
+            (topic, isolation): self.lab.rows(topic, isolation).get(0, [])
+            for topic in topics
+            for isolation in LEVELS
+        }
+
+    def run(self) -> None:
+        self.create()
+        ours = write_ours(self.lab, self.created)
+        self.crash()
+        self.let_the_broker(ours)
+        self.open_recovered()
+        self.open_rewritten()
+        open_ours(self.lab, self.verdicts, ours)
+
+    def create(self) -> None:
+        """The broker creates all topics and writes some of them; stopped in order."""
+        lab, clients = self.lab, self.lab.cluster.clients
+        with step("Creating topics, having the broker write"):
+            create_for_a(lab)
+            for name in self.damaged:
+                clients.do("topic", name, 1, *repair_damage.SETTINGS)
+            clients.do("topic", repair_writer.KILLED.name, 1, *repair_damage.SETTINGS)
+            repair_compaction.create(clients, lab_now())
+            repair_trim_convert.create(clients, lab_now())
+            source = repair_trim_convert.SOURCE
+            repair_damage.write(clients, [*self.damaged, source], "first", lab_now(), leave_open=False)
+            # The markers of what was ended are written in the background.
+            time.sleep(1)
+        with step("C: having the broker clean some topics before"):
+            repair_compaction.clean_before(clients, lab.logs, lab_now())
+        self.acknowledged |= self._read([each.name for each in repair_trim_convert.TRIMMED])
+        lab.cluster.broker.stop()
+        repair_compaction.place_old(lab.logs)
+        self.created = lab.keep("created")
+
+    def crash(self) -> None:
+        """The broker writes more and is killed; its directory is damaged."""
+        lab = self.lab
+        lab.cluster.start()
+        with step("B: having the broker write more, killing it"):
+            repair_damage.write(
+                lab.cluster.clients, self.damaged, "second", lab_now() + 60_000, leave_open=True
+            )
+            time.sleep(1)
+            self.acknowledged |= self._read([*self.damaged, repair_trim_convert.SOURCE])
+            lab.cluster.broker.kill()
+        self.crashed = lab.keep("crashed")
+        self.ours = lab.work / "kept" / "ours"
+        shutil.copytree(self.crashed, self.ours)
+        damage(self.crashed, fatal=False)
+        damage(self.ours, fatal=True)
+
+    def let_the_broker(self, ours: repair_writer.OurDirectory) -> None:
+        """The broker recovers what is damaged, makes what our logs lack, cleans what is compacted."""
+        lab = self.lab
+        with step("B: looking whether the broker starts with what it should not start with"):
+            for case in repair_damage.DAMAGES:
+                if case.fatal:
+                    with self.verdicts.judged("B", case.name, "the broker does not start"):
+                        start_fails(lab, self.ours)
+        strip(ours.root, self.crashed)
+        with step("A, B: letting the broker recover"):
+            lab.open(self.crashed)
+        with step("C: letting the broker clean"):
+            clean_by_broker(lab)
+        with step("B, C: reading"):
+            self.theirs = self._read([*self.damaged, *self.compacted])
+        lab.cluster.broker.stop()
+        self.kafkas = lab.keep("kafkas")
+        compare_rebuilt(self.verdicts, ours.root, self.kafkas)
+
+    def open_recovered(self) -> None:
+        """What kodec has recovered: the broker's damaged logs, and one of ours."""
+        lab, verdicts = self.lab, self.verdicts
+        killed = repair_writer.KILLED.name
+        with step("B: kodec recovers"):
+            told = repair_writer.killed(self.ours / f"{killed}-0", 200)
+            recover(self.ours, [*self.damaged, killed])
+        for case in repair_damage.DAMAGES:
+            folder = f"{case.name}-0"
+            try:
+                remark = compare_recovered(self.ours / folder, self.kafkas / folder)
+            except Differs as error:
+                verdicts.note("B", case.name, "as the broker recovers", "failed", str(error))
+            else:
+                verdicts.note("B", case.name, "as the broker recovers", "passed", remark)
+        ask_dump(lab, verdicts, "B", self.ours, [*self.damaged, killed])
+        with step("B: opening it"):
+            lab.open(self.ours)
+        with step("B: reading"):
+            for case in repair_damage.DAMAGES:
+                theirs = self.acknowledged if case.fatal or case.hides else self.theirs
+                with verdicts.judged("B", case.name, "Java consumer"):
+                    for isolation in LEVELS:
+                        rows = lab.rows(case.name, isolation).get(0, [])
+                        judges.compare_rows(rows, theirs[case.name, isolation])
+            with verdicts.judged("A", killed, "Java consumer"):
+                self._compare_killed(told)
+        lab.cluster.broker.stop()
+        said = lab.said()
+        for name in (*self.damaged, killed):
+            with verdicts.judged("A" if name == killed else "B", name, "broker"):
+                no_complaints(said, name, clean=False)
+
+    def _compare_killed(self, told: int) -> None:
+        """All that was appended before the kill is there, and no more than what was to be."""
+        with tempfile.TemporaryDirectory(dir=self.lab.work) as folder:
+            name = repair_writer.KILLED.name
+            script = repair_writer.endless(Path(folder) / f"{name}-0", 2000)
+            rows = self.lab.rows(name, "read_committed").get(0, [])
+            judges.compare_rows(rows, script.rows("read_committed")[: max(len(rows), told)])
+
+    def open_rewritten(self) -> None:
+        """What kodec has compacted, trimmed and converted, in a directory that was closed in order."""
+        lab, verdicts = self.lab, self.verdicts
+        root = lab.work / "kept" / "rewritten"
+        shutil.copytree(self.created, root)
+        with step("C: kodec compacts"):
+            compact(verdicts, root, self.kafkas)
+        with step("D: kodec trims and converts"):
+            starts = trim(verdicts, root, self.kafkas)
+            convert(lab, root)
+        ask_dump(lab, verdicts, "C", root, self.compacted)
+        ask_dump(lab, verdicts, "D", root, self.others)
+        with step("C, D: opening it"):
+            lab.open(root)
+        with step("C, D: reading"):
+            for name in self.compacted:
+                with verdicts.judged("C", name, "Java consumer"):
+                    for isolation in LEVELS:
+                        judges.compare_rows(
+                            lab.rows(name, isolation).get(0, []), self.theirs[name, isolation]
+                        )
+            self._read_others(starts)
+        said = lab.said()
+        with step("C: letting the broker clean once more"):
+            self._clean_once_more()
+        # Among it is what the cleaner does.
+        lab.said()
+        lab.cluster.broker.stop()
+        said += lab.said()
+        for part, topics in (("C", self.compacted), ("D", self.others)):
+            for name in topics:
+                with verdicts.judged(part, name, "broker"):
+                    no_complaints(said, name, clean=True)
+                    if part == "D":
+                        unchanged(root, lab.logs, name)
+
+    def _read_others(self, starts: dict[str, int]) -> None:
+        lab = self.lab
+        expected: dict[str, dict[str, list[judges.Read]]] = {}
+        for name, start in starts.items():
+            expected[name] = {
+                isolation: repair_trim_convert.below(self.acknowledged[name, isolation], start)
+                for isolation in LEVELS
+            }
+        source = [self.acknowledged[repair_trim_convert.SOURCE, isolation] for isolation in LEVELS]
+        for case in repair_trim_convert.CONVERTED:
+            expected[case.name] = repair_trim_convert.expected(case, *source)
+        for name, rows in expected.items():
+            with self.verdicts.judged("D", name, "Java consumer"):
+                for isolation in LEVELS:
+                    judges.compare_rows(lab.rows(name, isolation).get(0, []), rows[isolation])
+            with self.verdicts.judged("D", name, "appends"):
+                of = name if name in starts else repair_trim_convert.SOURCE
+                end = judges.end_of(self.created / f"{of}-0")
+                append_at(lab, name, end)
+
+    def _clean_once_more(self) -> None:
+        lab = self.lab
+        noted = {}
+        for name in self.compacted:
+            noted[name] = cleaned_up_to(lab.logs, name)
+            repair_compaction.roll(lab.cluster.broker.port, name)
+        for case in repair_compaction.CASES:
+            with self.verdicts.judged("C", case.name, "cleaned once more"):
+                repair_compaction.wait_for_cleaner(lab.logs, case.name, noted[case.name])
+                for isolation in LEVELS:
+                    before = self.theirs[case.name, isolation]
+                    rows = lab.rows(case.name, isolation).get(0, [])
+                    judges.compare_rows(rows[: len(before)], before)
+
+
+def judge(work: Path, repository: Path | None) -> Verdicts:
+    """All verdicts. Raises: Unusable."""
+    tools = Toolbox(work, repository, GENERATIONS["4.3"])
+    tools.prepare()
+    verdicts = Verdicts()
+    shutil.rmtree(work / "kept", ignore_errors=True)
+    settings = SETTINGS.format(metadata=(work / "metadata").as_posix())
+    with Cluster(tools, settings, VERBOSE) as cluster:
+        Rounds(Lab(cluster), verdicts).run()
+    return verdicts
+
+
+if __name__ == "__main__":
+    v = judge(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(sum(r["state"] == "passed" for r in v.rows), len(v.rows))
+    for r in v.rows:
+        if r["state"] != "passed" or r["reason"]:
+            print(r)
