@@ -223,6 +223,7 @@ def _payloads(corpus: Corpus) -> list[bytes]:
     found = []
     start = 0
     for end in corpus.ends:
+        content: object
         if corpus.case.magic == 2:
             content = read_record_batch_head(corpus.data, start, end)[0].records
         else:

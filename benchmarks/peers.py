@@ -186,7 +186,7 @@ class _Columns(_Objects):
 
     name = "kodec-columns"
     gives = "columns"
-    about = f"kodec {kodec.__version__}, Arrow columns of the native kernel: not like with like, no object is made"
+    about = f"kodec {kodec.__version__}, Arrow columns of the native kernel: no object is made"
 
     def writes(self, case: Case) -> bool:
         return True

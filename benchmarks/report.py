@@ -36,12 +36,12 @@ COLUMNS = (
 _TEXT_COLUMNS = 4
 _BASES = ("kafka-python", "aiokafka")
 NOTE = (
-    "Columns are not objects: `kodec-columns` fills Arrow arrays and makes no Python object for a record, so its "
-    "multiples of a reader of objects say what is saved by not making them, and are not like with like."
+    "Columns are not objects: `kodec-columns` fills Arrow arrays and makes no Python object for a record, so "
+    "its multiples of a reader of objects say what is saved by not making them, and are not like with like."
 )
 _LIBRARIES = (
-    "kodec", "pyarrow", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate", "kafka-python",
-    "aiokafka", "kaitaistruct",
+    "kodec", "pyarrow", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate",
+    "kafka-python", "aiokafka", "kaitaistruct",
 )  # fmt: skip
 _COLOURS = {
     "kodec-columns": "#0b3c5d", "kodec": "#1b6ca8", "kodec-pure": "#8fc1e3", "aiokafka": "#d98032",
@@ -260,7 +260,8 @@ def svg(results: list[Result]) -> str:
             parts.append(
                 f'<rect x="{start:.1f}" y="{y}" width="{max(stop - start, 1):.1f}" height="{bar - 2}" '
                 f'fill="{_COLOURS[each.name]}"/>'
-                f'<text x="{stop + 4:.1f}" y="{y + bar - 4}" font-size="10">{value:.{2 if value < 10 else 0}f}x</text>'
+                f'<text x="{stop + 4:.1f}" y="{y + bar - 4}" font-size="10">'
+                f"{value:.{2 if value < 10 else 0}f}x</text>"
             )
             y += bar
         y += 8
@@ -277,8 +278,8 @@ def svg(results: list[Result]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{y + 10}" '
         'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-        f'<text x="{left}" y="38" font-size="10">Times as fast as kafka-python; kodec-columns makes no objects: '
-        "not like with like.</text>"
+        f'<text x="{left}" y="38" font-size="10">Times as fast as kafka-python; kodec-columns makes no '
+        "objects: not like with like.</text>"
         f'<text x="{left - 10}" y="64" text-anchor="end" font-size="10">kafka-python = 1x</text>'
         + "\n".join(legend + axis + parts)
         + "</svg>\n"

@@ -1,4 +1,4 @@
-"""Shows what a scan costs from 1 MiB to 4 GiB, what memory it takes, and two at once: `python -m benchmarks.scale`.
+"""Shows what a scan costs from 1 MiB to 4 GiB, in time and memory: `python -m benchmarks.scale`.
 
 Needs the native kernel and, in the folder of temporary files, room for the largest file.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,11 +21,11 @@ from typing import Any
 import kodec
 from benchmarks.corpora import Case, build
 from benchmarks.report import facts
-from kodec.generated.log.log_segment import peek_entry
 
 _MIB = 1 << 20
 _SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 _HEAD_BATCH = 16 << 10
+_OFFSET = struct.Struct(">q")  # the first field of a batch
 _RESULTS = Path(__file__).resolve().parent / "results"
 
 # Each size in a process of its own, so that what it took at most is that of this scan. What is there before
@@ -54,12 +55,12 @@ while not times or (sum(cpu for cpu, _ in times) < seconds and len(times) < 200)
     rows = run(path)
     times.append((time.process_time() - cpu, time.perf_counter() - wall))
 cpu, wall = (sorted(each)[len(times) // 2] for each in zip(*times))
-print(json.dumps({"rows": rows, "cpu": cpu, "wall": wall, "before": before, "peak": peak(), "runs": len(times)}))
+print(json.dumps({"rows": rows, "cpu": cpu, "wall": wall, "before": before, "peak": peak()}))
 """
 
 
 def _grow(path: Path, base: bytes, start: int, size: int) -> None:
-    """Append copies of the batches in `base`, their offsets counted on, until the file has `size` bytes or more.
+    """Append copies of the batches in `base`, their offsets counted on, until the file has `size` bytes.
 
     The checksum of a batch does not cover its offset, so that each stays whole.
     """
@@ -69,13 +70,11 @@ def _grow(path: Path, base: bytes, start: int, size: int) -> None:
         rows += batch.count
         at += batch.size
     number = start // len(base)
-    width = peek_entry(base)  # the offset is in front of it
-    assert width[0] == 0
     with path.open("ab") as file:
         while file.tell() < size:
             copy = bytearray(base)
             for place, first in places:
-                copy[place : place + 8] = (number * rows + first).to_bytes(8, "big")
+                _OFFSET.pack_into(copy, place, number * rows + first)
             file.write(copy)
             number += 1
 
@@ -186,17 +185,18 @@ def _markdown(whole: dict[str, Any]) -> str:
     head = ("", "MiB", "records", "ns a record", "GB/s", "RSS before, MiB", "at most", "more")
     lines = [
         f"# Scale: {known['date']}, commit {known['commit']}\n",
-        f"{known['cpu']}, {known['cores']} cores, {known['system']}, {known['python']}. W2, v2, not compressed, from files "
-        "in the page cache, checksums verified; CPU time, the median of several scans, each size in a process of its "
-        "own.\n",
+        f"{known['cpu']}, {known['cores']} cores, {known['system']}, {known['python']}. W2, v2, not "
+        "compressed, from files in the page cache, checksums verified; CPU time, median of several scans, "
+        "each size in a process of its own.\n",
         "| " + " | ".join(head) + " |",
         "|---" + "|--:" * (len(head) - 1) + "|",
         *("| " + " | ".join(_cells(row)) + " |" for row in whole["sizes"]),
         "",
-        f"- Two files of {threads['mib']} MiB in two threads: {threads['gain']:.2f}x as fast as in turn (wall time, "
-        f"median; at best {threads['most']:.2f}x): {threads['at_once']:.2f} s, in turn {threads['in_turn']:.2f} s.",
-        f"- Headers of {heads['mib']} MiB in {heads['rows']:,} batches of 16 KiB: {heads['cpu']:.3f} s of CPU, "
-        f"{heads['wall']:.3f} s of wall time.",
+        f"- Two files of {threads['mib']} MiB in two threads: {threads['gain']:.2f}x as fast as in turn "
+        f"(wall time, median; at best {threads['most']:.2f}x): {threads['at_once']:.2f} s, in turn "
+        f"{threads['in_turn']:.2f} s.",
+        f"- Headers of {heads['mib']} MiB in {heads['rows']:,} batches of 16 KiB: {heads['cpu']:.3f} s of "
+        f"CPU time, {heads['wall']:.3f} s of wall time.",
     ]
     return "\n".join(lines) + "\n"
 

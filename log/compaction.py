@@ -1,8 +1,8 @@
 """Compacts a log: keeps the last value of each key, as a broker's cleaner does, with no broker running.
 
-Followed: `Cleaner.doClean`, `LogCleanerManager.cleanableOffsets` and `calculateCleanableBytes` of
-`org.apache.kafka.storage.internals.log`, Kafka 4.3. Which records stay is said in `kodec.log.cleaning`,
-how the files are exchanged in `kodec.log.swap`.
+Followed: `Cleaner.doClean` of `org.apache.kafka.storage.internals.log`, Kafka 4.3. What may be compacted is
+said in `kodec.log.cleanable`, which records stay in `kodec.log.cleaning`, how files are exchanged in
+`kodec.log.swap`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from pathlib import Path
 
 from kodec.generated.log import transaction_index
 from kodec.log.batch import Batch
-from kodec.log.checkpoints import read_offsets, write_offsets
-from kodec.log.cleaning import BatchCleaner, CleanedTransactions, Counts, LastRecord
+from kodec.log.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
+from kodec.log.cleaning import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.entry import open_batch
 from kodec.log.indexing import MAX_INDEX
 from kodec.log.kernel import backend
 from kodec.log.layout import TopicPartition
 from kodec.log.lock import locked
-from kodec.log.offline import high_watermark, newest_snapshot, require_in_order, require_whole
+from kodec.log.offline import modified, require_in_order, require_whole
 from kodec.log.offset_map import OffsetMap
 from kodec.log.partition import PartitionLog
-from kodec.log.producer_state import OpenTransactions, marker_of
 from kodec.log.records import Limits
 from kodec.log.segment import Segment
 from kodec.log.segment_writer import SegmentWriter
@@ -38,7 +37,6 @@ from kodec.runtime.errors import FormatError
 
 __all__ = ["CompactionReport", "compact", "has_columns"]
 
-CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
 _ENOUGH = 4 << 20
@@ -170,10 +168,16 @@ def _compact(
     while True:
         with PartitionLog(path, limits=limits) as log:
             _require_compactable(log)
-            known = _Known.of(log, settings)
+            known = Known.of(log, now=settings.now, producer_expiration_ms=settings.producer_expiration_ms)
             if dirty is None:
-                dirty = log.start_offset if from_start else _first_dirty(log)
-            end = _first_uncleanable(log, known, dirty, settings)
+                dirty = log.start_offset if from_start else first_dirty(log)
+            end = first_uncleanable(
+                log,
+                known,
+                dirty,
+                now=settings.now,
+                min_compaction_lag_ms=settings.min_compaction_lag_ms,
+            )
             if report is None:
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
@@ -185,7 +189,7 @@ def _compact(
                 _add(report, work)
                 dirty = report.end_offset
                 if apply:
-                    _note(log, dirty)
+                    note_cleaned(log, dirty)
                 if apply and not report.complete:
                     continue
             if apply or not report.rounds:
@@ -215,100 +219,12 @@ def _require_compactable(log: PartitionLog) -> None:
         raise ValueError(f"{log.path}: the log of the metadata quorum has snapshots, it is not compacted")
 
 
-# -- what is to be compacted ------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Known:
-    """What the whole log says: its aborted transactions, where the undecided begins, its active producers."""
-
-    aborted: list[transaction_index.Entry]
-    stable_offset: int
-    producers: dict[int, LastRecord]
-
-    @classmethod
-    def of(cls, log: PartitionLog, settings: _Settings) -> _Known:
-        """By the headers of all entries; the transaction indexes and the newest snapshot are believed.
-
-        A snapshot may know of batches that are gone.
-        """
-        told_from, state = newest_snapshot(log)
-        going = OpenTransactions()
-        aborted: list[transaction_index.Entry] = []
-        for segment in log.segments:
-            derived: list[transaction_index.Entry] = []
-            for head in segment.heads():
-                if head.producer_id < 0:
-                    continue
-                marker = marker_of(segment.batch_at(head)) if head.is_control and head.count else None
-                ended = going.take(head, marker)
-                if ended is not None and ended.aborted:
-                    derived.append(ended.index_entry())
-                if head.first_known >= told_from:
-                    state.take_batch(segment.batch_at(head))
-            told = segment.aborted()
-            aborted += derived if told is None else told
-            if segment is not log.segments[-1]:
-                require_whole(segment)
-            segment.close()
-        stable = min(going.first.values(), default=log.end_offset)
-        if (decided := high_watermark(log)) is not None:
-            stable = min(stable, decided)
-        oldest = settings.now - settings.producer_expiration_ms
-        active = {
-            producer: LastRecord(each.last_offset, each.epoch)
-            for producer, each in state.known.items()
-            if producer in state.open or each.timestamp > oldest
-        }
-        return cls(aborted, stable, active)
-
-
-def _first_dirty(log: PartitionLog) -> int:
-    path = log.path.parent / CLEANER_CHECKPOINT
-    told = read_offsets(path).get(log.topic_partition) if path.is_file() else None
-    if told is None or not log.start_offset <= told <= log.end_offset:
-        return log.start_offset
-    return told
-
-
-def _first_uncleanable(log: PartitionLog, known: _Known, dirty: int, settings: _Settings) -> int:
-    """The base offset of the first segment that may not be compacted."""
-    if not log.segments:
-        return dirty
-    *closed, active = log.segments
-    limit = min(known.stable_offset, active.base_offset)
-    youngest = settings.now - settings.min_compaction_lag_ms
-    for number, segment in enumerate(closed):
-        after = log.segments[number + 1].base_offset
-        if settings.min_compaction_lag_ms > 0 and after > dirty and _newest_time(segment) > youngest:
-            limit = min(limit, segment.base_offset)
-            break
-    bases = [segment.base_offset for segment in log.segments if segment.base_offset <= max(limit, dirty)]
-    return max(bases[-1] if bases else dirty, dirty)
-
-
-def _newest_time(segment: Segment) -> int:
-    found = segment.largest_timestamp()
-    segment.close()
-    return found[0] if found is not None else _modified(segment)
-
-
-def _modified(segment: Segment) -> int:
-    return segment.path.stat().st_mtime_ns // 1_000_000
-
-
-def _note(log: PartitionLog, offset: int) -> None:
-    path = log.path.parent / CLEANER_CHECKPOINT
-    offsets = read_offsets(path) if path.is_file() else {}
-    write_offsets(path, offsets | {log.topic_partition: offset})
+# -- one time through the log -------------------------------------------------------------------------
 
 
 def has_columns() -> bool:
     """Whether the native kernel can give the columns of a log."""
     return backend() == "native" and importlib.util.find_spec("pyarrow") is not None
-
-
-# -- one time through the log -------------------------------------------------------------------------
 
 
 class _Round:
@@ -321,7 +237,7 @@ class _Round:
     def __init__(
         self,
         log: PartitionLog,
-        known: _Known,
+        known: Known,
         settings: _Settings,
         dirty: int,
         end: int,
@@ -353,7 +269,7 @@ class _Round:
         self.reached = self.newest.latest + 1
         segments = [segment for segment in self.log.segments if segment.base_offset < self.reached]
         clean = [segment for segment in segments if segment.base_offset < self._dirty]
-        oldest = _modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
+        oldest = modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
         self.segments = len(segments)
         for group in _groups(self.log, segments, self._end, self.settings):
             made = self._clean(group, oldest, apply)
@@ -423,7 +339,7 @@ class _Round:
         output = _Output(self.log, group[0].base_offset, self.settings, apply)
         try:
             for segment in group:
-                keep_old = _modified(segment) > oldest
+                keep_old = modified(segment) > oldest
                 for batch in self._batches(segment):
                     data = self._cleaned(segment, batch, keep_old)
                     if data:

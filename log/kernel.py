@@ -6,9 +6,10 @@ import importlib
 import importlib.util
 import os
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from kodec.log.scan import Tables
+if TYPE_CHECKING:
+    from kodec.log.scan import Tables
 
 __all__ = ["Backend", "backend", "is_built", "tables"]
 

@@ -26,7 +26,6 @@ __all__ = ["encode_rows"]
 
 _CREATE, _APPEND = int(TimestampType.CreateTime), int(TimestampType.LogAppendTime)
 _MOST_BATCH = 64 << 20
-_FEW_ROWS = 4096
 _PART = 16 << 20  # each is copied once more where there are several
 # made once, with their types: of a plain number Arrow looks first what it may be, which takes longer
 _OVERHEAD, _OVERHEAD_OF_HEADER = pa.scalar(OVERHEAD, pa.int64()), pa.scalar(OVERHEAD_OF_HEADER, pa.int64())
@@ -78,7 +77,7 @@ class _Encoder:
             taken = 0
             # what is left over is put before as few rows as end its batch: all of them would be copied
             while rest is not None and rest.num_rows:
-                taken = min(rows.num_rows, max(_FEW_ROWS, 2 * taken))
+                taken = min(rows.num_rows, 2 * taken or self._likely(rest, rows))
                 joined = pa.concat_batches([rest, rows.slice(0, taken)])
                 done = yield from self._whole(write, joined, more or taken < rows.num_rows)
                 if done >= rest.num_rows:
@@ -92,6 +91,13 @@ class _Encoder:
         last = write.send(None)
         if last:
             yield last
+
+    def _likely(self, rest: Any, rows: Any) -> int:
+        """How many rows are likely to end the batch that `rest` begins: one more than it takes."""
+        most = self.most_bytes * max(1, rows.num_rows) // max(1, _most(rows))
+        if self.most_rows is not None:
+            most = min(most, self.most_rows - rest.num_rows)
+        return max(1, int(most) + 1)
 
     def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
         """Write the batches that the rows begin with, gives how many rows: all, unless `more` may follow."""
@@ -125,7 +131,8 @@ class _Encoder:
         if self.kind is not None:
             columns["timestamp_type"] = pa.repeat(pa.scalar(int(self.kind), pa.int32()), count)
         kinds = columns["timestamp_type"]
-        columns["timestamp_type"] = pc.max_element_wise(kinds, pa.scalar(_CREATE, pa.int32()))
+        if count and pc.min(kinds).as_py() < _CREATE:
+            columns["timestamp_type"] = pc.max_element_wise(kinds, pa.scalar(_CREATE, pa.int32()))
         if count and pc.min(columns["timestamp"]).as_py() < -1:
             raise _Unable
         names = row_schema().names
@@ -258,17 +265,20 @@ class _Cut:
         self.offsets = _numbers(rows["offset"])
         self.timestamps = _numbers(rows["timestamp"])
         self.kinds = _numbers(rows["timestamp_type"])
-        self.sizes = _numbers(pc.cumulative_sum(_sizes(rows)))
+        self.most_bytes = encoder.most_bytes
+        # where all rows together are no more than one batch may be, nobody asks for the size of each
+        self.sizes = _numbers(pc.cumulative_sum(_sizes(rows))) if _most(rows) > self.most_bytes else None
         self.changes = _changes(rows)
         self.most_rows = encoder.most_rows
-        self.most_bytes = encoder.most_bytes
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         count = self.rows.num_rows
         first = 0
         while first < count:
-            before = self.sizes[first - 1] if first else 0
-            stop = bisect_right(self.sizes, before + self.most_bytes, first + 1, count)
+            stop = count
+            if self.sizes is not None:
+                before = self.sizes[first - 1] if first else 0
+                stop = bisect_right(self.sizes, before + self.most_bytes, first + 1, count)
             if self.most_rows is not None:
                 stop = min(stop, first + max(self.most_rows, 1))
             stop = bisect_right(self.offsets, self.offsets[first] + MAX_DELTA, first + 1, stop)
@@ -285,6 +295,14 @@ def _numbers(column: Any) -> memoryview:
     start = column.offset * width
     data = memoryview(column.buffers()[1])[start : start + len(column) * width].cast("B")
     return data.cast("q") if width == 8 else data.cast("i")
+
+
+def _most(rows: Any) -> int:
+    """At least as much as all rows count for `batch_bytes`, from the sizes of buffers alone."""
+    items = rows["headers"].values
+    # one by one: of columns that share a buffer it would be counted once
+    size = sum(int(each.nbytes) for each in (rows["key"], rows["value"], items.field(0), items.field(1)))
+    return size + OVERHEAD * int(rows.num_rows) + OVERHEAD_OF_HEADER * len(items)
 
 
 def _lengths(column: Any) -> Any:

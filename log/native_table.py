@@ -1,8 +1,4 @@
-"""Tables by the native kernels: Arrow batches from the bytes of a log.
-
-A kernel goes from entry to entry as long as all is well. Whatever it does not do, or finds wrong, is done
-again by the pure reader: it knows torn tails and damage, and its errors are the ones that are raised.
-"""
+"""Tables by the native kernels: Arrow batches from the bytes of a log."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.generated.kernels import message_set, record_batch
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.log import pure_table
 from kodec.log.arrow import CODECS
 from kodec.log.native_encode import encode_rows
@@ -24,12 +19,12 @@ from kodec.log.reader import OnError
 from kodec.log.records import Limits, TimestampType
 from kodec.log.scan import EVERY, Scan, TableReader
 from kodec.log.source import Source
+from kodec.log.windows import Buffer, Windows
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 
 __all__ = ["encode_rows", "scan_heads", "scan_rows"]
 
-Buffer = bytes | bytearray | memoryview
 _WRAPPED = ("offset", "timestamp", "timestamp_type")
 _NONE = int(TimestampType.NoTimestampType)
 
@@ -64,7 +59,7 @@ class _Gatherer:
         raise NotImplementedError
 
 
-class _NativeReader(TableReader):
+class _NativeReader(Windows, TableReader):
     """Fills Arrow batches from windows of a source."""
 
     def __init__(
@@ -72,7 +67,7 @@ class _NativeReader(TableReader):
     ) -> None:
         self._scan = scan
         self._gatherers = gatherers
-        self._gatherer = gatherers[0]
+        self._turn = 0
         # what is gathered and not yet given, and how much of it there is
         self._parts: list[Any] = []
         self._part_rows = self._part_bytes = 0
@@ -80,9 +75,13 @@ class _NativeReader(TableReader):
         self._pure = pure
         super().__init__(source, pure, on_error, limits)
 
+    @property
+    def _gatherer(self) -> _Gatherer:
+        return self._gatherers[self._turn]
+
     def _iterate(self) -> Iterator[Any]:
         try:
-            yield from self._windows()
+            yield from self._walk()
         except Exception:
             # what is before the damage comes first, as it does from `read_records`
             yield from self._given(all_of_it=True)
@@ -114,76 +113,36 @@ class _NativeReader(TableReader):
         for start, stop in pure_table.cuts(_weights(whole), scan):
             yield whole.slice(start, stop - start)
 
-    def _windows(self) -> Iterator[Any]:
-        source = self._source
-        need = 0
-        while True:
-            pos = self.position
-            source.forget(pos)
-            buf, start, end = source.window(pos, need)
-            if start == end:
-                return
-            at, ready = self._gather(self._gatherer, buf, start, end, pos)
-            self.position = pos + at - start
-            if ready:
-                yield from self._given()
-                continue
-            if at == end:
-                need = 0
-                continue
-            head = bytes(memoryview(buf)[at : at + PEEK_ENTRY_SIZE])
-            other = self._other(self._gatherer, head)
-            if other is not None:
-                yield from self._given()
-                self._gatherer = other
-                continue
-            larger = self._larger(head, self.position, end - at)
-            if larger > max(need if at == start else 0, end - at):
-                need = larger
-                continue
-            if len(self._gatherer.kernel):
-                self._put(*self._gatherer.take())
-            before = self.position
-            after, _ = self._next(before, self._pure.add)
-            size = self._pure.nbytes
-            for part in self._pure.take():
-                self._put(part, size)
-                size = 0
-            yield from self._given()
-            if after == before:
-                return
-            need = 0
+    def _magics(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(each.magics for each in self._gatherers)
 
-    def _gather(self, gatherer: _Gatherer, buf: Buffer, at: int, end: int, pos: int) -> tuple[int, bool]:
-        """Gather from `buf[at:end]`; where it stopped, and whether a batch is ready to be taken."""
-        start = at
+    def _turn_to(self, kernel: int) -> Iterator[Any]:
+        yield from self._given()
+        self._turn = kernel
+
+    def _step(self) -> Iterator[Any]:
+        if len(self._gatherer.kernel):
+            self._put(*self._gatherer.take())
+        self._next(self.position, self._pure.add)
+        size = self._pure.nbytes
+        for part in self._pure.take():
+            self._put(part, size)
+            size = 0
+        yield from self._given()
+
+    def _gather(self, buf: Buffer, start: int, end: int) -> Iterator[Any]:
+        gatherer = self._gatherer
+        origin = self.position - start
+        at = start
         while True:
-            status, at = gatherer.run(buf, at, end, pos + at - start)
+            status, at = gatherer.run(buf, at, end, origin + at)
+            self.position = origin + at
             if status == "full":
-                return at, True
-            if status != "compressed":
-                return at, False
-            stop = gatherer.expand(buf)
-            if not stop:
-                return at, False
-            at = stop
-
-    def _other(self, gatherer: _Gatherer, head: bytes) -> _Gatherer | None:
-        """The gatherer of the entry's format, where that is another one."""
-        if len(head) < PEEK_ENTRY_SIZE:
-            return None
-        magic = peek_entry(head)[2]
-        return next((each for each in self._gatherers if magic in each.magics and each is not gatherer), None)
-
-    def _larger(self, head: bytes, pos: int, have: int) -> int:
-        """How many bytes the entry at `pos` needs, where it may be whole in a larger window; else 0."""
-        source = self._source
-        if len(head) < PEEK_ENTRY_SIZE:
-            return PEEK_ENTRY_SIZE if source.remaining(pos, PEEK_ENTRY_SIZE) >= PEEK_ENTRY_SIZE else 0
-        size = peek_entry_len_entry(*peek_entry(head))
-        if size <= have or size > self._limits.batch_bytes or source.remaining(pos, size) < size:
-            return 0
-        return size
+                yield from self._given()
+            elif status != "compressed" or not (stop := gatherer.expand(buf)):
+                return
+            else:
+                at = stop
 
 
 # -- rows -----------------------------------------------------------------------------------------

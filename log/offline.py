@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from kodec.log.checkpoints import read_offsets
+from kodec.log.directory import LogRoot
 from kodec.log.layout import LeftoverKind, ReplicaKind
 from kodec.log.partition import PartitionLog
 from kodec.log.producer_state import ProducerState, read_snapshot
 from kodec.log.segment import Segment
 from kodec.runtime.errors import FormatError, Malformed
 
-__all__ = ["high_watermark", "newest_snapshot", "require_in_order", "require_whole"]
-
-_HIGH_WATERMARKS = "replication-offset-checkpoint"
+__all__ = [
+    "high_watermark",
+    "modified",
+    "newest_snapshot",
+    "newest_time",
+    "require_in_order",
+    "require_whole",
+]
 
 
 def high_watermark(log: PartitionLog) -> int | None:
@@ -19,8 +24,7 @@ def high_watermark(log: PartitionLog) -> int | None:
 
     What lies above may be taken back, should another replica become the leader. Raises OSError, Malformed.
     """
-    path = log.path.parent / _HIGH_WATERMARKS
-    return read_offsets(path).get(log.topic_partition) if path.is_file() else None
+    return LogRoot(log.path.parent).high_watermarks().get(log.topic_partition)
 
 
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
@@ -58,3 +62,18 @@ def require_whole(segment: Segment) -> None:
     if tail is not None:
         error = Malformed("", f"torn tail, recover it first: {tail.reason}", at=tail.position)
         raise error.in_source(str(segment.path))
+
+
+def modified(segment: Segment) -> int:
+    """When the log was last written, in ms since epoch. Raises OSError."""
+    return segment.path.stat().st_mtime_ns // 1_000_000
+
+
+def newest_time(segment: Segment) -> int:
+    """The largest timestamp in a segment, in ms since epoch; where no record has one, when it was written.
+
+    Raises OSError, FormatError. Source: org.apache.kafka.storage.internals.log.LogSegment.largestTimestamp.
+    """
+    found = segment.largest_timestamp()
+    segment.close()
+    return modified(segment) if found is None else found[0]

@@ -13,7 +13,7 @@ __all__ = ["plain_batches"]
 
 # A batch of larger columns is cut, so that 31 bits count the bytes of each.
 _MOST_BYTES = 256 << 20
-_MOST_ROWS = 32_768
+_MOST_ROWS = 65_536
 
 
 def plain_batches(table: Any, *, lossy: bool = False) -> Iterator[Any]:
@@ -69,15 +69,19 @@ def _column(values: Any, name: str, done: int, lossy: bool) -> Any:
     values = _decoded(values)
     match name:
         case "offset":
-            return _cast(values, pa.int64(), name).fill_null(-1)
+            return _filled(_cast(values, pa.int64(), name), -1)
         case "timestamp":
-            return _millis(values, done, lossy).fill_null(-1)
+            return _filled(_millis(values, done, lossy), -1)
         case "timestamp_type":
-            return _kinds(_cast(values, pa.int32(), name).fill_null(TimestampType.CreateTime.value), done)
+            return _kinds(_filled(_cast(values, pa.int32(), name), TimestampType.CreateTime.value), done)
         case "headers":
             return _headers(values, done)
         case _:
             return _cast(values, pa.binary(), name)
+
+
+def _filled(values: Any, default: int) -> Any:
+    return values.fill_null(default) if values.null_count else values
 
 
 def _decoded(values: Any) -> Any:
@@ -131,15 +135,16 @@ def _kinds(values: Any, done: int) -> Any:
     import pyarrow.compute as pc
 
     low, high = min(TimestampType), max(TimestampType)
+    found = pc.min_max(values).as_py()
+    if not len(values) or (found["min"] >= low.value and found["max"] <= high.value):
+        return values
     least, most = (pa.scalar(each.value, values.type) for each in (low, high))
     wrong = pc.or_(pc.less(values, least), pc.greater(values, most))
     index = pc.index(wrong, True).as_py()
-    if index >= 0:
-        path = f"records[{done + index}].timestamp_type"
-        raise EncodeError(
-            path, "no type of timestamps", need=f"{low.value} to {high.value}", have=values[index].as_py()
-        )
-    return values
+    path = f"records[{done + index}].timestamp_type"
+    raise EncodeError(
+        path, "no type of timestamps", need=f"{low.value} to {high.value}", have=values[index].as_py()
+    )
 
 
 def _headers(values: Any, done: int) -> Any:
@@ -161,17 +166,22 @@ def _headers(values: Any, done: int) -> Any:
     pair = values.type.value_type
     if {pair.field(index).name for index in range(pair.num_fields)} != {"key", "value"}:
         raise EncodeError("headers", "its pairs have other fields", need="key, value", have=str(pair))
-    sizes = pc.fill_null(pc.list_value_length(values), 0)
-    # this leaves out what null lists may hold
-    items = values.flatten()
-    ends = pc.cumulative_sum(pc.cast(sizes, pa.int32()))
-    bounds = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    if types.is_list(values.type) and not values.null_count and len(values):
+        first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
+        items = values.values.slice(first, last - first)
+        bounds = pc.subtract(values.offsets, pa.scalar(first, pa.int32())) if first else values.offsets
+    else:
+        sizes = pc.fill_null(pc.list_value_length(values), 0)
+        # this leaves out what null lists may hold
+        items = values.flatten()
+        ends = pc.cumulative_sum(pc.cast(sizes, pa.int32()))
+        bounds = pa.concat_arrays([pa.array([0], pa.int32()), ends])
     keys, contents = (_decoded(pc.struct_field(items, name)) for name in ("key", "value"))
     keys = _cast(keys, pa.binary(), "headers.key")
     contents = _cast(contents, pa.binary(), "headers.value")
     if keys.null_count:
         at = pc.index(keys.is_null(), True).as_py()
-        row = sum(1 for end in ends.to_pylist() if end <= at)
+        row = sum(1 for end in bounds.slice(1).to_pylist() if end <= at)
         place = at - bounds[row].as_py()
         raise EncodeError(f"records[{done + row}].headers[{place}].key", "a header needs a key")
     made = pa.StructArray.from_arrays([keys, contents], ["key", "value"])

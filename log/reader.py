@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Generic, Literal, Self, TypeVar
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log import kernel
 from kodec.log.batch import Batch
 from kodec.log.entry import MAGICS, open_batch
 from kodec.log.records import Limits, Record, SkippedRange, TornTail
@@ -319,6 +320,10 @@ def read_records(
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
         field, what was needed and what was found; OSError for a path; TypeError for another source.
     """
+    if kernel.backend() == "native":
+        from kodec.log.native_records import NativeRecordReader
+
+        return NativeRecordReader(source, check_crc, on_error, limits, control)
     return RecordReader(source, check_crc, on_error, limits, control)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kodec.generated.log import record_batch as v2
+from kodec.log import kernel
 from kodec.log.batch import HEAD, Batch
 from kodec.log.control import control_record, control_type
 from kodec.log.records import ControlRecordType, Limits, Record, TimestampType
@@ -103,6 +104,12 @@ class RecordBatchEntry(Batch):
         if not head.num_records or (head.attributes.is_control and not control):
             return []
         data, at = self._payload()
+        if kernel.backend() == "native" and not head.attributes.is_control:
+            from kodec.log import native_records
+
+            read = native_records.rows_of(self.data, data, self._limits)
+            if read is not None:
+                return read
         try:
             rows = v2.read_record_batch_rows(head, data, Record, self._rows)
         except FormatError as error:

@@ -375,11 +375,11 @@ class _Planner:
         end = self.log_start
         for number, each in enumerate(files):
             last = number + 1 == len(files)
-            if number < unflushed and _has_indexes(each) and (not last or _ends_whole(each, given.limits)):
-                state = None
-                if last:
-                    end = Segment(each, given.limits).next_offset
-                continue
+            if number < unflushed and _has_indexes(each):
+                found = _end(each, given.limits) if last else end
+                if found is not None:
+                    state, end = None, found
+                    continue
             before = None if last else files[number + 1].base_offset
             if state is None:
                 state = producers_at(files, self._snapshot_files(), number, limits=given.limits)
@@ -601,13 +601,14 @@ def _has_indexes(files: SegmentFiles) -> bool:
     return Segment(files).aborted() is not None
 
 
-def _ends_whole(files: SegmentFiles, limits: Limits) -> bool:
-    """Whether headers lead to the end of the log."""
+def _end(files: SegmentFiles, limits: Limits) -> int | None:
+    """The offset after the last one, by headers; None where they do not lead to the end of the log."""
     segment = Segment(files, limits)
     try:
-        return segment.next_offset >= files.base_offset and segment.torn_tail is None
+        offset = segment.next_offset
+        return offset if segment.torn_tail is None else None
     except FormatError:
-        return False
+        return None
     finally:
         segment.close()
 

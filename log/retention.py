@@ -19,7 +19,7 @@ from kodec.log.durable import replace_file
 from kodec.log.epochs import from_start
 from kodec.log.layout import TopicPartition
 from kodec.log.lock import locked
-from kodec.log.offline import high_watermark, newest_snapshot, require_in_order
+from kodec.log.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.partition import LEADER_EPOCHS, LOG_START_CHECKPOINT, PartitionLog
 from kodec.log.records import Limits
 from kodec.log.segment import Segment
@@ -176,13 +176,7 @@ class _Plan:
         return wanted
 
     def older_than(self, moment: int) -> Callable[[Segment, int | None], bool]:
-        def wanted(segment: Segment, _: int | None) -> bool:
-            found = segment.largest_timestamp()
-            segment.close()
-            newest = segment.path.stat().st_mtime_ns // 1_000_000 if found is None else found[0]
-            return newest < moment
-
-        return wanted
+        return lambda segment, _: newest_time(segment) < moment
 
 
 def _apply(log: PartitionLog, report: TrimReport) -> None:

@@ -25,10 +25,9 @@ def file_name(offset: int, kind: str, suffix: str = "") -> str:
 class SegmentWriter:
     """The files of one segment, while entries are added at its end. Use it from one thread.
 
-    What `append` has returned from is with the operating system, so it survives the end of this process;
-    what `flush` or `close` has returned from survives the end of the machine too. A transaction index is made
-    with its first entry, the others at once. Indexes are not allocated ahead, so a killed writer leaves no
-    zeros behind.
+    What `append` has returned from is in the log and with the operating system, so it survives the end of
+    this process; what `flush` or `close` has returned from survives the end of the machine too. Indexes are
+    written by `flush` and `close`; they are not allocated ahead, so a killed writer leaves no zeros behind.
 
     Args:
         folder: of the topic-partition.
@@ -88,8 +87,6 @@ class SegmentWriter:
                     self._open("txnindex")
                 for kind, data in self._index_bytes():
                     self._written[kind] = len(data)
-                    if kind in self._files:
-                        os.lseek(self._files[kind], len(data), os.SEEK_SET)
                 os.lseek(self._files["log"], resume.position, os.SEEK_SET)
         except BaseException:
             self.abandon()
@@ -167,12 +164,14 @@ class SegmentWriter:
         """Write an entry as it is; its position. `head` is its `Batch` or `EntryHead`.
 
         Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
-        `fits`); OSError, after which nothing of the entry is there.
+        `fits`); OSError, after which nothing of the entry is there; ValueError after `close`.
         """
         return self.append_all(data, (head,))
 
     def append_all(self, data: bytes | bytearray | memoryview, heads: Sequence[Indexed]) -> int:
         """Write several entries at once; the position of the first. Errors as of `append`, for all."""
+        if not self._files:
+            raise ValueError(f"{self.path}: is closed")
         position = at = self.size
         last = self.next_offset - 1
         for head in heads:
@@ -199,19 +198,19 @@ class SegmentWriter:
             self._indexes.take(head)
         self.entries += len(heads)
         self.next_offset = last + 1
-        self._write_indexes()
         return position
 
     def add_aborted(self, entry: transaction_index.Entry) -> None:
         """Tell the transaction index of an aborted transaction with records, whose marker is in here."""
         self._indexes.abort(entry)
-        self._write_indexes()
 
     def _write_indexes(self) -> None:
         for kind, data in self._index_bytes():
             done = self._written[kind]
             if len(data) > done:
                 fd = self._files[kind] if kind in self._files else self._make_txnindex()
+                # Where a write before this one has failed, a part may be there.
+                os.lseek(fd, done, os.SEEK_SET)
                 write_all(fd, data[done:])
                 self._written[kind] = len(data)
 
@@ -223,9 +222,10 @@ class SegmentWriter:
     def flush(self, *, indexes: bool = True) -> None:
         """Wait until all is on the disk: the log, then its indexes, then, where they are new, their names.
 
-        Without `indexes` they are left to the system: recovery makes those of a last segment anew. Raises
-        OSError: what was appended since the last flush may then be on the disk or not.
+        Without `indexes` they are written and left to the system: recovery makes those of a last segment
+        anew. Raises OSError: what was appended since the last flush may then be on the disk or not.
         """
+        self._write_indexes()
         for kind, fd in self._files.items():
             if indexes or kind == "log":
                 os.fsync(fd)
@@ -242,9 +242,10 @@ class SegmentWriter:
             return
         try:
             self._indexes.end()
-            self._write_indexes()
             if flush:
                 self.flush()
+            else:
+                self._write_indexes()
         finally:
             self.abandon()
 

@@ -81,6 +81,7 @@ class _File:
         self._at = 0
         self._window = b""
         self._buffer = bytearray()
+        self._buffer_at = self._filled = 0
 
     def read(self, pos: int, size: int) -> bytes:
         start = pos - self._at
@@ -93,6 +94,9 @@ class _File:
         return self._window[start : start + size]
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        start = pos - self._buffer_at
+        if 0 <= start < self._filled and at_least <= self._filled - start:
+            return self._buffer, start, self._filled
         # One buffer, filled again and again: it stays in the processor's cache, which a map of the file, or
         # new bytes for each read, would not.
         want = max(0, min(max(at_least, CHUNK), self._size - pos))
@@ -100,7 +104,9 @@ class _File:
             self._buffer = bytearray(want)
         if want:
             self._file.seek(self._origin + pos)
-        return self._buffer, 0, _fill(self._file, memoryview(self._buffer)[:want])
+        self._filled = _fill(self._file, memoryview(self._buffer)[:want])
+        self._buffer_at = pos
+        return self._buffer, 0, self._filled
 
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, self._size - pos)
@@ -111,6 +117,7 @@ class _File:
     def close(self) -> None:
         self._window = b""
         self._buffer = bytearray()
+        self._filled = 0
         if self._owned:
             self._file.close()
 

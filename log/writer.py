@@ -126,8 +126,8 @@ class LogWriter:
 
     What survives what:
 
-    - What `append` has returned from is with the operating system: it survives the end of this process
-      (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
+    - What `append` has returned from is in the log and with the operating system: it survives the end of
+      this process (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
     - What is below `recovery_point` survives the end of the machine too. `flush` brings it to the end: it
       fsyncs the log, and the folder where files are new. The indexes of the last segment it leaves to the
       system: they tell what the log tells, and recovery, which always reads that segment, makes them anew.
@@ -344,8 +344,10 @@ class LogWriter:
         that do not ascend; FormatError for bytes that are no whole entries; OSError: what was written before
         it is in the log, whole entries, up to `next_offset`.
         """
-        first, size = self.next_offset, 0
-        for batch in self._batches(data, keep_offsets, encoding):
+        batches = self._batches(data, keep_offsets, encoding)
+        first = batches[0].base_offset if keep_offsets and batches else self.next_offset
+        size = 0
+        for batch in batches:
             for each in [batch] if keep_offsets else self._assigned(batch):
                 self._append(each)
                 size += each.size

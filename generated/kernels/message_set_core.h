@@ -110,6 +110,15 @@ void message_set_clear_heads(message_set_heads *c);
 /* Give the asked columns away as one Arrow struct, in the order of `order`; `c` is empty afterwards. */
 int message_set_export(message_set_columns *c, const int *order, int count, kd_arrow *out);
 int message_set_export_heads(message_set_heads *c, kd_arrow *out);
+/* The values of one row, its bytes where they are. */
+typedef struct {
+  int64_t offset;
+  int64_t timestamp;
+  int64_t timestamp_type;
+  kd_span key;
+  kd_span value;
+} message_set_object;
+
 void message_set_prepare(void);
 
 /* Columns to write: numbers as they are, one for each row; bytes as Arrow has them. */

@@ -170,6 +170,33 @@ void record_batch_clear_heads(record_batch_heads *c);
 /* Give the asked columns away as one Arrow struct, in the order of `order`; `c` is empty afterwards. */
 int record_batch_export(record_batch_columns *c, const int *order, int count, kd_arrow *out);
 int record_batch_export_heads(record_batch_heads *c, kd_arrow *out);
+/* The values of one row, its bytes where they are. */
+typedef struct {
+  int64_t offset;
+  int64_t timestamp;
+  int64_t timestamp_type;
+  kd_span key;
+  kd_span value;
+  kd_items headers;
+} record_batch_object;
+
+/* One element of `headers`. */
+typedef struct {
+  kd_span key;
+  kd_span value;
+} record_batch_object_headers;
+
+/* Take the next element of a row's list: of one that was verified, as all are that follow here. */
+int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out);
+/* Go from `pos` to the next unit that has rows: KD_OK and KD_COMPRESSED say that `u` is one, `*next` is then
+ * where it ends; for anything else it is where the unit starts. */
+int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
+    record_batch_unit *u, size_t *next, kd_where *where);
+/* Verify all rows of `u`, whose content is `data`; `*starts`, to be freed, then says where each starts. */
+int record_batch_mark(const record_batch_unit *u, const uint8_t *data, size_t size,
+    const record_batch_options *options, uint32_t **starts, kd_where *where);
+/* The row that starts at `start`. */
+int record_batch_at(const record_batch_unit *u, const uint8_t *data, size_t size, size_t start, record_batch_object *out);
 void record_batch_prepare(void);
 
 /* Columns to write: numbers as they are, one for each row; bytes as Arrow has them. */

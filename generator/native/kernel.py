@@ -10,6 +10,7 @@ from kodec.generator import expr as ex
 from kodec.generator.layout import Layouts, solve
 from kodec.generator.model import Bits, Bytes, Column, Field, Model, Prim, Ref, Schema, Str, Struct
 from kodec.generator.native.expressions import NotColumnar, literal
+from kodec.generator.native.objects import gives_objects
 from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_name
 from kodec.generator.native.writing import Writer, total
 from kodec.generator.roles import RowContent, row_content
@@ -132,6 +133,7 @@ class _Builder:
             facts["write"] = self._write(unit, facts)
         except NotColumnar:
             facts["write"] = None
+        facts["objects"] = gives_objects(facts["columns"])
         facts["names"] = self.names.paths
         return facts
 
@@ -157,6 +159,7 @@ class _Builder:
             "count": f"u->{c_name(count.id)}",
             "count_field": self.names(count.id),
             "holder": holder.id,
+            "optional": holder.condition is not None,
             "row_scope": scope,
             "element_scope": element,
             "payload": f"u->{c_name(holder.id)}",

@@ -207,9 +207,12 @@ class Parser:
                 starts = [self._marked(ranges, each, scope, f"p + {at}") for each, _, _ in what.members]
                 marks += [mark for found in starts for mark in found]
                 ends += [(each, f"p + {at + item.size}") for each, _, _ in what.members]
+                for each, _, _ in what.members:
+                    checks += self._checks(scope, each, _join(path, each.id), f"p + {at}")
             elif item.inner is not None and spec is not None:
                 member = Member(c_name(spec.id), "struct", spec, scope.struct, path=prefix + spec.id)
-                loads += self._inner(item.inner, at, member, f"{scope.root}{member.name}.", spec)
+                inner = self._inside(member, spec, scope)
+                loads += self._inner(item.inner, at, member, inner, _join(path, spec.id), checks)
                 scope.members.append(member)
             elif spec is not None:
                 loads += self._fixed(
@@ -225,9 +228,17 @@ class Parser:
             Step("advance", {"size": run.size}),
         ]
 
-    def _inner(self, run: Run, at: int, into: Member, root: str, owner: Field) -> list[str]:
-        assert isinstance(owner.type, Ref)
-        struct = self.model.struct(owner.type.target)
+    def _inside(self, member: Member, spec: Field, outer: Scope) -> Scope:
+        assert isinstance(spec.type, Ref)
+        struct = self.model.struct(spec.type.target)
+        return Scope(f"{outer.root}{member.name}.", struct, member.members, outer.container)
+
+    def _inner(
+        self, run: Run, at: int, into: Member, scope: Scope, path: str, checks: list[Step]
+    ) -> list[str]:
+        struct, root = scope.struct, scope.root
+        if any(spec.derive is not None and spec.derive.is_range for spec in struct.fields):
+            raise NotColumnar(f"`{path}` is of fixed size and has a length or a checksum of a range")
         loads: list[str] = []
         for item in run.fields:
             spec = item.field
@@ -235,16 +246,18 @@ class Parser:
                 members, lines = self._bits(item.what, item.size, at, f"{into.path}.", root, struct)
                 into.members += members
                 loads += lines
+                for each, _, _ in item.what.members:
+                    checks += self._checks(scope, each, _join(path, each.id), f"p + {at}")
             elif item.inner is not None and spec is not None:
                 member = Member(c_name(spec.id), "struct", spec, struct, path=f"{into.path}.{spec.id}")
-                loads += self._inner(item.inner, at, member, f"{root}{member.name}.", spec)
+                inner = self._inside(member, spec, scope)
+                loads += self._inner(item.inner, at, member, inner, _join(path, spec.id), checks)
                 into.members.append(member)
             elif spec is not None:
-                if spec.valid is not None:
-                    raise NotColumnar(f"`{spec.id}` has a rule inside a fixed type")
                 loads += self._fixed(
                     into.members, root, spec, item.what, item.size, at, f"{into.path}.", struct
                 )
+                checks += self._checks(scope, spec, _join(path, spec.id), f"p + {at}")
             at += item.size
         return loads
 

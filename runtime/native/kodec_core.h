@@ -73,6 +73,12 @@ typedef struct {
   size_t size;
 } kd_span;
 
+/* Elements of a list that were not taken yet: how many, and the bytes that they are in. */
+typedef struct {
+  const uint8_t *data, *end;
+  size_t count;
+} kd_items;
+
 /* ------------------------------------------------------------------ loads and stores */
 
 KD_INLINE uint8_t kd_load_u1(const uint8_t *p) { return p[0]; }

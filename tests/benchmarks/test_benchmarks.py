@@ -169,7 +169,7 @@ def test_an_interrupted_run_shows_what_was_done(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bench.measure, "encode", interrupt)
+    monkeypatch.setitem(sys.modules["benchmarks.__main__"].DIRECTIONS, "encode", interrupt)
     assert sys.modules["benchmarks.__main__"].main(["--quick", "--peers", "", "--workloads", "W1"]) == 130
     printed = capsys.readouterr()
     assert "W1 none" in printed.out and "interrupted" in printed.err

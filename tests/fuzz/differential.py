@@ -211,9 +211,8 @@ def main() -> int:
                 (given.save / f"{name}.bin").write_bytes(one.data)
                 (given.save / f"{name}.txt").write_text(f"{one}\n{text}\n")
     took = time.monotonic() - start
-    print(
-        f"{done:,} inputs, seed {given.seed}, {tally.rows:,} rows, {took:.0f} s; {len(tally.different)} differ"
-    )
+    what = f"{done:,} inputs, seed {given.seed}, {tally.rows:,} rows, {took:.0f} s"
+    print(f"{what}; {len(tally.different)} differ")
     for counts in (tally.kinds, tally.ends):
         print(", ".join(f"{name}: {count:,}" for name, count in counts.most_common()))
     return 1 if tally.different else 0

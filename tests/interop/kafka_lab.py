@@ -254,6 +254,13 @@ class Toolbox:
         return sorted({*common, *(path for folder in folders for path in folder.glob("*.java"))})
 
     def compile(self) -> None:
+        """Compile our Java sources, once for each content of them."""
+        stamp = self.classes / "sources.sha256"
+        parts = [self.jars / "pom.sha256", *self.sources()]
+        digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in parts)).hexdigest()
+        if stamp.is_file() and stamp.read_text() == digest:
+            say("    already there")
+            return
         shutil.rmtree(self.classes, ignore_errors=True)
         self.classes.mkdir()
         command = [
@@ -261,6 +268,7 @@ class Toolbox:
             "-cp", str(self.jars / "*"), "-d", str(self.classes), *map(str, self.sources()),
         ]  # fmt: skip
         run(command, "javac refused our sources")
+        stamp.write_text(digest)
 
     def prepare(self) -> None:
         with step(f"Getting Apache Kafka {kafka_version(self.generation)} through Maven"):

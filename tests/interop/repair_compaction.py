@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import lab_records
 import repair_judges as judges
@@ -18,6 +19,7 @@ from repair_writer import DAY
 
 import kodec
 from kodec import LogConfig, LogWriter
+from kodec.log.checkpoints import read_offsets, write_offsets
 
 HOUR = 3_600_000
 SEGMENT = 16_384
@@ -40,7 +42,9 @@ class Compacted:
     write: Callable[[Clients, str, int], None]
     settings: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
-    arguments: dict[str, int] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    # What lies behind the part that can be cleaned stays uncleanable.
+    blocked: bool = False
     # Cleaned by the broker already before both go on from there.
     before: bool = False
     # Messages of this magic, put into the broker's log directory by us.
@@ -94,12 +98,19 @@ def _long_ago(clients: Clients, topic: str, now: int) -> None:
     _idempotent(clients, topic, now - 3 * DAY)
 
 
+def _with_an_open_one(clients: Clients, topic: str, now: int) -> None:
+    _transactions(clients, topic, now)
+    name = f"{topic}-open"
+    clients.do("open", name, "none", name)
+    clients.do("begin", name)
+    _send(clients, name, topic, 400, 4, now + 20_000)
+
+
 def _transactions(clients: Clients, topic: str, now: int) -> None:
-    names = [f"{topic}-{letter}" for letter in "abc"]
-    for number, name in enumerate(names):
-        clients.do("open", name, ("none", "lz4", "none")[number], name)
+    a, b = names = [f"{topic}-a", f"{topic}-b"]
+    for name, codec in zip(names, ("none", "lz4"), strict=True):
+        clients.do("open", name, codec, name)
     clients.do("open", topic, "none", "plain")
-    a, b, c = names
     for turn in range(12):
         at = now + turn * 1000
         clients.do("begin", a)
@@ -110,10 +121,6 @@ def _transactions(clients: Clients, topic: str, now: int) -> None:
         clients.do("end", a, "commit" if turn % 4 else "abort")
         _send(clients, b, topic, turn * 20 + 13, 2, at)
         clients.do("end", b, "abort" if turn % 3 else "commit")
-    clients.do("begin", c)
-    _send(clients, c, topic, 400, 4, now + 20_000)
-    for batch in range(4):
-        _send(clients, topic, topic, 500 + batch * 10, 10, now + 21_000)
     for name in (a, b, topic):
         clients.do("close", name)
 
@@ -134,7 +141,9 @@ CASES = (
     Compacted("c-keyless", "records without a key among them", _keyless),
     Compacted("c-idempotent", "idempotent producers of the last hour: empty batches stay", _idempotent),
     Compacted("c-long-ago", "idempotent producers that are forgotten", _long_ago),
-    Compacted("c-transactions", "transactions: committed, aborted, one open", _transactions),
+    Compacted(
+        "c-transactions", "transactions: committed, aborted, one open", _with_an_open_one, blocked=True
+    ),
     Compacted("c-append.time", "LogAppendTime", _plain("none"), ("message.timestamp.type=LogAppendTime",)),
     Compacted(
         "c-lag",
@@ -142,6 +151,7 @@ CASES = (
         _lagging,
         later=(f"min.compaction.lag.ms={5 * HOUR}",),
         arguments={"min_compaction_lag_ms": 5 * HOUR},
+        blocked=True,
     ),
     Compacted(
         "c-merge",
@@ -173,6 +183,17 @@ def create(clients: Clients, now: int) -> None:
         )
         clients.do("topic", case.name, 1, *OFF, *size, *case.settings)
         case.write(clients, case.name, now)
+        _fill(clients, case, now)
+
+
+def _fill(clients: Clients, case: Compacted, now: int) -> None:
+    """Fill a segment with new keys, so that the active one supersedes nothing."""
+    if case.magic == 2:
+        name = f"{case.name}-fill"
+        clients.do("open", name, "none", "plain")
+        for batch in range(8):
+            _send(clients, name, case.name, batch * 6, 6, now + 30_000, keys=1000, tag="fill")
+        clients.do("close", name)
 
 
 def clean_before(clients: Clients, logs: Path, now: int) -> None:
@@ -186,11 +207,17 @@ def clean_before(clients: Clients, logs: Path, now: int) -> None:
             clients.do("open", name, "none", "plain")
             for batch in range(20):
                 _send(clients, name, case.name, 900 + batch * 6, 6, now)
+            for batch in range(8):
+                _send(clients, name, case.name, batch * 6, 6, now, keys=1000, tag="more")
             clients.do("close", name)
 
 
 def place_old(logs: Path) -> None:
     """Put segments of magic 0 and 1 in the place of the empty ones of a broker that is down."""
+    marks = logs / "replication-offset-checkpoint"
+    old = {case.name for case in CASES if case.magic < 2}
+    # The broker has noted that these are empty.
+    write_offsets(marks, {key: at for key, at in read_offsets(marks).items() if key.topic not in old})
     for case in CASES:
         if case.magic == 2:
             continue
@@ -199,11 +226,12 @@ def place_old(logs: Path) -> None:
             if path.name != "partition.metadata":
                 path.unlink()
         with LogWriter(folder, config=LogConfig(segment_bytes=SEGMENT)) as writer:
-            for batch in range(30):
+            for batch in range(38):
+                keys = 10 + batch if batch < 30 else 1000
                 records = [
                     lab_records.record(
                         -1 if case.magic == 0 else lab_records.START + number,
-                        f"k{number * 7 % (10 + batch)}",
+                        f"k{number * 7 % keys}",
                         None if number % 11 == 5 else _value(number),
                     )
                     for number in range(batch * 6, batch * 6 + 6)

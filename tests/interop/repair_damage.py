@@ -13,6 +13,7 @@ import kodec
 from kodec.log.layout import SegmentFiles, list_partition
 
 PAGE = 512
+HIDES = "a broker keeps it, takes its offsets for the end of the log, and hides the records above them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Damage:
     """A topic that is damaged, and how.
 
     `forgotten`: the recovery point is lost too, so that all segments are read. `fatal`: a broker does not
-    start with it. `hides`: a broker does not see it, and hides what was written. In both cases all that was
+    start with it. `hides` says what a broker makes of it that does not see it. In both cases all that was
     acknowledged is to be read.
     """
 
@@ -29,7 +30,7 @@ class Damage:
     do: Callable[[Path], None]
     forgotten: bool = False
     fatal: bool = False
-    hides: bool = False
+    hides: str = ""
 
 
 def _segments(folder: Path) -> list[SegmentFiles]:
@@ -171,6 +172,19 @@ def _noise_in(*suffixes: str) -> Callable[[Path], None]:
     return do
 
 
+def _noise_indexes(folder: Path) -> None:
+    _noise_in(".index", ".timeindex")(folder)
+    for path in folder.glob("*.txnindex"):
+        # Their version as it is: with another one a broker does not start.
+        path.write_bytes(path.read_bytes()[:2] + _noise_bytes(path.stat().st_size))
+
+
+def _txnindex_version(folder: Path) -> None:
+    for path in folder.glob("*.txnindex"):
+        # Of the two bytes Kafka looks at the first alone.
+        _change(path, 0, (0x1A00).to_bytes(2, "big"))
+
+
 def _lost_log(folder: Path) -> None:
     """The last log is gone, its indexes are there."""
     _last(folder).unlink()
@@ -207,17 +221,12 @@ DAMAGES = (
     Damage("b-zeros", "nonsense appended: zeros", _zeros),
     Damage("b-long", "nonsense appended: a header that promises a megabyte", _long_entry),
     Damage("b-wrong", "nonsense appended: an entry with a wrong checksum", _wrong_entry),
-    Damage("b-old", "nonsense appended: an entry that is there already", _old_entry, hides=True),
+    Damage("b-old", "nonsense appended: an entry that is there already", _old_entry, hides=HIDES),
     Damage("b-no-indexes", "indexes gone", _without(".index", ".timeindex", ".txnindex"), forgotten=True),
     Damage("b-no-snapshots", "producer snapshots gone", _without(".snapshot"), forgotten=True),
     Damage("b-no-epochs", "leader epochs gone", _without("leader-epoch-checkpoint"), forgotten=True),
-    Damage(
-        "b-noise-indexes",
-        "noise in the offset and time indexes",
-        _noise_in(".index", ".timeindex"),
-        forgotten=True,
-    ),
-    Damage("b-noise-txnindex", "noise in the transaction indexes", _noise_in(".txnindex"), fatal=True),
+    Damage("b-noise-indexes", "noise in the indexes", _noise_indexes, forgotten=True),
+    Damage("b-txnindex-version", "transaction indexes of a version to come", _txnindex_version, fatal=True),
     Damage("b-noise-snapshots", "noise in the producer snapshots", _noise_in(".snapshot"), forgotten=True),
     Damage("b-swap", "a replacement of segments to complete", _swap),
     Damage("b-cleaned", "a replacement of segments to take back", _cleaned),

@@ -28,13 +28,16 @@ class Trimmed:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A topic that `source` becomes by `options` of kodec convert."""
+    """A topic that `source` becomes by `options` of kodec convert.
+
+    `lost` is the lowest magic that it has gone through, `committed` whether only such records are left.
+    """
 
     name: str
     what: str
     options: tuple[str, ...]
     source: str = SOURCE
-    magic: int = 2
+    lost: int = 2
     committed: bool = False
 
 
@@ -54,18 +57,18 @@ CONVERTED = (
         Converted(f"d-to-{codec}", f"v2, all batches to {codec}", ("--compression", codec))
         for codec in ("none", "gzip", "snappy", "lz4", "zstd")
     ),
-    Converted("d-to-v1", "v2 to v1", ("--magic", "1", "--compression", "lz4"), magic=1),
-    Converted("d-to-v0", "v2 to v0", ("--magic", "0", "--compression", "gzip"), magic=0),
-    Converted("d-to-v0-none", "v2 to v0, not compressed", ("--magic", "0", "--compression", "none"), magic=0),
+    Converted("d-to-v1", "v2 to v1", ("--magic", "1", "--compression", "lz4"), lost=1),
+    Converted("d-to-v0", "v2 to v0", ("--magic", "0", "--compression", "gzip"), lost=0),
+    Converted("d-to-v0-none", "v2 to v0, not compressed", ("--magic", "0", "--compression", "none"), lost=0),
     Converted(
         "d-to-v1-committed",
         "v2 to v1, committed records only",
         ("--magic", "1", "--compression", "snappy", "--committed"),
-        magic=1,
+        lost=1,
         committed=True,
     ),
-    Converted("d-v1-to-v2", "that v1 to v2", ("--magic", "2"), "d-to-v1", magic=1),
-    Converted("d-v0-to-v1", "that v0 to v1", ("--magic", "1"), "d-to-v0", magic=0),
+    Converted("d-v1-to-v2", "that v1 to v2", ("--magic", "2"), "d-to-v1", lost=1),
+    Converted("d-v0-to-v1", "that v0 to v1", ("--magic", "1"), "d-to-v0", lost=0),
 )
 
 
@@ -87,16 +90,14 @@ def create(clients: Clients, now: int) -> None:
 
 def expected(case: Converted, everything: list[Read], committed: list[Read]) -> dict[str, list[Read]]:
     """For each isolation level what is to be read, by what was read of the source."""
-    if case.magic == 2:
+    if case.lost == 2:
         return {"read_uncommitted": everything, "read_committed": committed}
-    rows = [_in_old_format(row, case.magic) for row in (committed if case.committed else everything)]
+    rows = [row._replace(headers=()) for row in (committed if case.committed else everything)]
+    if case.lost == 0:
+        kind = "NoTimestampType" if "0" in case.options else "CreateTime"
+        rows = [row._replace(timestamp=-1, timestamp_type=kind) for row in rows]
     # There are no transactions in messages.
     return {"read_uncommitted": rows, "read_committed": rows}
-
-
-def _in_old_format(row: Read, magic: int) -> Read:
-    kept = row._replace(headers=())
-    return kept if magic == 1 else kept._replace(timestamp=-1, timestamp_type="NoTimestampType")
 
 
 def below(rows: Iterable[Read], start: int) -> list[Read]:

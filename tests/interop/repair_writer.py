@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import subprocess
 import sys
@@ -289,14 +290,13 @@ def transactions(script: Script, now: int) -> None:
 KILLED = Case("k-killed", "idempotent producers in all codecs; the writer is killed amid an append", 1, SMALL)
 
 
-def endless(folder: Path, appends: int) -> Script:
-    """Append to a log as long as this lives, or so often; prints each end of the log."""
+def endless(folder: Path) -> Iterator[Script]:
+    """Append to a log for ever, by one script, which is given after each append."""
     script = Script(LogWriter(folder, config=_CONFIG))
-    for number in range(appends):
+    for number in itertools.count():
         records = numbered(f"append {number}", 1 + number % 7, lab_records.START)
         script.add(records, CODECS[number % len(CODECS)], producer=PRODUCER + number % 3)
-        print(script.writer.next_offset, flush=True)
-    return script
+        yield script
 
 
 def killed(folder: Path, after: int) -> int:
@@ -312,4 +312,5 @@ def killed(folder: Path, after: int) -> int:
 
 
 if __name__ == "__main__":
-    endless(Path(sys.argv[1]), 10**9)
+    for one in endless(Path(sys.argv[1])):
+        print(one.writer.next_offset, flush=True)

@@ -18,6 +18,8 @@ import kafka_reads_ours
 import make_generation
 import make_logs
 import make_tiered
+import repair_lab
+import repair_table
 from kafka_lab import GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal
 
 HERE = Path(__file__).resolve().parent
@@ -39,6 +41,13 @@ def work_of(generation: Generation) -> Path:
     work = CACHE / "work" / generation.name
     work.mkdir(parents=True, exist_ok=True)
     return work
+
+
+def repair(repository: Path) -> None:
+    """What kodec writes and repairs, given to the newest Kafka, and its table. Raises: Unusable."""
+    failed = repair_lab.make(work_of(GENERATIONS["4.3"]), repository, CACHE / "repair.json")
+    if failed:
+        raise Unusable("kodec and Kafka differ:\n" + "\n".join(failed))
 
 
 def lab(names: list[str], out: Path, repository: Path, ours_only: bool) -> None:
@@ -82,6 +91,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--tiered", action="store_true", help="make the tiered log, and nothing else")
     parser.add_argument(
+        "--repair", action="store_true", help="give Kafka what kodec writes and repairs, and nothing else"
+    )
+    parser.add_argument(
         "--maven-repository", type=Path, default=CACHE / "maven-repository", help="Maven's local repository"
     )
     options = parser.parse_args(arguments)
@@ -89,27 +101,37 @@ def main(arguments: list[str] | None = None) -> int:
     if "all" in names:
         names = list(GENERATIONS)
     signal.signal(signal.SIGTERM, stop_on_signal)
-    if options.tiered and (options.generation or options.ours_only):
-        parser.error("--tiered goes with neither --generation nor --ours-only")
+    if (options.tiered or options.repair) and (options.generation or options.ours_only):
+        parser.error("--tiered and --repair go with neither --generation nor --ours-only")
+    if options.tiered and options.repair:
+        parser.error("--tiered does not go with --repair")
     out = DATA if options.ours_only else CACHE / "data"
     begun = time.monotonic()
     try:
         if options.tiered:
             make_tiered.make(CACHE / "work" / "tiered", out, options.maven_repository)
+        elif options.repair:
+            repair(options.maven_repository)
         else:
             lab(names, out, options.maven_repository, options.ours_only)
+            if "4.3" in names:
+                repair(options.maven_repository)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
         return EXIT_UNUSABLE
     except KeyboardInterrupt:
         print("interrupted; the broker is stopped", file=sys.stderr)
         return 1
-    table = "" if options.tiered else f"; the table is {CACHE / 'compatibility.md'}"
-    say(f"all in {time.monotonic() - begun:.0f} s{table}")
+    tables = [] if options.tiered else sorted(CACHE.glob("repair.md" if options.repair else "*.md"))
+    say(f"all in {time.monotonic() - begun:.0f} s; tables: {', '.join(map(str, tables)) or 'none'}")
     if options.update and options.tiered:
         replace(out, "tiered-*")
+    elif options.update and options.repair:
+        update_repair()
     elif options.update:
         update(out)
+        if "4.3" in names:
+            update_repair()
     for release in sorted([*DATA.glob("kafka-*"), *DATA.glob("tiered-*")]):
         # Generations that were not made now are compared as they were committed.
         if not (out / release.name).exists():
@@ -128,6 +150,12 @@ def update(out: Path) -> None:
         replace(out, "kafka-*")
     shutil.copyfile(CACHE / "compatibility.json", compatibility.RESULTS)
     shutil.copyfile(CACHE / "compatibility.md", compatibility.PAGE)
+
+
+def update_repair() -> None:
+    """Put what Kafka says of what kodec repairs in the place of what is committed."""
+    shutil.copyfile(CACHE / "repair.json", repair_table.RESULTS)
+    shutil.copyfile(CACHE / "repair.md", repair_table.PAGE)
 
 
 def replace(out: Path, names: str) -> None:

@@ -38,6 +38,7 @@ from .wire import (
     varint,
 )
 
+BOTH = pytest.mark.usefixtures("backend")
 MIB = 1 << 20
 MOST = 2**31 - 1
 HEAD = batch([record(0, b"k", b"head")], base=0)
@@ -85,6 +86,7 @@ def every_way(data: bytes) -> None:
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
+@BOTH
 def test_cut_at_every_byte(magic: int, codec: str, on_error: Any) -> None:
     data = b"".join(log_of(magic, codec, [b"a%d" % at, b"", b"c" * 20], base=3 * at) for at in range(3))
     whole = list(kodec.read_batches(data))
@@ -105,6 +107,7 @@ def test_cut_at_every_byte(magic: int, codec: str, on_error: Any) -> None:
 
 @pytest.mark.parametrize("size", [1, 11, 16, 17, 18, 61, 4095, 4096, 4097, MIB, 3 * MIB + 5])
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
+@BOTH
 def test_zeros_at_the_end(size: int, on_error: Any) -> None:
     reader = kodec.read_records(HEAD + bytes(size), on_error=on_error)
     assert [found.value for found in reader] == [b"head"]
@@ -112,6 +115,7 @@ def test_zeros_at_the_end(size: int, on_error: Any) -> None:
 
 
 @pytest.mark.parametrize("size", [17, 18, 5000, 2 * MIB])
+@BOTH
 def test_zeros_in_the_middle(size: int) -> None:
     data = HEAD + bytes(size) + TAIL
     with pytest.raises(FormatError) as caught:
@@ -126,6 +130,7 @@ def test_zeros_in_the_middle(size: int) -> None:
 
 
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
+@BOTH
 def test_every_bit_of_an_entry(magic: int, codec: str) -> None:
     target = log_of(magic, codec, [b"value of it"] if codec == "none" else [b"one", b"two"], base=40)
     data = HEAD + target + TAIL
@@ -152,6 +157,7 @@ def test_every_bit_of_an_entry(magic: int, codec: str) -> None:
 
 
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
+@BOTH
 def test_every_byte_of_what_the_checksum_covers_with_a_new_checksum(magic: int, codec: str) -> None:
     target = log_of(magic, codec, [b"one", b"two" * 30])
     covered = 21 if magic == 2 else 16
@@ -209,6 +215,7 @@ def at_every_level(number: int) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("number", WILD)
 @pytest.mark.parametrize("level", at_every_level(0))
+@BOTH
 def test_wild_lengths_and_counts(level: str, number: int) -> None:
     data = HEAD + at_every_level(number)[level]
     tracemalloc.start()
@@ -239,6 +246,7 @@ def bomb(codec: str, count: int) -> bytes:
 
 
 @pytest.mark.parametrize(("magic", "codec"), [pair for pair in PAIRS if pair[1] != "none"])
+@BOTH
 def test_a_bomb_is_refused_at_the_limit(magic: int, codec: str) -> None:
     content = bomb(codec, 64)
     if magic == 2:
@@ -289,6 +297,7 @@ class Pipe(io.BytesIO):
         return False
 
 
+@BOTH
 def test_an_entry_above_the_limit() -> None:
     large = batch([record(0, None, b"v" * 5000)])
     limits = kodec.Limits(batch_bytes=1000)
@@ -361,6 +370,7 @@ def test_a_search_that_was_given_up_is_no_torn_tail() -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=300), st.integers(-2, 3), st.integers(-1, 200))
+@BOTH
 def test_random_bytes(data: bytes, magic: int, length: int) -> None:
     every_way(data)
     framed = data[:8] + struct.pack(">iib", length, 0, magic) + data[8:]
@@ -370,6 +380,7 @@ def test_random_bytes(data: bytes, magic: int, length: int) -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=120), st.integers(-1, 20), st.integers(0, 127), st.integers(0, 31))
+@BOTH
 def test_random_content_with_a_right_checksum(data: bytes, count: int, attributes: int, legacy: int) -> None:
     every_way(batch(data, count=count, attributes=attributes))
     codec = ("none", "gzip", "snappy", "lz4", "zstd", "none", "none", "none")[attributes & 7]
@@ -388,6 +399,7 @@ edit = st.tuples(st.integers(0, len(LOG) - 1), st.integers(0, 12), st.binary(max
 
 @settings(max_examples=150)
 @given(st.lists(edit, min_size=1, max_size=8))
+@BOTH
 def test_a_log_with_edits(edits: list[tuple[int, int, bytes]]) -> None:
     right = {(r.key, r.value) for r in kodec.read_records(LOG)}
     data = LOG

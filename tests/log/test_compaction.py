@@ -466,6 +466,29 @@ def test_a_range_too_wide_for_one_segment_is_not_merged(tmp_path: Path) -> None:
     assert sorted(int(path.stem) for path in folder.glob("*.log")) == [0, far, far + 1]
 
 
+def test_what_grows_too_large_becomes_several_segments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Old messages grow when they become batches, each with a header of its own.
+    entries = [batch(at, [(b"%d" % at, b"v")], magic=0) for at in range(40)]
+    folder = made.make(tmp_path / "topic-0", [(0, entries), (40, [])])
+    wanted = made.rows(folder)
+    monkeypatch.setattr("kodec.log.compaction.MAX_SEGMENT", 1000)
+    report = compacted(folder)
+    assert report.segments_after > 3
+    assert made.rows(folder) == wanted
+    assert max(path.stat().st_size for path in folder.glob("*.log")) <= 1000
+
+
+def test_without_a_transaction_index_the_markers_tell(tmp_path: Path) -> None:
+    folder = transactions(tmp_path / "topic-0")
+    (index,) = folder.glob("*.txnindex")
+    whole = index.read_bytes()
+    index.unlink()
+    assert compact(folder, apply=True, now=NOW, producer_expiration_ms=0).counts.aborted == 2
+    assert (folder / "00000000000000000000.txnindex").read_bytes() == whole
+
+
 def test_an_open_reader_goes_on(tmp_path: Path) -> None:
     segments = [(at * 10, [batch(at * 10, [(b"k", b"%d" % at)] * 10)]) for at in range(4)]
     folder = made.make(tmp_path / "topic-0", segments)

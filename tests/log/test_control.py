@@ -22,6 +22,8 @@ from kodec.generated.control.voters_record import Endpoint, KraftVersionFeature,
 
 from .wire import CODECS, CODES, batch, record, squeeze
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 T = ControlRecordType
 DIRECTORY = UUID(int=2**127 + 5)
 VALUES: list[tuple[ControlRecordType, Any]] = [

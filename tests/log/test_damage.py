@@ -18,6 +18,8 @@ from kodec.errors import CrcMismatch, FormatError, Malformed, Truncated, Unsuppo
 
 from .wire import PAIRS, batch, log_of, message, record, squeeze, wrapper
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 
 def part_of(at: int, magic: int, codec: str) -> bytes:
     values = [b"%d.%d" % (at, i) + b"x" * 60 * i for i in range(1 if codec == "none" else 3)]

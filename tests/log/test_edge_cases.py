@@ -37,6 +37,8 @@ from .wire import (
     wrapper,
 )
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 GOOD = batch([record(0, b"k", b"good")])
 MOST = 2**31 - 1
 

@@ -20,6 +20,8 @@ from kodec.log.transactions import Transactions
 
 from . import wire
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 DATA = Path(__file__).parents[1] / "data"
 PARTITIONS = [
     folder

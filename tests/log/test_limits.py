@@ -12,6 +12,8 @@ from kodec.log.records import Limits
 
 from .wire import batch, record
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 FEW = Limits(elements=100)
 
 

@@ -18,6 +18,8 @@ from kodec.log.verify import verify_partition
 
 from . import wire
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 DATA = Path(__file__).parents[1] / "data"
 FOLDERS = sorted(
     folder

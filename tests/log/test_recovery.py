@@ -652,7 +652,7 @@ HARM = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(HARM, st.booleans())
 def test_any_harm_is_recovered_once(
     tmp_path_factory: pytest.TempPathFactory, harms: list[tuple[str, int, int]], from_start: bool

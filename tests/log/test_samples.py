@@ -12,6 +12,8 @@ import pytest
 
 import kodec
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 if TYPE_CHECKING:
     from tests.log.conftest import Sample
 

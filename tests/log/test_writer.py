@@ -352,10 +352,13 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
         with pytest.raises(TypeError):
             writer.append(good, compression="gzip")
         assert writer.next_offset == 0
-        writer.append(good, keep_offsets=True)
+        assert writer.append(good, keep_offsets=True).first_offset == 0
         with pytest.raises(EncodeError, match="ascend"):
             writer.append(good, keep_offsets=True)
-    assert values(folder) == [(0, b"v" * 20), (1, b"v" * 20)]
+        assert writer.append(batch_at(7), keep_offsets=True).first_offset == 7
+    assert values(folder) == [(0, b"v" * 20), (1, b"v" * 20), (7, b"v")]
+    with pytest.raises(ValueError, match="is closed"):
+        writer.append(good)
     with pytest.raises(ValueError, match="named like orders-0"):
         LogWriter(tmp_path / "nothing")
     for wrong in ({"segment_bytes": 0}, {"segment_bytes": 2**31}, {"segment_index_bytes": 8}):
@@ -478,7 +481,7 @@ def test_segment_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
         with pytest.raises(EncodeError, match="does not fit"):
             writer.append(far.data, far)
         with pytest.raises(EncodeError, match="sizes"):
-            writer.append(batch.data + b"x", replace_offset(batch, 101))
+            writer.append(batch.data + b"x", batch_at(101))
         assert writer.size == batch.size and writer.entries == 1
     assert sorted(each.name[20:] for each in tmp_path.iterdir()) == [
         ".index.cleaned",
@@ -491,7 +494,7 @@ def test_segment_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
     assert (tmp_path / f"{100:020d}.log.cleaned").stat().st_size == 0
 
 
-def replace_offset(batch: kodec.Batch, offset: int) -> kodec.Batch:
+def batch_at(offset: int) -> kodec.Batch:
     return next(kodec.read_batches(kodec.encode([kodec.Record(offset=offset, value=b"v")])))
 
 
