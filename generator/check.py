@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kodec.generator.build import build
 from kodec.generator.model import Model, to_json
-from kodec.generator.native.kernel import kernel_of
+from kodec.generator.native.expressions import NotColumnar
+from kodec.generator.native.kernel import kernel_of, planned
 from kodec.generator.passes import run_passes
 from kodec.generator.problems import Problems
 from kodec.generator.python.collisions import check_collisions
@@ -98,10 +99,13 @@ def _kernels(model: Model, manifest: dict[str, dict[str, str]], names: Sequence[
     found: dict[str, str] = {}
     for name in names:
         schema = next((each for each in model.schemas if each.id == name), None)
-        kernel = None if schema is None else kernel_of(model, schema)
-        if schema is None or kernel is None:
+        if schema is None:
             able = ", ".join(each.id for each in model.schemas if kernel_of(model, each) is not None)
-            raise ValueError(f"kernels: {name!r} is not a schema of rows that a kernel can hold: {able}")
+            raise ValueError(f"kernels: no schema {name!r}; those that can have a kernel: {able or 'none'}")
+        try:
+            kernel = planned(model, schema)
+        except NotColumnar as error:
+            raise ValueError(f"kernels: {name!r} cannot have a kernel: {error}") from None
         for file, text in render_kernel(kernel).items():
             found[f"{KERNELS}/{file}"] = text
             manifest[f"{KERNELS}/{file}"] = {"schema": schema.path, "sha256": schema.sha256}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from kodec.generated.kernels import record_batch
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry
+from kodec.generated.kernels import message_set, record_batch
 from kodec.log.reader import OnError, RecordReader
 from kodec.log.records import Limits, Record, TimestampType
 from kodec.log.source import Source
@@ -18,8 +17,10 @@ __all__ = ["NativeRecordReader", "rows_of"]
 
 # Only once there are unread records: with it, each attribute of a record takes longer in CPython 3.11.
 Record.__getattr__ = record_batch.touch  # type: ignore[attr-defined]
-_SHAPE = record_batch.Shape(Record, {"timestamp_type": {int(kind): kind for kind in TimestampType}})
-_MAGICS = (2,)
+_KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
+_SHAPE = record_batch.Shape(Record, _KINDS)
+_MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
+_NONE = TimestampType.NoTimestampType
 
 
 def rows_of(entry: bytes, data: bytes, limits: Limits) -> list[Record] | None:
@@ -34,7 +35,7 @@ def rows_of(entry: bytes, data: bytes, limits: Limits) -> list[Record] | None:
 
 
 class NativeRecordReader(Windows, RecordReader):
-    """A RecordReader that goes through record batches by the kernel, and through messages by pure Python."""
+    """A RecordReader that goes through record batches and messages by their kernels."""
 
     def __init__(
         self, source: Source, check_crc: bool, on_error: OnError, limits: Limits, control: bool
@@ -46,6 +47,9 @@ class NativeRecordReader(Windows, RecordReader):
             stop_at_hidden=control,
             unit_bytes=limits.batch_bytes,
             elements=limits.elements,
+        )
+        self._messages = message_set.Objects(
+            _MESSAGES, check=check_crc, unit_bytes=limits.batch_bytes, elements=limits.elements
         )
         super().__init__(source, check_crc, on_error, limits, control)
 
@@ -60,12 +64,16 @@ class NativeRecordReader(Windows, RecordReader):
             self.close()
 
     def _magics(self) -> tuple[tuple[int, ...], ...]:
-        return (_MAGICS,)
+        return (2,), (0, 1)
 
     def _turn_to(self, kernel: int) -> Iterator[Iterable[Record]]:
-        raise NotImplementedError("there is one kernel")
+        self._turn = kernel
+        return iter(())
 
     def _gather(self, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
+        return self._gather_messages(buf, start, end) if self._turn else self._gather_batches(buf, start, end)
+
+    def _gather_batches(self, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
         objects = self._objects
         origin = self.position - start
         at = start
@@ -79,28 +87,64 @@ class NativeRecordReader(Windows, RecordReader):
                 return
             yield objects
 
+    def _gather_messages(self, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
+        messages = self._messages
+        origin = self.position - start
+        at = start
+        while True:
+            status, stop = messages.next(buf, at, end)
+            if status == "ok":
+                found = [messages.row]
+            elif status != "compressed" or (unwrapped := self._unwrap(buf)) is None:
+                return
+            else:
+                found = unwrapped
+            at = stop
+            self.position = origin + at
+            yield found
+
+    def _content(self, objects: record_batch.Objects | message_set.Objects, buf: Buffer) -> bytes | None:
+        """The content of the compressed entry, decompressed; None where pure Python is to do it."""
+        codec, start, size = objects.content
+        stored = memoryview(buf)[start : start + size]
+        try:
+            return decompress(codec, stored, limit=self._limits.decompressed_bytes)
+        except FormatError:
+            return None
+
     def _expand(self, buf: Buffer) -> bool:
         """Reach the rows of the compressed batch; false where pure Python is to do it."""
-        codec, start, size = self._objects.content
-        try:
-            data = decompress(
-                codec, memoryview(buf)[start : start + size], limit=self._limits.decompressed_bytes
-            )
-        except FormatError:
-            return False
-        return self._objects.rows(data) == "ok"
+        data = self._content(self._objects, buf)
+        return data is not None and self._objects.rows(data) == "ok"
+
+    def _unwrap(self, buf: Buffer) -> list[Record] | None:
+        """The records of the wrapper, or None. The same rules, with their source, are in `MessageEntry`."""
+        data = self._content(self._messages, buf)
+        found: list[Record] | None = None if data is None else self._messages.rows(data)
+        if not found:
+            return None
+        wrapper = self._messages.head
+        if not wrapper["magic"]:
+            for record in found:
+                record.timestamp_type = _NONE
+            return found
+        kind = TimestampType(wrapper["timestamp_type"])
+        base = wrapper["offset"] - found[-1].offset if wrapper["offset"] else 0
+        if base < 0:
+            return None
+        for record in found:
+            if record.timestamp_type is _NONE:
+                return None  # a message of magic 0 inside one of magic 1
+            record.offset += base
+            record.timestamp_type = kind
+            if kind is TimestampType.LogAppendTime:
+                record.timestamp = wrapper["timestamp"]
+        return found
 
     def _step(self) -> Iterator[Iterable[Record]]:
         control, check_crc = self._control, self._check_crc
-        found: tuple[list[Record], ...]
-        while True:
-            before = self.position
-            _, found = self._next(  # type: ignore[assignment]
-                before,
-                lambda batch: batch.records(control=control, check_crc=check_crc),  # type: ignore[arg-type, return-value]
-            )
-            yield from found
-            head = self._source.read(self.position, PEEK_ENTRY_SIZE)
-            # a window is not filled anew for each message of another format
-            if self.position == before or len(head) < PEEK_ENTRY_SIZE or peek_entry(head)[2] in _MAGICS:
-                return
+        _, found = self._next(
+            self.position,
+            lambda batch: batch.records(control=control, check_crc=check_crc),  # type: ignore[arg-type, return-value]
+        )
+        yield from found  # type: ignore[misc]

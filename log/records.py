@@ -56,8 +56,8 @@ class Record(_Unread):
     """One logical record.
 
     A record of the native reader takes its values from the bytes of its batch when the first of them is
-    touched. Until then it keeps those bytes: the batch's (decompressed), or all that the reader was given where
-    that is `bytes` and the batch is not compressed.
+    touched. Until then it keeps those bytes: the batch's (decompressed), or all that the reader was given
+    where that is `bytes` and the batch is not compressed.
 
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).

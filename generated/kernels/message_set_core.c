@@ -354,6 +354,28 @@ failed:
   return KD_MEMORY;
 }
 
+int message_set_one(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+    message_set_unit *u, message_set_object *out, kd_where *where) {
+  const uint8_t *const base = buf, *const p = buf + pos;
+  int wrong = 0;
+  (void)wrong;
+  if (pos == end) return KD_END;
+  if (message_set_read(buf, pos, end, u, where)) return where->status;
+  if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+  if (options->check && message_set_verify(u, where)) return where->status;
+  if (u->message.attributes.compression != 0) return KD_COMPRESSED;
+  out->offset = u->offset;
+  out->timestamp = u->message.timestamp;
+  out->timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
+  out->key = u->message.key;
+  out->value = u->message.value;
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+  return KD_OK;
+stopped:
+  return where->status;
+}
+
 void message_set_prepare(void) { kd_prepare(); }
 
 #define STOP_WRITE(status, field_of)       \

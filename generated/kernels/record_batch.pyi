@@ -76,7 +76,12 @@ class Writer:
     def take(self) -> bytes: ...
 
 class Shape:
-    def __init__(self, cls: type, members: Mapping[str, Mapping[int, object]] | None = None) -> None: ...
+    def __init__(
+        self,
+        cls: type,
+        members: Mapping[str, Mapping[int, object]] | None = None,
+        others: Mapping[str, object] | None = None,
+    ) -> None: ...
 
 class Unread:
     def read(self, item: object) -> None: ...

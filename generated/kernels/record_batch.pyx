@@ -584,6 +584,7 @@ cdef extern from *:
     """
     #include "structmember.h"
     #define KD_SLOT(item, at) (*(PyObject **)((char *)(item) + (at)))
+    #define KD_SET_SLOT(item, at, value) (KD_SLOT(item, at) = (value))
     #define KD_CLEAR_SLOT(item, at) Py_CLEAR(KD_SLOT(item, at))
     #define KD_AT(descriptor) (((PyMemberDescrObject *)(descriptor))->d_member->offset)
     #define KD_IS_SLOT(thing) (Py_TYPE(thing) == &PyMemberDescr_Type)
@@ -596,6 +597,7 @@ cdef extern from *:
     #endif
     """
     PyObject *KD_SLOT(PyObject *, Py_ssize_t)
+    void _set "KD_SET_SLOT"(PyObject *, Py_ssize_t, PyObject *)
     void KD_CLEAR_SLOT(PyObject *, Py_ssize_t)
     Py_ssize_t KD_AT(object)
     bint KD_IS_SLOT(object)
@@ -698,16 +700,18 @@ cdef class Shape:
     Args:
         cls: a class with a slot for each of COLUMNS, and the two slots of an unread object: `_batch` and `_row`.
         members: for a column of numbers, which object stands for which number.
+        others: what is in slots that are no columns.
     """
     cdef readonly type cls
     cdef Py_ssize_t slots[VALUES]
     cdef Py_ssize_t batch
     cdef Py_ssize_t row
     cdef bint plain
+    cdef list others
     cdef tuple members
     # the members for small numbers, from LEAST on
     cdef PyObject *small[VALUES][SMALL]
-    def __init__(self, type cls, members=None):
+    def __init__(self, type cls, members=None, others=None):
         cdef int i
         given = members or {}
         for name in given:
@@ -723,6 +727,7 @@ cdef class Shape:
                     self.small[i][<int>number - LEAST] = <PyObject *>self.members[i][number]
         self.batch = _slot(cls, "_batch")
         self.row = _slot(cls, "_row")
+        self.others = [(_slot(cls, name), value) for name, value in (others or {}).items()]
         self.plain = KD_PLAIN(<PyObject *>cls)
     cdef inline PyObject *number(self, int column, int64_t number):
         """The object that stands for a number: a member, or an int."""
@@ -739,6 +744,34 @@ cdef class Shape:
                 found = <PyObject *>member
                 Py_INCREF_(found)
         return found
+    cdef int fill(self, PyObject *item, const record_batch_unit *u, const record_batch_object *found) except -1:
+        """Give an object the values that it has not."""
+        cdef PyObject *values[VALUES]
+        cdef Py_ssize_t at
+        cdef int i
+        values[0] = self.number(0, found.offset)
+        values[1] = self.number(1, found.timestamp)
+        values[2] = self.number(2, found.timestamp_type)
+        values[3] = _bytes(found.key)
+        values[4] = _bytes(found.value)
+        values[5] = _list_headers(u, found.headers)
+        for i in range(VALUES):
+            if values[i] == NULL:
+                break
+        else:
+            for i in range(VALUES):
+                if KD_SLOT(item, self.slots[i]) == NULL:
+                    _set(item, self.slots[i], values[i])
+                else:
+                    Py_DECREF_(values[i])
+            for at, value in self.others:
+                if KD_SLOT(item, at) == NULL:
+                    Py_INCREF_(<PyObject *>value)
+                    _set(item, at, <PyObject *>value)
+            return 0
+        for i in range(VALUES):
+            Py_XDECREF_(values[i])
+        raise MemoryError
 
 cdef Py_ssize_t _slot(type cls, str name) except -1:
     found = getattr(cls, name, None)
@@ -772,31 +805,10 @@ cdef class Unread:
         KD_CLEAR_SLOT(<PyObject *>item, self.shape.batch)
     cdef int fill(self, PyObject *item, size_t row) except -1:
         cdef record_batch_object found
-        cdef const record_batch_unit *u = &self.u
-        cdef PyObject *values[VALUES]
-        cdef int i, status
-        status = record_batch_at(u, self.data, self.size, self.starts[row], &found)
+        cdef int status = record_batch_at(&self.u, self.data, self.size, self.starts[row], &found)
         if status != KD_OK:
             raise SystemError(f"row {row} was verified and is now {STATUSES[status]}")
-        values[0] = self.shape.number(0, found.offset)
-        values[1] = self.shape.number(1, found.timestamp)
-        values[2] = self.shape.number(2, found.timestamp_type)
-        values[3] = _bytes(found.key)
-        values[4] = _bytes(found.value)
-        values[5] = _list_headers(u, found.headers)
-        for i in range(VALUES):
-            if values[i] == NULL:
-                break
-        else:
-            for i in range(VALUES):
-                if KD_SLOT(item, self.shape.slots[i]) == NULL:
-                    _set(item, self.shape.slots[i], values[i])
-                else:
-                    Py_DECREF_(values[i])
-            return 0
-        for i in range(VALUES):
-            Py_XDECREF_(values[i])
-        raise MemoryError
+        return self.shape.fill(item, &self.u, &found)
 
 def touch(item, name):
     """`__getattr__` of a class with unread objects: read the one that is touched."""
@@ -807,12 +819,6 @@ def touch(item, name):
     if type(batch) is Unread:
         (<Unread>batch).read(item)
     return PyObject_GenericGetAttr(item, name)
-
-cdef extern from *:
-    """
-    #define KD_SET_SLOT(item, at, value) (KD_SLOT(item, at) = (value))
-    """
-    void _set "KD_SET_SLOT"(PyObject *, Py_ssize_t, PyObject *)
 
 cdef class Objects:
     """Goes from unit to unit, and iterates over the rows of the one that was reached: as objects of a class.

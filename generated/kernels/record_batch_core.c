@@ -599,7 +599,9 @@ int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_b
       if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, 0, pos);
       continue;
     }
-    if (u->num_records == 0) continue;
+    if (u->num_records == 0) {
+      continue;
+    }
     *next = pos + u->unit_size;
     return u->attributes.compression == 0 ? KD_OK : KD_COMPRESSED;
   }

@@ -15,7 +15,7 @@ from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_na
 from kodec.generator.native.writing import Writer, total
 from kodec.generator.roles import RowContent, row_content
 
-__all__ = ["Kernel", "kernel_of"]
+__all__ = ["Kernel", "kernel_of", "planned"]
 
 _MEMORY = {"c": "b", "s": "h", "i": "i", "l": "q", "C": "B", "S": "H", "I": "I", "L": "Q", "f": "f", "g": "d"}
 """Arrow's format of a number to that of Python's memoryview."""
@@ -67,14 +67,18 @@ class Kernel:
 
 def kernel_of(model: Model, schema: Schema) -> Kernel | None:
     """The kernel of a schema whose outermost type is a container of rows, or a list of them; else None."""
-    layouts = Layouts(model)
-    found = _container(model, schema.root, schema) or _plain_list(model, schema.root, schema)
-    if found is None:
-        return None
     try:
-        found.facts = _Builder(model, layouts, found).build()
+        return planned(model, schema)
     except NotColumnar:
         return None
+
+
+def planned(model: Model, schema: Schema) -> Kernel:
+    """As `kernel_of`. Raises NotColumnar, which says why there is none."""
+    found = _container(model, schema.root, schema) or _plain_list(model, schema.root, schema)
+    if found is None:
+        raise NotColumnar("its outermost type is neither a container of rows nor a list of them")
+    found.facts = _Builder(model, Layouts(model), found).build()
     return found
 
 

@@ -32,12 +32,15 @@ _WORDS = frozenset(
     auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
     while asm typeof bool true false NULL and or not xor class new delete this
+    as assert async await def del elif except finally from global import in is lambda None nonlocal pass raise
+    try with yield True False cdef cpdef ctypedef cimport include gil nogil unix linux errno stdin stdout
+    rows unit_start unit_size checksum checksum_stored checksum_field checksum_of position size checksum_ok
     """.split()  # noqa: SIM905
 )
 
 
 def c_name(ident: str) -> str:
-    """A schema name as a C identifier."""
+    """A schema name as a C identifier, which no language and no struct of a kernel uses itself."""
     return f"{ident}_" if ident in _WORDS else ident
 
 

@@ -333,7 +333,9 @@ class Writer:
                         "size": kind.width,
                         "order": "be" if kind.width == 1 else kind.endian,
                         "checksum": f"kd_{derive.kind}" if derive.is_checksum else None,
-                        "most": f"INT{8 * kind.width}_MAX" if kind.signed else f"UINT{8 * kind.width}_MAX",
+                        "most": f"INT{8 * kind.width}_MAX"
+                        if kind.signed or kind.width == 8
+                        else f"UINT{8 * kind.width}_MAX",
                         "plus": literal(0)
                         if derive.plus is None
                         else number(derive.plus, lambda _: None, self.model),

@@ -26,7 +26,7 @@ from mutate import mutate
 
 import kodec
 from kodec.errors import FormatError
-from kodec.log import native_table, pure_table
+from kodec.log import kernel, native_table, pure_table
 from kodec.log import source as log_source
 from kodec.log.arrow import batch_schema, columns_of, row_schema
 from kodec.log.scan import Range, Scan
@@ -54,7 +54,8 @@ class Question:
 
     kind: str
     data: bytes
-    heads: bool
+    what: str
+    """`rows` and `heads` are tables, `records` are objects."""
     scan: dict[str, Any]
     on_error: str
     limits: kodec.Limits
@@ -63,7 +64,7 @@ class Question:
 
     def __str__(self) -> str:
         how = f"{self.source} by {self.chunk}, on_error={self.on_error}, {self.limits}"
-        return f"{'heads' if self.heads else 'rows'}, {self.kind}: {self.scan}, {how}"
+        return f"{self.what}, {self.kind}: {self.scan}, {how}"
 
 
 @cache
@@ -101,7 +102,7 @@ def questions(seed: str) -> Iterator[Question]:
         yield Question(
             kind,
             data,
-            heads=dice.random() < 0.1,
+            what=dice.choice(("heads", *["rows"] * 6, *["records"] * 3)),
             scan={
                 "columns": None
                 if dice.random() < 0.5
@@ -128,19 +129,42 @@ def _facts(error: FormatError | None) -> Outcome | None:
     return None if error is None else (type(error), str(error), *sorted(vars(error).items()))
 
 
-def outcome(backend: Any, question: Question) -> Outcome:
-    """What a backend makes of it: the table, where it ended and why, what was skipped."""
+def _records(question: Question) -> Outcome:
+    options = {name: question.scan[name] for name in ("check_crc", "control")}
+    source = SOURCES[question.source](question.data)
+    found, failed = [], None
+    reader = kodec.read_records(source, on_error=question.on_error, limits=question.limits, **options)
+    try:
+        for one in reader:
+            kind = type(one).__name__, one.timestamp_type
+            found.append((*kind, one.offset, one.timestamp, one.key, one.value, one.headers, repr(one)))
+    except FormatError as error:
+        failed = error
+    skipped = [(one.start, one.end, _facts(one.error)) for one in reader.skipped]
+    return found, _facts(failed), reader.position, reader.torn_tail, skipped
+
+
+def outcome(name: str, question: Question) -> Outcome:
+    """What a backend makes of it: rows, why it ended and where, what was skipped."""
+    before, kernel.backend = kernel.backend, lambda: name  # type: ignore[assignment, return-value]
+    chunk, log_source.CHUNK = log_source.CHUNK, question.chunk
+    try:
+        return _records(question) if question.what == "records" else _table(name, question)
+    finally:
+        kernel.backend, log_source.CHUNK = before, chunk
+
+
+def _table(name: str, question: Question) -> Outcome:
+    backend: Any = native_table if name == "native" else pure_table
     options = dict(question.scan)
     columns = options.pop("columns")
-    if question.heads:
+    if question.what == "heads":
         scan = Scan(batch_schema(), check_crc=options["check_crc"], batch_rows=options["batch_rows"])
         start = backend.scan_heads
     else:
-        for name in ("offsets", "timestamps"):
-            options[name] = Range.of(name, options[name])
+        options |= {key: Range.of(key, options[key]) for key in ("offsets", "timestamps")}
         scan = Scan(columns_of(row_schema(), columns), **options)
         start = backend.scan_rows
-    chunk, log_source.CHUNK = log_source.CHUNK, question.chunk
     batches: list[Any] = []
     failed = None
     try:
@@ -150,8 +174,6 @@ def outcome(backend: Any, question: Question) -> Outcome:
             batches.append(batch)
     except FormatError as error:
         failed = error
-    finally:
-        log_source.CHUNK = chunk
     return (
         pa.Table.from_batches(batches, schema=scan.schema),
         _facts(failed),
@@ -174,16 +196,16 @@ class Tally:
 def compare(question: Question, tally: Tally) -> None:
     """Ask both, and note what came of it."""
     try:
-        native, pure = outcome(native_table, question), outcome(pure_table, question)
+        native, pure = outcome("native", question), outcome("pure", question)
     except Exception as error:
         tally.different.append((question, repr(error)))
         return
     tally.kinds[question.kind] += 1
     end = pure[1][0].__name__ if pure[1] else "skipped" if pure[4] else "torn" if pure[3] else "all read"
     tally.ends[end] += 1
-    tally.rows += pure[0].num_rows
+    tally.rows += len(pure[0])
     if native != pure:
-        names = ("table", "error", "position", "torn tail", "skipped")
+        names = ("rows", "error", "position", "torn tail", "skipped")
         parts = zip(names, native, pure, strict=True)
         text = "\n".join(f"  {name}: native {a}\n  {name}: pure   {b}" for name, a, b in parts if a != b)
         tally.different.append((question, text))

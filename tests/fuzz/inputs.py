@@ -1,4 +1,4 @@
-"""Makes the inputs that fuzzing starts from, out of the logs in tests/data: python inputs.py FOLDER [MOST]."""
+"""Makes the inputs that fuzzing starts from, of the logs in tests/data: python inputs.py FOLDER [MOST]."""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@
 #define COLUMNS RECORD_BATCH_COLUMNS
 #define FIELDS (sizeof record_batch_fields / sizeof *record_batch_fields)
 #define CONTENT(u) ((u)->records)
+/* The column that is a list, as the kernel of objects has it. */
+#define LIST headers
+#define NEXT_ITEM record_batch_item_headers
 
 enum { LENGTH_AT = 8, MAGIC_AT = 16, CRC_AT = 17, COVERED_AT = 21, HEADER = 61 };
 

@@ -64,7 +64,7 @@ class Compiler:
 
 
 def compiler(command: str | None = None, *, fuzzer: bool = True) -> Compiler | None:
-    """The first that works: the given one, or those that are usual; with libFuzzer if there is one and it may."""
+    """The first that works, of the usual ones or the given one; with libFuzzer where it may."""
     usual = [os.environ.get("CLANG", "clang"), *(f"clang-{version}" for version in range(22, 13, -1))]
     clangs = [command] if command else [name for name in usual if shutil.which(name)]
     others = [command] if command else [name for name in ("gcc", "cc", *clangs) if shutil.which(name)]

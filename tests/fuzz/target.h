@@ -316,6 +316,73 @@ static void run_out_of_memory(const asked *a, const uint8_t *buf, size_t size) {
   fuzz_left = -1;
 }
 
+#ifdef LIST
+/* Rows as objects: found one by one where all were verified before, and so many as there are as columns. */
+static void objects(const asked *a, const KERNEL(unit) *u, kd_span content) {
+  KERNEL(options) whole = a->options;
+  KERNEL(columns) c = {0};
+  kd_where where = {0};
+  uint32_t *starts = NULL;
+  uint8_t *copy = (malloc)(content.size ? content.size : 1);
+  MUST(copy != NULL);
+  memcpy(copy, content.data, content.size);
+  whole.filtered = 0;
+  for (int i = 0; i < COLUMNS; i++) {
+    whole.least[i] = INT64_MIN;
+    whole.most[i] = INT64_MAX;
+  }
+  const int rows = KERNEL(rows)(u, copy, content.size, &whole, &c, &where);
+  const size_t count = c.rows;
+  KERNEL(clear)(&c);
+  if (a->flags & SCARCE) fuzz_left = a->memory & 1;
+  const int status = KERNEL(mark)(u, copy, content.size, &whole, &starts, &where);
+  fuzz_left = -1;
+  if (status != KD_OK) {
+    fits(&where, content.size);
+    MUST(starts == NULL && (rows != KD_OK || count == 0 || status == KD_MEMORY));
+  } else {
+    MUST(rows == KD_OK);
+    for (size_t i = 0; i < count; i++) {
+      KERNEL(object) one;
+      kd_span sum = {copy, 0};
+      MUST(starts[i] < content.size && (i == 0 || starts[i] > starts[i - 1]));
+      MUST(KERNEL(at)(u, copy, content.size, starts[i], &one) == KD_OK);
+      sum.size = one.key.size + one.value.size;
+      kd_items rest = one.LIST;
+      for (size_t left = rest.count; left; left--) {
+        KERNEL(object_headers) item;
+        MUST(NEXT_ITEM(u, &rest, &item) == KD_OK);
+        MUST(item.key.data >= copy && item.key.data + item.key.size <= copy + content.size);
+        sum.size += item.key.size + item.value.size;
+      }
+      KERNEL(object_headers) none;
+      MUST(rest.count == 0 && NEXT_ITEM(u, &rest, &none) == KD_COUNT);
+      MUST(sum.size <= content.size);
+    }
+  }
+  (free)(starts);
+  (free)(copy);
+}
+
+/* Go from unit to unit that has rows. */
+static void walk_objects(const asked *a, const uint8_t *buf, size_t size) {
+  KERNEL(unit) u;
+  kd_where where = {0};
+  size_t pos = 0, next = 0;
+  for (;;) {
+    const int status = KERNEL(next)(buf, pos, size, &a->options, &u, &next, &where);
+    MUST(next >= pos && next <= size);
+    if (status != KD_OK && status != KD_COMPRESSED) {
+      if (status == KD_END) MUST(next == size);
+      return;
+    }
+    MUST(next > pos && u.unit_start + u.unit_size == next && CONTENT(&u).data != NULL);
+    objects(a, &u, CONTENT(&u));
+    pos = next;
+  }
+}
+#endif
+
 #ifndef UNIT_IS_ROW
 /* A head that was refused, or was not, over content that need not be its own. */
 static void rows_of_any_head(const asked *a, const uint8_t *buf, size_t size) {
@@ -326,6 +393,7 @@ static void rows_of_any_head(const asked *a, const uint8_t *buf, size_t size) {
   KERNEL(read)(buf, 0, size, &u, &where);
   const size_t start = size < HEADER ? size : HEADER;
   for (int i = 0; i < 2; i++) inside(a, &u, (kd_span){buf + start, size - start}, &c);
+  objects(a, &u, (kd_span){buf + start, size - start});
   give(a, &c, 0, SIZE_MAX, NULL);
 }
 #endif
@@ -433,6 +501,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef UNIT_IS_ROW
   else if (a.flags & STRAIGHT)
     rows_of_any_head(&a, copy, size);
+#endif
+#ifdef LIST
+  else if (a.flags & CUT && a.flags & EVERYTHING)
+    walk_objects(&a, copy, size);
 #endif
   else if (a.flags & CUT)
     cut_and_go_on(&a, copy, size);

@@ -205,6 +205,14 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b"\x00\x02\x05",
         {"version": 2, "a": 5, "b": 0},
     ),
+    "-row: {columns, unless, bounds}": (
+        "seq:\n- {id: a, type: entry}\n- {id: n, type: u1}\n- {id: b, size: n}\ntypes:\n  entry:\n"
+        "    -row:\n      columns: [c, {name: twice, type: int32, value: d * 2}]\n      unless: d == 9\n"
+        "      bounds: {c: {first: d, last: d + 1}, twice: {last: 18}}\n"
+        "    seq:\n    - {id: d, type: u1, -column: {name: c, type: uint8}}\n",
+        b"\x05\x01x",
+        {"a": {"d": 5}, "n": 1, "b": b"x"},
+    ),
     "-column, -row, -topic": (
         "-row: true\n-topic: __x\nseq:\n- {id: a, type: u1, -column: false}\n- {id: b, type: u1, -column: {name: bee, type: int8}}\n",
         b"\x01\x02",

@@ -18,7 +18,7 @@ from raw_produce import RawProducer
 from repair_writer import DAY
 
 import kodec
-from kodec import LogConfig, LogWriter
+from kodec import LogConfig, LogDirectoryWriter
 from kodec.log.checkpoints import read_offsets, write_offsets
 
 HOUR = 3_600_000
@@ -171,6 +171,15 @@ CASES = (
     Compacted("c-v0", "messages v0 of all codecs, which become v2", _nothing, magic=0),
     Compacted("c-v1", "messages v1 of all codecs, which become v2", _nothing, magic=1),
 )
+# For a line that keeps these formats, by their codec and magic.
+OLD = {
+    f"e-v{magic}-{codec}": (
+        Compacted(f"e-v{magic}-{codec}", f"messages v{magic} in {codec}", _plain(codec)),
+        magic,
+    )
+    for magic in (0, 1)
+    for codec in LEGACY_CODECS
+}
 
 
 def create(clients: Clients, now: int) -> None:
@@ -212,20 +221,29 @@ def clean_before(clients: Clients, logs: Path, now: int) -> None:
             clients.do("close", name)
 
 
+def create_old(clients: Clients, versions: dict[int, str | None], now: int) -> None:
+    """The same for topics in formats that the broker keeps."""
+    for case, magic in OLD.values():
+        version = f"message.format.version={versions[magic]}"
+        clients.do("topic", case.name, 1, *OFF, f"segment.bytes={SEGMENT}", version)
+        case.write(clients, case.name, now)
+        _fill(clients, case, now)
+
+
 def place_old(logs: Path) -> None:
     """Put segments of magic 0 and 1 in the place of the empty ones of a broker that is down."""
     marks = logs / "replication-offset-checkpoint"
     old = {case.name for case in CASES if case.magic < 2}
     # The broker has noted that these are empty.
     write_offsets(marks, {key: at for key, at in read_offsets(marks).items() if key.topic not in old})
-    for case in CASES:
-        if case.magic == 2:
-            continue
-        folder = logs / f"{case.name}-0"
-        for path in folder.iterdir():
-            if path.name != "partition.metadata":
-                path.unlink()
-        with LogWriter(folder, config=LogConfig(segment_bytes=SEGMENT)) as writer:
+    with LogDirectoryWriter(logs, config=LogConfig(segment_bytes=SEGMENT)) as directory:
+        for case in CASES:
+            if case.magic == 2:
+                continue
+            for path in (logs / f"{case.name}-0").iterdir():
+                if path.name != "partition.metadata":
+                    path.unlink()
+            writer = directory.partition(case.name, 0)
             for batch in range(38):
                 keys = 10 + batch if batch < 30 else 1000
                 records = [
@@ -260,10 +278,16 @@ def wait_for_cleaner(logs: Path, topic: str, before: int) -> int:
 # ------------------------------------------------------------------ the same by kodec
 
 
-def compact(case: Compacted, folder: Path, now: int) -> None:
+def compact(case: Compacted, folder: Path, now: int, *, keep_format: bool = False) -> None:
     """kodec compact --apply at the moment at which the broker did it."""
     kodec.compact(
-        folder, apply=True, segment_bytes=SEGMENT, max_index_bytes=MAX_INDEX, now=now, **case.arguments
+        folder,
+        apply=True,
+        segment_bytes=SEGMENT,
+        max_index_bytes=MAX_INDEX,
+        keep_format=keep_format,
+        now=now,
+        **case.arguments,
     )
 
 

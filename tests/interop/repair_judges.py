@@ -72,7 +72,7 @@ def compare_rows(have: list[Read], need: list[Read]) -> None:
 
 # What a broker says of a log when it opens one that is not in order.
 _REPAIRS = re.compile(
-    r"orphaned|corrupt|could not find|invalid|truncat|deleting|recovering file|interrupted swap|rolled|"
+    r"orphaned|corrupt|could not find|invalid|truncat|deleting|recovering file|interrupted swap|"
     r"splitting|failed|mismatch",
     re.IGNORECASE,
 )
@@ -85,7 +85,7 @@ def complaints(said: str, topic: str, *, clean: bool) -> list[str]:
     Warnings and errors count, and what it says in passing; after a clean shutdown also that it reads a
     segment at all.
     """
-    name = re.compile(rf"\b{re.escape(topic)}-\d+\b|\b{re.escape(topic)}\b")
+    name = re.compile(rf"(?<![\w.-]){re.escape(topic)}(-\d+)?(?![\w-]|\.\w)")
     found = []
     for line in said.splitlines():
         if not name.search(line):

@@ -35,6 +35,7 @@ from repair_table import (
     CONSUMER,
     DELETES,
     DUMP,
+    NO_NOTE,
     REBUILDS,
     RECOVERS,
     STARTS,
@@ -51,6 +52,8 @@ from kodec.log.checkpoints import (
 )
 
 SETTINGS = "metadata.log.dir={metadata}\n"
+# The last line whose brokers keep messages v0 and v1 when they clean.
+OLD_LINE = "2.8"
 BLOCKED = "nothing more of it can be cleaned"
 SMALL_ROUND = ("b-forgotten", "b-cut-entry", "b-zero-end", "b-flip", "b-noise", "b-no-indexes", "b-swap")
 VERBOSE = ("kafka.log", "org.apache.kafka.storage.internals.log")
@@ -463,7 +466,7 @@ class Rounds:
         ours = write_ours(self.lab, self.created)
         self.crash()
         self.let_the_broker(ours)
-        self.open_recovered()
+        self.open_recovered(ours)
         self.open_rewritten()
         open_ours(self.lab, self.verdicts, ours)
 
@@ -477,8 +480,6 @@ class Rounds:
         repair_damage.write(clients, self.damaged, "first", lab_now(), leave_open=False)
         self.crash(start=False)
         self.let_the_broker(ours)
-        for folder in ours.root.glob("a-*"):
-            repair_compaction.copy(folder, self.ours / folder.name)
         self.open_recovered(ours)
 
     def create(self) -> None:
@@ -541,18 +542,23 @@ class Rounds:
         self.kafkas = lab.keep("kafkas")
         compare_rebuilt(self.verdicts, ours.root, self.kafkas)
 
-    def open_recovered(self, written: repair_writer.OurDirectory | None = None) -> None:
-        """What kodec has recovered: the broker's damaged logs, and one of ours; and logs written by us."""
+    def open_recovered(self, written: repair_writer.OurDirectory) -> None:
+        """What kodec has recovered: the broker's damaged logs, and one of ours; and what LogWriter wrote.
+
+        No note says that the directory was closed in order, so the broker reads all of it.
+        """
         lab, verdicts = self.lab, self.verdicts
         killed = repair_writer.KILLED.name
         with step("B: kodec recovers"):
+            for folder in written.root.glob("a-*"):
+                repair_compaction.copy(folder, self.ours / folder.name)
             told = repair_writer.killed(self.ours / f"{killed}-0", 200)
             recover(self.ours, [*self.damaged, killed])
         for case in self.damages:
-            folder = f"{case.name}-0"
+            name = f"{case.name}-0"
             if case.hides:
                 try:
-                    compare_recovered(self.ours / folder, self.kafkas / folder)
+                    compare_recovered(self.ours / name, self.kafkas / name)
                 except Differs:
                     verdicts.note("B", case.name, RECOVERS, "differs", case.hides)
                 else:
@@ -562,7 +568,7 @@ class Rounds:
                     "B",
                     case.name,
                     RECOVERS,
-                    partial(compare_recovered, self.ours / folder, self.kafkas / folder),
+                    partial(compare_recovered, self.ours / name, self.kafkas / name),
                 )
         ask_dump(lab, verdicts, "B", self.ours, [*self.damaged, killed])
         with step("B: opening it"):
@@ -576,19 +582,23 @@ class Rounds:
                         judges.compare_rows(rows, theirs[case.name, isolation])
             with verdicts.judged("B", killed, CONSUMER):
                 self._compare_killed(told)
-            if written is not None:
-                for topic in repair_table.PURPOSES["A"]:
-                    with verdicts.judged("A", topic, CONSUMER):
-                        compare_with_scripts(lab, written, topic)
+            wrong = {}
+            for topic in repair_table.PURPOSES["A"]:
+                try:
+                    compare_with_scripts(lab, written, topic)
+                except Differs as error:
+                    wrong[topic] = error
         lab.cluster.broker.stop()
         said = lab.said()
         for name in (*self.damaged, killed):
             with verdicts.judged("B", name, BROKER):
                 no_complaints(said, name, clean=False)
-        if written is not None:
-            for topic in repair_table.PURPOSES["A"]:
-                with verdicts.judged("A", topic, BROKER):
-                    no_complaints(said, topic, clean=False)
+        for topic in repair_table.PURPOSES["A"]:
+            with verdicts.judged("A", topic, NO_NOTE):
+                if topic in wrong:
+                    raise wrong[topic]
+                no_complaints(said, topic, clean=False)
+                unchanged(written.root, lab.logs, topic)
 
     def _compare_killed(self, told: int) -> None:
         """All that was appended before the kill is there, and no more than what was to be."""
@@ -669,14 +679,20 @@ class Rounds:
             with self.verdicts.judged("C", case.name, AGAIN):
                 repair_compaction.wait_for_cleaner(lab.logs, case.name, noted[case.name])
                 for isolation in LEVELS:
-                    before = self.theirs[case.name, isolation]
-                    rows = lab.rows(case.name, isolation).get(0, [])
-                    if case.before:
-                        # The time of its tombstones is over at once.
-                        before, rows = (
-                            [row for row in each if row.value is not None] for each in (before, rows)
-                        )
+                    before = _comparable(case, self.theirs[case.name, isolation])
+                    rows = _comparable(case, lab.rows(case.name, isolation).get(0, []))
                     judges.compare_rows(rows[: len(before)], before)
+
+
+def _comparable(case: repair_compaction.Compacted, rows: list[Read]) -> list[Read]:
+    """What a second cleaning may not change."""
+    if case.before:
+        # The time of its tombstones is over at once.
+        rows = [row for row in rows if row.value is not None]
+    if case.magic == 0:
+        # What was in the active segment becomes v2 only now.
+        rows = [row._replace(timestamp_type="") for row in rows]
+    return rows
 
 
 def judge(work: Path, repository: Path | None, *, small: bool = False) -> Verdicts:
@@ -695,9 +711,52 @@ def judge(work: Path, repository: Path | None, *, small: bool = False) -> Verdic
     return verdicts
 
 
-def make(work: Path, repository: Path | None, results: Path) -> list[str]:
-    """Run all, save the results and, beside them, the page. Returns what failed. Raises: Unusable."""
-    found = repair_table.results_of(kafka_version(), judge(work, repository).rows)
+def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
+    """Compaction in formats v0 and v1 by the line that keeps them. Raises: Unusable."""
+    tools = Toolbox(work, repository, GENERATIONS[OLD_LINE])
+    tools.prepare()
+    cases = [case for case, _ in repair_compaction.OLD.values()]
+    shutil.rmtree(work / "kept", ignore_errors=True)
+    with Cluster(tools) as cluster:
+        lab = Lab(cluster)
+        with step("E: having the broker write old formats"):
+            repair_compaction.create_old(cluster.clients, tools.generation.formats, lab_now())
+        cluster.broker.stop()
+        root = lab.keep("created")
+        cluster.start()
+        with step("E: letting the broker clean"):
+            for case in cases:
+                cluster.clients.do("alter", case.name, *repair_compaction.ON)
+            for case in cases:
+                repair_compaction.wait_for_cleaner(lab.logs, case.name, 0)
+        cluster.broker.stop()
+        theirs = lab.keep("kafkas")
+        with step("E: kodec compacts, keeping the format"):
+            for case in cases:
+                folder, cleaned = (each / f"{case.name}-0" for each in (root, theirs))
+                repair_compaction.compact(case, folder, lab_now(), keep_format=True)
+                verdicts.take("E", case.name, CLEANS, partial(repair_compaction.compare, folder, cleaned))
+        with step("E: opening it"):
+            lab.open(root)
+            rows = {case.name: [lab.rows(case.name, level) for level in LEVELS] for case in cases}
+        cluster.broker.stop()
+        with step("E: opening the broker's own"):
+            lab.open(theirs)
+            for case in cases:
+                with verdicts.judged("E", case.name, CONSUMER):
+                    for level, read in zip(LEVELS, rows[case.name], strict=True):
+                        judges.compare_rows(read.get(0, []), lab.rows(case.name, level).get(0, []))
+        cluster.broker.stop()
+
+
+def make(works: dict[str, Path], repository: Path | None, results: Path) -> list[str]:
+    """Run all, save the results and, beside them, the page. Returns what failed. Raises: Unusable.
+
+    `works` has a work directory for each generation.
+    """
+    verdicts = judge(works["4.3"], repository)
+    judge_old(works[OLD_LINE], repository, verdicts)
+    found = repair_table.results_of(kafka_version(), kafka_version(GENERATIONS[OLD_LINE]), verdicts.rows)
     repair_table.save(found, results)
     results.with_suffix(".md").write_text(repair_table.page(found), encoding="utf-8")
     return [

@@ -22,6 +22,7 @@ CONSUMER = "Java consumer"
 BROKER = "broker"
 APPENDS = "appends"
 REBUILDS = "as the broker rebuilds"
+NO_NOTE = "broker, without the note"
 RECOVERS = "as the broker recovers"
 STARTS = "the broker does not start"
 CLEANS = "as the broker cleans"
@@ -29,10 +30,11 @@ AGAIN = "cleaned once more"
 DELETES = "as the broker deletes"
 # The judges of each part, in the order of the columns.
 JUDGES = {
-    "A": (BROKER, CONSUMER, DUMP, REBUILDS, APPENDS),
+    "A": (BROKER, NO_NOTE, CONSUMER, DUMP, REBUILDS, APPENDS),
     "B": (RECOVERS, STARTS, BROKER, CONSUMER, DUMP),
     "C": (CLEANS, BROKER, CONSUMER, DUMP, AGAIN),
     "D": (DELETES, BROKER, CONSUMER, DUMP, APPENDS),
+    "E": (CLEANS, CONSUMER),
 }
 PURPOSES = {
     "A": {case.name: case.purpose for case in repair_writer.CASES},
@@ -44,6 +46,7 @@ PURPOSES = {
         for cases in (repair_trim_convert.TRIMMED, repair_trim_convert.CONVERTED)
         for case in cases
     },
+    "E": {name: case.what for name, (case, _) in repair_compaction.OLD.items()},
 }
 
 
@@ -76,11 +79,12 @@ def load(path: Path) -> Results:
     return loaded
 
 
-def results_of(kafka: str, rows: list[dict[str, str]]) -> Results:
+def results_of(kafka: str, old_kafka: str, rows: list[dict[str, str]]) -> Results:
     """The rows of the lab in the order of the page."""
     order = {key: number for number, key in enumerate(expected())}
     return {
         "kafka": kafka,
+        "old_kafka": old_kafka,
         "verdicts": sorted(rows, key=lambda row: order[row["part"], row["case"], row["judge"]]),
     }
 
@@ -88,7 +92,8 @@ def results_of(kafka: str, rows: list[dict[str, str]]) -> Results:
 def save(results: Results, path: Path) -> None:
     """One line for each verdict, so that a change of one is a change of one line."""
     lines = ",\n".join(f"  {json.dumps(row)}" for row in results["verdicts"])
-    path.write_text(f'{{"kafka": "{results["kafka"]}",\n "verdicts": [\n{lines}\n ]}}\n', encoding="utf-8")
+    head = f'{{"kafka": "{results["kafka"]}",\n "old_kafka": "{results["old_kafka"]}",\n'
+    path.write_text(f'{head} "verdicts": [\n{lines}\n ]}}\n', encoding="utf-8")
 
 
 INTRO = """\
@@ -116,10 +121,11 @@ TITLES = {
 ## A directory written by LogDirectoryWriter and LogWriter
 
 The whole entry of `log.dirs` is ours, `meta.properties`, `partition.metadata` and the note of a clean
-shutdown too. A second copy of the logs alone, without what lies beside them, was given to the broker to
-recover: what it made is the same as ours, byte by byte (**as the broker rebuilds**; producer snapshots by
-what they say). Our idempotent producers go on: their next sequence is taken, a repeated one is known, a gap
-is refused.
+shutdown too. Without that note the broker reads all segments, finds nothing to repair, and the consumer
+reads the same (**broker, without the note**). A copy of the logs alone, without what lies beside them, was
+given to the broker to recover: what it made is the same as ours, byte by byte (**as the broker rebuilds**;
+producer snapshots by what they say). Our idempotent producers go on: their next sequence is taken, a repeated
+one is known, a gap is refused.
 """,
     "B": """\
 ## Recovery
@@ -147,6 +153,12 @@ what the consumer read of the source, without what the format does not have: hea
 The consumer of a log in v0 or v1 whose last offsets were control records comes past them when something is
 appended.
 """,
+    "E": """\
+## Compaction in older formats
+
+A broker of Kafka {old_kafka}, the last line that keeps messages of v0 and v1, wrote and cleaned them;
+`kodec.compact` did with `keep_format=True`. Its consumer then read both.
+""",
 }
 
 
@@ -155,7 +167,7 @@ def page(results: Results) -> str:
     parts = [INTRO.format(kafka=results["kafka"])]
     for part, title in TITLES.items():
         rows = {(row["case"], row["judge"]): row for row in results["verdicts"] if row["part"] == part}
-        parts.append(title)
+        parts.append(title.format(old_kafka=results["old_kafka"]))
         parts.append(_table(part, rows))
     return "\n".join(parts)
 

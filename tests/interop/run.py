@@ -45,7 +45,8 @@ def work_of(generation: Generation) -> Path:
 
 def repair(repository: Path) -> None:
     """What kodec writes and repairs, given to the newest Kafka, and its table. Raises: Unusable."""
-    failed = repair_lab.make(work_of(GENERATIONS["4.3"]), repository, CACHE / "repair.json")
+    works = {name: work_of(GENERATIONS[name]) for name in ("4.3", repair_lab.OLD_LINE)}
+    failed = repair_lab.make(works, repository, CACHE / "repair.json")
     if failed:
         raise Unusable("kodec and Kafka differ:\n" + "\n".join(failed))
 

@@ -27,4 +27,4 @@ def test_a_broker_opens_what_was_written_and_recovered() -> None:
         repair_writer.KILLED.name,
         *(case.name for case in repair_writer.CASES),
     }
-    assert len(verdicts.rows) == 4 * len(repair_lab.SMALL_ROUND) + 3 + 3 * len(repair_writer.CASES)
+    assert len(verdicts.rows) == 4 * len(repair_lab.SMALL_ROUND) + 3 + 2 * len(repair_writer.CASES)

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+import repair_lab
 import repair_table
-from kafka_lab import kafka_version
+from kafka_lab import GENERATIONS, kafka_version
 
 RESULTS = repair_table.load(repair_table.RESULTS)
 VERDICTS: list[dict[str, str]] = RESULTS["verdicts"]
@@ -25,6 +26,7 @@ def test_the_committed_results_are_as_they_are_saved(tmp_path: Path) -> None:
 def test_every_case_has_a_verdict_of_each_of_its_judges() -> None:
     assert [(row["part"], row["case"], row["judge"]) for row in VERDICTS] == repair_table.expected()
     assert RESULTS["kafka"] == kafka_version()
+    assert RESULTS["old_kafka"] == kafka_version(GENERATIONS[repair_lab.OLD_LINE])
 
 
 def test_nothing_failed_and_what_did_not_pass_has_a_reason() -> None:
@@ -38,14 +40,14 @@ def test_nothing_failed_and_what_did_not_pass_has_a_reason() -> None:
 
 
 def test_results_are_kept_in_the_order_of_the_page() -> None:
-    mixed = repair_table.results_of(RESULTS["kafka"], VERDICTS[::-1])
+    mixed = repair_table.results_of(RESULTS["kafka"], RESULTS["old_kafka"], VERDICTS[::-1])
     assert mixed == RESULTS
 
 
 def test_a_verdict_of_a_case_that_there_is_not_is_noticed() -> None:
     strange = {**VERDICTS[0], "case": "another"}
     with pytest.raises(KeyError):
-        repair_table.results_of(RESULTS["kafka"], [strange])
+        repair_table.results_of(RESULTS["kafka"], RESULTS["old_kafka"], [strange])
 
 
 def test_a_failure_stands_out_on_the_page() -> None:
