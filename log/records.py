@@ -44,8 +44,8 @@ class ControlRecordType(enum.IntEnum):
 class _Unread:
     """Room for where a record is that the native reader gave before its values were asked for.
 
-    Two slots: `_batch`, which knows the bytes, and `_row`, the number of the record in it. They are empty once
-    a value was touched, and in every other record.
+    Two slots: `_batch`, which knows the bytes, and `_row`, the number of the record in it. They are empty
+    once a value was touched, and in every other record.
     """
 
     __slots__ = ("_batch", "_row")

@@ -135,8 +135,8 @@ static int reserve_rows(const message_set_options *options, message_set_columns 
 
 /* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
 static void expect_rows(const message_set_options *options, message_set_columns *c, size_t bytes) {
-  size_t rows = bytes / 12;
   if (bytes > options->most_bytes) bytes = options->most_bytes;
+  size_t rows = bytes / 12;
   if (rows > options->most_rows) rows = options->most_rows;
   (void)bytes;
   (void)rows;

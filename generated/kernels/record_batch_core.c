@@ -114,8 +114,8 @@ static int reserve_rows(const record_batch_options *options, record_batch_column
 
 /* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
 static void expect_rows(const record_batch_options *options, record_batch_columns *c, size_t bytes) {
-  size_t rows = bytes / 1;
   if (bytes > options->most_bytes) bytes = options->most_bytes;
+  size_t rows = bytes / 1;
   if (rows > options->most_rows) rows = options->most_rows;
   (void)bytes;
   (void)rows;

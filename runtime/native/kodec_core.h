@@ -376,6 +376,7 @@ KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   size_t room = buffer->room == 0 ? buffer->hope + KD_SLACK : 2 * buffer->room;
   if (room < need) room = need;
   uint8_t *data = kd_resize(buffer->data, buffer->size, room);
+  if (data == NULL && room > need) data = kd_resize(buffer->data, buffer->size, need);
   if (data == NULL) return KD_MEMORY;
   buffer->data = data;
   buffer->room = kd_room(data);
