@@ -13,8 +13,8 @@ from pathlib import Path
 
 import kodec
 from kodec.log.kernel import backend
-from kodec.log.reader import read_batches
-from kodec.log.segment_writer import SegmentWriter
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.segment_writer import SegmentWriter
 
 _START = 1_700_000_000_000
 _IN_A_BATCH = 500
@@ -22,7 +22,7 @@ _SEGMENT = 256 << 20
 _CHILD = """
 import json, re, sys, time
 from pathlib import Path
-from kodec.log.compaction import compact
+from kodec.log.rewriting.compaction import compact
 
 def peak():
     # Not getrusage: what that says of a process begins with its parent's memory.

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kodec
-from kodec.log.durable import write_all
-from kodec.log.layout import list_partition
-from kodec.log.recovery import plan_recovery
-from kodec.log.repair import apply_plan
-from kodec.log.segment import Segment
-from kodec.log.writer import LogConfig, LogWriter
+from kodec.log.directories.durable import write_all
+from kodec.log.directories.layout import list_partition
+from kodec.log.directories.segment import Segment
+from kodec.log.repair.recovery import plan_recovery
+from kodec.log.repair.repair import apply_plan
+from kodec.log.writing.writer import LogConfig, LogWriter
 from kodec.runtime.crc import crc32c
 
 _MIB = 1 << 20

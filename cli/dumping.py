@@ -14,8 +14,8 @@ from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
-from kodec.log.batch import Batch
-from kodec.log.reader import BatchReader, OnError, read_batches
+from kodec.log.entries.batch import Batch
+from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 
 __all__ = ["dump_paths"]

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kodec.cli import output
-from kodec.log.directory import LogDirectory
-from kodec.log.layout import parse_folder_name, parse_segment_name
-from kodec.log.partition import Isolation, PartitionLog
-from kodec.log.segment import Segment
-from kodec.log.survey import Overview, survey
-from kodec.log.verify import Problem, verify_partition, verify_root, verify_segment
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.layout import parse_folder_name, parse_segment_name
+from kodec.log.directories.partition import Isolation, PartitionLog
+from kodec.log.directories.segment import Segment
+from kodec.log.directories.survey import Overview, survey
+from kodec.log.directories.verify import Problem, verify_partition, verify_root, verify_segment
 
 __all__ = ["Missing", "get_records", "list_logs", "parse_time", "progress", "verify_paths"]
 

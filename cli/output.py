@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kodec.log.batch import Batch
-from kodec.log.partition import PartitionLog
-from kodec.log.records import ControlRecord, Record
-from kodec.log.survey import Overview
-from kodec.log.verify import Problem
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.survey import Overview
+from kodec.log.directories.verify import Problem
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import ControlRecord, Record
 
 if TYPE_CHECKING:
     from kodec.generator.check import Change

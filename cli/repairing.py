@@ -9,9 +9,10 @@ from pathlib import Path
 
 from kodec.cli import output
 from kodec.cli.inspecting import progress
-from kodec.log.directory import LogRoot
-from kodec.log.layout import list_partition, parse_folder_name, parse_segment_name
-from kodec.log.recovery import (
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.layout import list_partition, parse_folder_name, parse_segment_name
+from kodec.log.directories.verify import verify_root
+from kodec.log.repair.recovery import (
     Aside,
     Cut,
     Lower,
@@ -22,8 +23,7 @@ from kodec.log.recovery import (
     plan_reindex,
     plan_root,
 )
-from kodec.log.repair import apply_plan
-from kodec.log.verify import verify_root
+from kodec.log.repair.repair import apply_plan
 
 __all__ = ["recover_paths", "reindex_paths"]
 

@@ -12,12 +12,12 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.inspecting import Missing, progress
-from kodec.log.compaction import CompactionReport, compact
-from kodec.log.convert import convert_partition
-from kodec.log.converting import BATCH_BYTES, ConversionReport
-from kodec.log.directory import LogRoot
-from kodec.log.layout import ReplicaKind, list_partition, parse_folder_name
-from kodec.log.retention import TrimReport, trim
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.layout import ReplicaKind, list_partition, parse_folder_name
+from kodec.log.rewriting.compaction import CompactionReport, compact
+from kodec.log.rewriting.convert import convert_partition
+from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport
+from kodec.log.rewriting.retention import TrimReport, trim
 from kodec.runtime.errors import KodecError
 
 __all__ = ["BATCH_BYTES", "compact_paths", "convert_paths", "trim_paths"]

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from kodec.log.scan import Tables
+    from kodec.log.tables.scan import Tables
 
 __all__ = ["Backend", "backend", "is_built", "tables"]
 
@@ -42,9 +42,9 @@ def is_built() -> bool:
 def tables() -> Tables:
     """The functions that make and take tables, of the backend that was chosen."""
     if backend() == "native":
-        from kodec.log import native_table
+        from kodec.log.tables import native_table
 
         return native_table
-    from kodec.log import pure_table
+    from kodec.log.tables import pure_table
 
     return pure_table

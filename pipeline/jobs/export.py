@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.log.layout import TopicPartition
+from kodec.log.directories.layout import TopicPartition
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema

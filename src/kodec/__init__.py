@@ -2,17 +2,13 @@
 
 import logging
 
-from kodec.log.batch import Batch
-from kodec.log.compaction import CompactionReport, compact
-from kodec.log.convert import convert_partition
-from kodec.log.converting import ConversionReport, Loss, convert_batches
-from kodec.log.directory import LogDirectory
-from kodec.log.directory_writer import LogDirectoryWriter
-from kodec.log.encode import encode
-from kodec.log.kernel import backend
-from kodec.log.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
-from kodec.log.reader import BatchReader, RecordReader, read_batches, read_records
-from kodec.log.records import (
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
+from kodec.log.directories.segment import Segment, TimestampOffset
+from kodec.log.directories.transactions import AbortedTransaction, Transactions
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.encode import encode
+from kodec.log.entries.records import (
     ControlRecord,
     ControlRecordType,
     Limits,
@@ -21,11 +17,15 @@ from kodec.log.records import (
     TimestampType,
     TornTail,
 )
-from kodec.log.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair import apply_plan
-from kodec.log.retention import TrimReport, trim
-from kodec.log.segment import Segment, TimestampOffset
-from kodec.log.table import (
+from kodec.log.kernel import backend
+from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
+from kodec.log.repair.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
+from kodec.log.repair.repair import apply_plan
+from kodec.log.rewriting.compaction import CompactionReport, compact
+from kodec.log.rewriting.convert import convert_partition
+from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
+from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.tables.table import (
     TableReader,
     encode_table,
     read_batch_table,
@@ -33,8 +33,8 @@ from kodec.log.table import (
     scan_batch_table,
     scan_table,
 )
-from kodec.log.transactions import AbortedTransaction, Transactions
-from kodec.log.writer import AppendResult, LogConfig, LogWriter
+from kodec.log.writing.directory_writer import LogDirectoryWriter
+from kodec.log.writing.writer import AppendResult, LogConfig, LogWriter
 from kodec.runtime import errors
 
 __all__ = [

@@ -26,10 +26,11 @@ from mutate import mutate
 
 import kodec
 from kodec.errors import FormatError
-from kodec.log import kernel, native_table, pure_table
-from kodec.log import source as log_source
-from kodec.log.arrow import batch_schema, columns_of, row_schema
-from kodec.log.scan import Range, Scan
+from kodec.log import kernel
+from kodec.log.reading import source as log_source
+from kodec.log.tables import native_table, pure_table
+from kodec.log.tables.arrow import batch_schema, columns_of, row_schema
+from kodec.log.tables.scan import Range, Scan
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 LARGEST = 3000

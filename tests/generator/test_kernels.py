@@ -672,7 +672,7 @@ def test_cores_of_odd_shapes_compile(shape: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "schemas", LIST + SHAPES[shape])
     generate(folder, tmp_path / "out", kernels=["x"])
     assert_strict(tmp_path / "out" / "kernels" / "x_core.c")
-    if importlib.util.find_spec("Cython") is not None:
+    if "names" in shape and importlib.util.find_spec("Cython") is not None:
         face = str(tmp_path / "out" / "kernels" / "x.pyx")
         command = [sys.executable, "-m", "cython", "-3", face, "-o", str(tmp_path / "x.c")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

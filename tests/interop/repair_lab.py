@@ -43,7 +43,7 @@ from repair_table import (
 from repair_writer import Read
 
 import kodec
-from kodec.log.checkpoints import (
+from kodec.log.directories.checkpoints import (
     read_meta_properties,
     read_offsets,
     read_partition_metadata,
@@ -285,10 +285,12 @@ def unchanged(ours: Path, theirs: Path, topic: str) -> None:
     for folder in sorted(ours.glob(f"{topic}-[0-9]*")):
         *closed, active = judges.bases_of(folder)
         there = theirs / folder.name
-        names = {f"{base:020}{kind}" for base in closed for kind in judges.LOG_FILES}
+        names = {f"{base:020}{kind}" for base in closed for kind in (".log", *judges.INDEXES)}
+        # It deletes snapshots that it needs no more.
         names |= {path.name for path in folder.glob("*.snapshot") if (there / path.name).exists()}
         for name in sorted(names):
-            if (folder / name).is_file() and (folder / name).read_bytes() != (there / name).read_bytes():
+            have = (folder / name).read_bytes() if (folder / name).is_file() else None
+            if have is not None and (not (there / name).is_file() or (there / name).read_bytes() != have):
                 raise Differs(f"{folder.name}/{name} was changed")
         for kind in (".log", ".index", ".txnindex"):
             name = f"{active:020}{kind}"

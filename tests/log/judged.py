@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kodec.log.reader import read_batches
+from kodec.log.reading.reader import read_batches
 
 KEPT = Path(__file__).parents[1] / "data" / "cleaned-4.3.1.json.gz"
 # Indexes are made anew by each, and what a snapshot holds is not the cleaner's.

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import kodec
-from kodec.log.compaction import compact
-from kodec.log.verify import verify_partition
+from kodec.log.directories.verify import verify_partition
+from kodec.log.rewriting.compaction import compact
 
 from . import made
 from .made import DAY, START, batch, marker

@@ -29,13 +29,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import kodec
-from kodec.log.directory_writer import LogDirectoryWriter
-from kodec.log.layout import TopicPartition
-from kodec.log.partition import PartitionLog
-from kodec.log.recovery import plan_root
-from kodec.log.repair import apply_plan, default_side
-from kodec.log.verify import verify_partition
-from kodec.log.writer import LogConfig
+from kodec.log.directories.layout import TopicPartition
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.verify import verify_partition
+from kodec.log.repair.recovery import plan_root
+from kodec.log.repair.repair import apply_plan, default_side
+from kodec.log.writing.directory_writer import LogDirectoryWriter
+from kodec.log.writing.writer import LogConfig
 
 CONFIG = LogConfig(segment_bytes=3000, index_interval_bytes=150, segment_index_bytes=400)
 PARTITIONS = (0, 1)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import kodec
 from kodec.generated.log import transaction_index
-from kodec.log.reader import read_batches
-from kodec.log.segment_writer import SegmentWriter
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.segment_writer import SegmentWriter
 
 from . import wire
 

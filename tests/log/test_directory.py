@@ -9,16 +9,16 @@ from uuid import UUID
 import pytest
 
 import kodec
-from kodec.log import checkpoints
-from kodec.log.directory import LogDirectory, LogRoot
-from kodec.log.layout import (
+from kodec.log.directories import checkpoints
+from kodec.log.directories.directory import LogDirectory, LogRoot
+from kodec.log.directories.layout import (
     LeftoverKind,
     ReplicaKind,
     TopicPartition,
     list_partition,
     parse_folder_name,
 )
-from kodec.log.partition import PartitionLog
+from kodec.log.directories.partition import PartitionLog
 
 from . import wire
 

@@ -15,7 +15,7 @@ from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 import kodec
 from kodec.errors import EncodeError
-from kodec.log.records import Record, TimestampType
+from kodec.log.entries.records import Record, TimestampType
 
 from .wire import PAIRS
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import kodec
 from kodec import Record, TimestampType
 from kodec.errors import EncodeError
-from kodec.log.table import row_schema
+from kodec.log.tables.table import row_schema
 
 from .tables import NAMES, row_of, rows_of, shown
 from .wire import PAIRS

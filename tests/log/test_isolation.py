@@ -15,8 +15,8 @@ import kodec
 from kodec.generated.log.producer_snapshot import Entry, ProducerSnapshot
 from kodec.generated.log.transaction_index import Entry as IndexEntry
 from kodec.generated.log.transaction_index import TransactionIndex
-from kodec.log.partition import PartitionLog
-from kodec.log.transactions import Transactions
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.transactions import Transactions
 
 from . import wire
 

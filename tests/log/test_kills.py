@@ -9,7 +9,7 @@ from pathlib import Path
 HARNESS = Path(__file__).with_name("kill_harness.py")
 _LYING = """
 import runpy, sys
-from kodec.log import segment_writer
+from kodec.log.writing import segment_writer
 segment_writer.SegmentWriter.flush = lambda self, *, indexes=True: None
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")

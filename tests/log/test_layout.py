@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kodec.log.layout import (
+from kodec.log.directories.layout import (
     PartitionFolder,
     Segment,
     TopicPartition,

@@ -12,9 +12,9 @@ import pytest
 import kodec
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.partition import PartitionLog
-from kodec.log.segment import Segment, Stretch
-from kodec.log.verify import verify_partition
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.segment import Segment, Stretch
+from kodec.log.directories.verify import verify_partition
 
 from . import wire
 

@@ -29,7 +29,7 @@ if not kernel.is_built():
     pytest.skip("the native kernel is not built", allow_module_level=True)
 
 from kodec.generated.kernels import record_batch
-from kodec.log import native_records
+from kodec.log.reading import native_records
 
 FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(

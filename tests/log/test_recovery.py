@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 import kodec
 from kodec.generated.log import record_batch
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
-from kodec.log.layout import TopicPartition
-from kodec.log.partition import PartitionLog
-from kodec.log.recovery import Cut, RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair import apply_plan, default_side
-from kodec.log.segment_writer import SegmentWriter, file_name
-from kodec.log.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
-from kodec.log.verify import verify_partition
-from kodec.log.writer import LogConfig, LogWriter
+from kodec.log.directories.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
+from kodec.log.directories.layout import TopicPartition
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.verify import verify_partition
+from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
+from kodec.log.repair.recovery import Cut, RecoveryPlan, plan_recovery, plan_reindex, plan_root
+from kodec.log.repair.repair import apply_plan, default_side
+from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.writing.writer import LogConfig, LogWriter
 
 DATA = Path(__file__).parents[1] / "data"
 NEWEST = DATA / "kafka-4.3.1"

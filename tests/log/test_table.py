@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.errors import CrcMismatch, LimitExceeded, Malformed
-from kodec.log.table import row_schema
+from kodec.log.tables.table import row_schema
 
 from .tables import LOGS, NAMES, ROOT, by_records, by_table, row_of, rows_of
 from .wire import CODES, PAIRS, batch, log_of, message, record, squeeze, wrapper

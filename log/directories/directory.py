@@ -1,0 +1,162 @@
+"""A broker's log directories: which topic-partitions they hold, and what the files beside them say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from kodec.log.directories.checkpoints import (
+    CleanShutdown,
+    MetaProperties,
+    read_clean_shutdown,
+    read_meta_properties,
+    read_offsets,
+)
+from kodec.log.directories.layout import (
+    ReplicaKind,
+    TopicPartition,
+    parse_folder_name,
+)
+from kodec.log.directories.partition import LOG_START_CHECKPOINT, PartitionLog
+from kodec.log.entries.records import Limits
+
+__all__ = ["LogDirectory", "LogRoot", "ReplicaFolder"]
+
+
+class ReplicaFolder(NamedTuple):
+    """A replica's folder of any kind; see `FolderName` for a topic that may be cut short."""
+
+    topic_partition: TopicPartition
+    kind: ReplicaKind
+    path: Path
+
+
+class LogRoot:
+    """One entry of `log.dirs`: its replicas' folders, and the files beside them, each read when asked for.
+
+    A checkpoint that is not there is empty. Reading one raises OSError, or Malformed with file and line.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def __repr__(self) -> str:
+        return f"<LogRoot {self.path}>"
+
+    @cached_property
+    def replicas(self) -> list[ReplicaFolder]:
+        """The replicas' folders, by topic and partition. Raises OSError if the folder cannot be listed."""
+        found = []
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                name = parse_folder_name(entry.name)
+                if name is not None and entry.is_dir():
+                    found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
+        return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+
+    def _offsets(self, name: str) -> dict[TopicPartition, int]:
+        path = self.path / name
+        return read_offsets(path) if path.is_file() else {}
+
+    def recovery_points(self) -> dict[TopicPartition, int]:
+        """The first offset of each topic-partition that may not be on the disk yet."""
+        return self._offsets("recovery-point-offset-checkpoint")
+
+    @cached_property
+    def log_start_offsets(self) -> dict[TopicPartition, int]:
+        """Where a log starts, for those that do not start with their first segment."""
+        return self._offsets(LOG_START_CHECKPOINT)
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        """The offset up to which each topic-partition was replicated."""
+        return self._offsets("replication-offset-checkpoint")
+
+    def cleaner_offsets(self) -> dict[TopicPartition, int]:
+        """The first offset of each compacted topic-partition that was not yet compacted."""
+        return self._offsets("cleaner-offset-checkpoint")
+
+    def meta_properties(self) -> MetaProperties | None:
+        """What `meta.properties` says; None where it is not there."""
+        path = self.path / "meta.properties"
+        return read_meta_properties(path) if path.is_file() else None
+
+    def clean_shutdown(self) -> CleanShutdown | None:
+        """The note of a broker that stopped in order; None where there is none: it runs, or was killed."""
+        path = self.path / ".kafka_cleanshutdown"
+        return read_clean_shutdown(path) if path.is_file() else None
+
+
+class LogDirectory:
+    """The log directories of a broker: all topic-partitions under one or several entries of `log.dirs`.
+
+    Nothing is opened but the folders themselves until something is asked for; never writes.
+
+    Raises: OSError for a folder that cannot be listed; ValueError where a live topic-partition is in two.
+    """
+
+    def __init__(
+        self,
+        *roots: str | os.PathLike[str],
+        limits: Limits = Limits(),  # noqa: B008
+    ) -> None:
+        if not roots:
+            raise ValueError("a log directory is needed")
+        self.roots = [LogRoot(root) for root in roots]
+        self.limits = limits
+        self._live: dict[TopicPartition, tuple[LogRoot, ReplicaFolder]] = {}
+        for root in self.roots:
+            for replica in root.replicas:
+                if replica.kind is not ReplicaKind.LIVE:
+                    continue
+                if (other := self._live.get(replica.topic_partition)) is not None:
+                    raise ValueError(
+                        f"{replica.topic_partition} is in both {other[1].path} and {replica.path}"
+                    )
+                self._live[replica.topic_partition] = root, replica
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+
+    def __repr__(self) -> str:
+        return f"<LogDirectory {', '.join(str(root.path) for root in self.roots)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for log in self._logs.values():
+            log.close()
+
+    @property
+    def topic_partitions(self) -> list[TopicPartition]:
+        """The topic-partitions with a live replica, by topic and partition."""
+        return sorted(self._live)
+
+    @property
+    def not_live(self) -> list[ReplicaFolder]:
+        """Replicas that are deleted, moving in from another directory, or stray."""
+        return [each for root in self.roots for each in root.replicas if each.kind is not ReplicaKind.LIVE]
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, topic_partition: object) -> bool:
+        return topic_partition in self._live
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        for topic, partition in self.topic_partitions:
+            yield self.partition(topic, partition)
+
+    def partition(self, topic: str, partition: int) -> PartitionLog:
+        """The log of a topic-partition. Raises KeyError where there is no live replica of it."""
+        key = TopicPartition(topic, partition)
+        if key not in self._logs:
+            root, replica = self._live[key]
+            start = root.log_start_offsets.get(key, 0)
+            self._logs[key] = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
+        return self._logs[key]

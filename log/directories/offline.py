@@ -1,0 +1,79 @@
+"""What is asked before a log is changed offline: is it whole, and up to where is it decided."""
+
+from __future__ import annotations
+
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.layout import LeftoverKind, ReplicaKind
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.segment import Segment
+from kodec.runtime.errors import FormatError, Malformed
+
+__all__ = [
+    "high_watermark",
+    "modified",
+    "newest_snapshot",
+    "newest_time",
+    "require_in_order",
+    "require_whole",
+]
+
+
+def high_watermark(log: PartitionLog) -> int | None:
+    """What the root's `replication-offset-checkpoint` says of a topic-partition; None where it says nothing.
+
+    What lies above may be taken back, should another replica become the leader. Raises OSError, Malformed.
+    """
+    return LogRoot(log.path.parent).high_watermarks().get(log.topic_partition)
+
+
+def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
+    """The newest producer snapshot that can be read: its offset, and what it says; 0 and nothing for none.
+
+    As a broker does when it starts, it takes up from there with the entries behind. Raises OSError.
+    """
+    for offset, path in reversed(log.files.snapshots):
+        if offset <= log.end_offset:
+            try:
+                return offset, ProducerState(read_snapshot(path))
+            except (FileNotFoundError, FormatError):
+                continue
+    return 0, ProducerState()
+
+
+def require_in_order(log: PartitionLog) -> None:
+    """Refuse a replica that is not live, and one that something interrupted has left files in.
+
+    Raises ValueError.
+    """
+    if log.kind is not ReplicaKind.LIVE:
+        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
+    unfinished = [each.path.name for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
+    if unfinished:
+        raise ValueError(f"{log.path}: recover it first: {unfinished[0]} is of something interrupted")
+
+
+def require_whole(segment: Segment) -> None:
+    """Refuse a segment that was read to its end and has more bytes there: they would be lost.
+
+    Raises Malformed.
+    """
+    tail = segment.torn_tail
+    if tail is not None:
+        error = Malformed("", f"torn tail, recover it first: {tail.reason}", at=tail.position)
+        raise error.in_source(str(segment.path))
+
+
+def modified(segment: Segment) -> int:
+    """When the log was last written, in ms since epoch. Raises OSError."""
+    return segment.path.stat().st_mtime_ns // 1_000_000
+
+
+def newest_time(segment: Segment) -> int:
+    """The largest timestamp in a segment, in ms since epoch; where no record has one, when it was written.
+
+    Raises OSError, FormatError. Source: org.apache.kafka.storage.internals.log.LogSegment.largestTimestamp.
+    """
+    found = segment.largest_timestamp()
+    segment.close()
+    return modified(segment) if found is None else found[0]

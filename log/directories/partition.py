@@ -1,0 +1,361 @@
+"""The log of one topic-partition: look up, read and filter across its segments."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Self
+
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.generated.wire.message_set_send import MessageSetSend
+from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
+from kodec.log.directories.checkpoints import (
+    LeaderEpoch,
+    PartitionMetadata,
+    read_leader_epochs,
+    read_offsets,
+    read_partition_metadata,
+)
+from kodec.log.directories.layout import (
+    Leftover,
+    PartitionFiles,
+    ReplicaKind,
+    TopicPartition,
+    list_partition,
+    parse_folder_name,
+)
+from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
+from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits, Record
+from kodec.log.reading.reader import read_batches
+from kodec.runtime.errors import OffsetOutOfRange
+
+__all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+# Three files each, far below the 1,024 that a process may usually have open.
+_MOST_OPEN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LogRead:
+    """Whole entries as they are stored, from the one that holds `offset` on.
+
+    Attributes:
+        offset: what was asked for; the first entry may start before it.
+        next_offset: where to go on reading.
+        data: the bytes of the entries; b"" at the end of the log.
+    """
+
+    offset: int
+    next_offset: int
+    data: bytes
+
+    def batches(self) -> list[Batch]:
+        """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
+        return list(read_batches(self.data))
+
+    def message_set_send(self) -> MessageSetSend:
+        """The read as a fetch result of Kafka 0.7 to 0.8's documents; entries stay as they are stored."""
+        return MessageSetSend(messages=self.data)
+
+
+def multi_message_set_send(reads: Iterable[LogRead]) -> MultiMessageSetSend:
+    """Several reads as one old fetch result, in their order."""
+    return MultiMessageSetSend(parts=[each.message_set_send() for each in reads])
+
+
+class PartitionLog:
+    """The log of one topic-partition, read from its folder; never writes.
+
+    The folder is listed once, at the first question, and no file is opened before it is needed. What a broker
+    changes later is not seen; at most 64 segments are open at a time. Use it from one thread.
+
+    Args:
+        path: the folder, named like `orders-0` (or `orders-0.<id>-delete`, `-future`, `-stray`).
+        log_start_offset: what lies below is deleted, also where it is still in the files. Where it is not
+            given, the log directory's `log-start-offset-checkpoint` says it.
+        limits: how much may be allocated for one entry.
+
+    Raises: ValueError for a folder with another name. Methods raise OSError for a file that cannot be read
+    and FormatError for one that is damaged.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        log_start_offset: int | None = None,
+        limits: Limits = Limits(),  # noqa: B008
+    ) -> None:
+        self.path = Path(path)
+        name = parse_folder_name(self.path.absolute().name)
+        if name is None:
+            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
+        self.topic_partition: TopicPartition = name.topic_partition
+        self.kind = name.kind
+        self.limits = limits
+        self._given_start = log_start_offset
+        self._open: OrderedDict[int, Segment] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<PartitionLog {self.path}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files; they are opened again when they are needed."""
+        for segment in self._open.values():
+            segment.close()
+        self._open.clear()
+
+    # -- what is there ----------------------------------------------------------------------------
+
+    @cached_property
+    def files(self) -> PartitionFiles:
+        """The files of the folder."""
+        return list_partition(self.path)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The segments, by ascending base offset; none of them open."""
+        return [Segment(each, self.limits, self._opened) for each in self.files.segments]
+
+    @cached_property
+    def _bases(self) -> list[int]:
+        return [segment.base_offset for segment in self.segments]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all logs when they were listed."""
+        return sum(segment.size for segment in self.segments)
+
+    @property
+    def leftovers(self) -> list[Leftover]:
+        """Files that are deleted, half made, or not yet in place."""
+        return self.files.leftovers
+
+    def leader_epochs(self) -> list[LeaderEpoch]:
+        """What `leader-epoch-checkpoint` says; [] where it is not there."""
+        path = self.path / LEADER_EPOCHS
+        return read_leader_epochs(path) if path.is_file() else []
+
+    def metadata(self) -> PartitionMetadata | None:
+        """What `partition.metadata` says; None where it is not there, as before 2.8."""
+        path = self.path / PARTITION_METADATA
+        return read_partition_metadata(path) if path.is_file() else None
+
+    def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
+        """(offset, what was known there of the producers), by ascending offset."""
+        for offset, path in self.files.snapshots:
+            yield offset, read_snapshot(path)
+
+    # -- offsets ----------------------------------------------------------------------------------
+
+    @cached_property
+    def start_offset(self) -> int:
+        """The first offset that a reader may ask for (ListOffsets: earliest)."""
+        given = self._given_start
+        if given is None and self.kind is ReplicaKind.LIVE:
+            path = self.path.parent / LOG_START_CHECKPOINT
+            starts = read_offsets(path) if path.is_file() else {}
+            given = starts.get(self.topic_partition)
+        return max([given or 0, *self._bases[:1]])
+
+    @cached_property
+    def end_offset(self) -> int:
+        """The offset after the last one (ListOffsets: latest); the high watermark is not asked."""
+        if not self.segments:
+            return self.start_offset
+        return max(self.segments[-1].next_offset, self.start_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The first offset of the oldest open transaction, else the end: where `read_committed` ends."""
+        return self.transactions(self.end_offset).last_stable_offset
+
+    def _opened(self, segment: Segment) -> None:
+        """Count `segment` as open; the one that was opened first is closed, and opens again when needed."""
+        self._open[segment.base_offset] = segment
+        self._open.move_to_end(segment.base_offset)
+        if len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)[1].close()
+
+    def _number(self, offset: int) -> int:
+        """Which segment is the newest whose base offset is not above `offset`."""
+        return max(bisect_right(self._bases, offset) - 1, 0)
+
+    def _check(self, offset: int) -> None:
+        if not self.start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
+
+    def find(self, offset: int, *, use_index: bool = True) -> tuple[Segment, Place] | None:
+        """The entry that holds `offset`, or, in a gap, the next one; None at the end of the log.
+
+        Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`.
+        """
+        self._check(offset)
+        for segment in self.segments[self._number(offset) :]:
+            place = segment.find(offset, use_index=use_index)
+            if place is not None:
+                return segment, place
+        return None
+
+    def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None:
+        """The first record that is not older than `timestamp` (ms since 1970-01-01 UTC); None: all are older.
+
+        As ListOffsets: control records count, a LogAppendTime entry's records have its time, records without
+        a timestamp (magic 0) are never found. See `Segment` for how far the time index is believed.
+        Raises ValueError for a negative timestamp.
+        """
+        if timestamp < 0:
+            raise ValueError(f"timestamp {timestamp}: milliseconds since 1970, not negative")
+        for segment in self.segments[self._number(self.start_offset) :]:
+            largest = segment.largest_timestamp(use_index=use_index)
+            if largest is None or largest[0] < timestamp:
+                continue
+            found = segment.find_timestamp(timestamp, start_offset=self.start_offset, use_index=use_index)
+            if found is not None:
+                return found
+        return None
+
+    def find_max_timestamp(self, *, use_index: bool = True) -> TimestampOffset | None:
+        """The first record with the largest timestamp (ListOffsets: max timestamp); None: no timestamps.
+
+        Records below `start_offset` do not count, though Kafka, which asks its segments, may give one.
+        """
+        best: TimestampOffset | None = None
+        for segment in self.segments[self._number(self.start_offset) :]:
+            found = self._largest_in(segment, use_index)
+            if found is not None and (best is None or found.timestamp > best.timestamp):
+                best = found
+        return best
+
+    def _largest_in(self, segment: Segment, use_index: bool) -> TimestampOffset | None:
+        if segment.base_offset >= self.start_offset:
+            largest = segment.largest_timestamp(use_index=use_index)
+            if largest is None:
+                return None
+            found = segment.find_timestamp(largest[0], use_index=use_index)
+            if found is not None:
+                return found
+        # A part of the segment is deleted, or the entry with the largest timestamp has no such record, as
+        # where compaction has emptied it.
+        best: TimestampOffset | None = None
+        for batch in segment.batches():
+            for record in segment.records_of(batch, control=True):
+                if record.offset >= self.start_offset and record.timestamp > (best.timestamp if best else -1):
+                    best = TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
+        return best
+
+    # -- entries and records ----------------------------------------------------------------------
+
+    def heads(self) -> Iterator[tuple[Segment, EntryHead]]:
+        """The headers of all entries, also of those below the log start offset."""
+        for segment in self.segments:
+            for head in segment.heads():
+                yield segment, head
+
+    def batches(
+        self, offset: int | None = None, *, check_crc: bool = True, use_index: bool = True
+    ) -> Iterator[Batch]:
+        """The entries as stored, from the one that holds `offset` (None: the start) to the end of the log.
+
+        Raises OffsetOutOfRange, when the iteration begins.
+        """
+        for _, batch in self._batches(offset, check_crc, use_index):
+            yield batch
+
+    def _batches(
+        self, offset: int | None, check_crc: bool, use_index: bool
+    ) -> Iterator[tuple[Segment, Batch]]:
+        found = self.find(self.start_offset if offset is None else offset, use_index=use_index)
+        if found is None:
+            return
+        first, place = found
+        for segment in self.segments[self._number(first.base_offset) :]:
+            for batch in segment.batches(place.position if segment is first else 0, check_crc=check_crc):
+                yield segment, batch
+            segment.close()
+
+    def records(
+        self,
+        offset: int | None = None,
+        *,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        check_crc: bool = True,
+        use_index: bool = True,
+    ) -> Iterator[Record]:
+        """The records from `offset` (None: the start) on, as a consumer gets them.
+
+        `read_uncommitted` gives those of all transactions, to the end of the log. `read_committed` leaves out
+        those of aborted transactions, and ends at the last stable offset: what follows is undecided.
+        `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins.
+        """
+        if isolation not in ("read_uncommitted", "read_committed"):
+            raise ValueError(f"isolation={isolation!r}: expected 'read_uncommitted' or 'read_committed'")
+        start = self.start_offset if offset is None else offset
+        self._check(start)
+        known = self.transactions(start, use_index=use_index) if isolation == "read_committed" else None
+        for segment, batch in self._batches(start, check_crc, use_index):
+            if known is not None:
+                if batch.last_offset >= known.last_stable_offset:
+                    return
+                data = batch.is_transactional and not batch.is_control
+                if data and known.drops(batch.producer_id, batch.base_offset):
+                    continue
+            for record in segment.records_of(batch, control=control, check_crc=check_crc):
+                if record.offset >= start:
+                    yield record
+
+    def transactions(self, offset: int | None = None, *, use_index: bool = True) -> Transactions:
+        """The aborted transactions that end in the segment of `offset` or later, and the last stable offset.
+
+        By transaction indexes and producer snapshots where they are, else, and with `use_index=False`, by the
+        control batches. Raises OffsetOutOfRange.
+        """
+        start = self.start_offset if offset is None else offset
+        self._check(start)
+        snapshots = dict(self.files.snapshots)
+        number = self._number(start) if self.segments else 0
+        return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)
+
+    def read(self, offset: int, max_bytes: int = 1 << 20) -> LogRead:
+        """Whole entries of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
+
+        Goes on into the next segment while there is room. Checksums are not looked at.
+        Raises OffsetOutOfRange; at `end_offset` there are no bytes.
+        """
+        found = self.find(offset)
+        if found is None:
+            return LogRead(offset, offset, b"")
+        first, place = found
+        parts: list[bytes] = []
+        room, following = max_bytes, offset
+        for segment in self.segments[self._number(first.base_offset) :]:
+            position = place.position if segment is first else 0
+            part = segment.stretch(position, position + room) if parts else fitting(segment, position, room)
+            if part.next_offset is None:
+                if next(segment.heads(position), None) is not None:
+                    break
+                continue
+            parts.append(segment.read_bytes(position, part.valid_bytes))
+            room -= part.valid_bytes
+            following = part.next_offset
+            if position + part.valid_bytes < segment.size:
+                break
+        return LogRead(offset, following, b"".join(parts))

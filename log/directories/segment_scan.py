@@ -1,0 +1,247 @@
+"""Reads a segment from its start to the last byte that is valid, and tells what its indexes should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kodec.generated.log import message_set, record_batch
+from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log.directories.checkpoints import LeaderEpoch
+from kodec.log.directories.layout import SegmentFiles
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.segment import Segment
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.entry import MAGICS
+from kodec.log.entries.record_batch import RecordBatchEntry
+from kodec.log.entries.records import Limits
+from kodec.log.entries.sizes import MAX_RELATIVE
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
+from kodec.runtime.errors import FormatError, Unsupported
+
+__all__ = ["SegmentScan", "producers_at", "scan_segment"]
+
+_ENOUGH = 4 << 20
+
+
+@dataclass(slots=True)
+class SegmentScan:
+    """What a segment holds.
+
+    Attributes:
+        indexes: what its indexes should be, without the last entry of the time index (`IndexBuilder.end`).
+        size: of the file, in bytes.
+        next_offset: the one after the last; the base offset where there is no entry.
+        entries: how many.
+        fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
+        first_timestamp: the largest of the first entry; None where there is no entry.
+        epochs: each leader's epoch that is higher than those before, with the first offset that has it.
+    """
+
+    indexes: IndexBuilder
+    size: int
+    next_offset: int
+    entries: int = 0
+    fault: str = ""
+    first_timestamp: int | None = None
+    epochs: list[LeaderEpoch] = field(default_factory=list)
+
+    @property
+    def valid_bytes(self) -> int:
+        """Bytes from the start that are whole, right and in order."""
+        return self.indexes.position
+
+
+def scan_segment(
+    path: Path,
+    base_offset: int,
+    *,
+    producers: ProducerState | None = None,
+    before: int | None = None,
+    index_interval_bytes: int = INDEX_INTERVAL,
+    max_index_bytes: int = MAX_INDEX,
+    limits: Limits = Limits(),  # noqa: B008
+    progress: Callable[[int], None] | None = None,
+) -> SegmentScan:
+    """Read all entries, verify their checksums, and stop at the first that cannot be part of the log.
+
+    An entry is part of the log where it is whole, its checksum is right, and its offsets are above those of
+    the entries before it, not below the base offset, and below `before` (the next segment's base offset).
+    No checksum covers the offset in a header. So where one is not above the one before, either may be wrong:
+    if the earlier one leaves a gap that the later would fit, the earlier one is not believed.
+
+    `producers` is brought from what was known where the segment starts to where it ends; with it, aborted
+    transactions get their entries. `progress` is told now and then how many bytes were passed since.
+
+    Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
+    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, and
+    where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264).
+    """
+    indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
+    found = SegmentScan(indexes, path.stat().st_size, base_offset)
+    walk = _Walk(path, found, ProducerState() if producers is None else producers, before)
+    reader = read_batches(path, limits=limits)
+    told = 0
+    try:
+        for batch in reader:
+            if not walk.goes_on(batch):
+                break
+            if progress is not None and batch.position - told >= _ENOUGH:
+                progress(batch.position - told)
+                told = batch.position
+    except FormatError as error:
+        if walk.refused or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
+            raise
+        found.fault = _told(error)
+    else:
+        if reader.torn_tail is not None:
+            found.fault = found.fault or reader.torn_tail.reason
+    finally:
+        reader.close()
+    walk.end()
+    if progress is not None:
+        progress(found.size - told)
+    return found
+
+
+class _Walk:
+    """Takes entries in one later than they are read: the next one tells whether an offset can be believed."""
+
+    def __init__(self, path: Path, found: SegmentScan, producers: ProducerState, before: int | None) -> None:
+        self.path = path
+        self.found = found
+        self.producers = producers
+        self.before = before
+        self.waiting: Batch | None = None
+        self.epoch = -1
+        self.refused = False
+
+    def goes_on(self, batch: Batch) -> bool:
+        """Whether the log goes on up to this entry; else the fault is told, and what waits may be dropped."""
+        found, waiting = self.found, self.waiting
+        first = batch.base_offset if batch.magic == 2 else batch.last_offset
+        last = (found.next_offset if waiting is None else waiting.next_offset) - 1
+        if first <= last:
+            found.fault = f"its offset {first} is not above {last}"
+            if waiting is not None and first >= found.next_offset and _first(waiting) > found.next_offset:
+                found.fault = f"its offset {last} is not below the next one, {first}"
+                self.waiting = None
+        elif batch.last_offset < first:
+            found.fault = f"its last offset {batch.last_offset} is below its first, {first}"
+        elif self.before is not None and batch.last_offset >= self.before:
+            found.fault = f"its offset {batch.last_offset} is not below the next segment's, {self.before}"
+        else:
+            if waiting is not None and not self._take(waiting):
+                self.waiting = None
+                return False
+            self.waiting = batch
+            return True
+        return False
+
+    def end(self) -> None:
+        """No entry follows."""
+        waiting, base_offset = self.waiting, self.found.indexes.base_offset
+        if waiting is None:
+            return
+        if self.found.indexes.fits(waiting.last_offset):
+            self._take(waiting)
+        else:
+            self.found.fault = f"its offset {waiting.last_offset} does not fit the segment of {base_offset}"
+
+    def _take(self, batch: Batch) -> bool:
+        found = self.found
+        if not found.indexes.fits(batch.last_offset):
+            self.refused = True
+            raise Unsupported(
+                "offset",
+                "the segment's offsets overflow: a broker splits it when it starts",
+                at=batch.position,
+                need=f"at most {found.indexes.base_offset + MAX_RELATIVE}",
+                have=batch.last_offset,
+            ).in_source(str(self.path))
+        try:
+            ended = self.producers.take_batch(batch)
+        except FormatError as error:
+            found.fault = _told(error)
+            return False
+        found.indexes.take(batch)
+        if ended is not None and ended.aborted:
+            found.indexes.abort(ended.index_entry())
+        if found.first_timestamp is None:
+            found.first_timestamp = batch.max_timestamp
+        if batch.partition_leader_epoch > self.epoch:
+            self.epoch = batch.partition_leader_epoch
+            found.epochs.append(LeaderEpoch(self.epoch, batch.base_offset))
+        found.entries += 1
+        found.next_offset = batch.next_offset
+        return True
+
+
+def _told(error: FormatError) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _first(batch: Batch) -> int:
+    try:
+        return batch.base_offset
+    except FormatError:
+        return batch.last_offset
+
+
+def _is_sound(path: Path, position: int) -> bool:
+    """Whether the entry at `position` is right by its checksum, as far as its format is known."""
+    with path.open("rb") as file:
+        file.seek(position)
+        head = file.read(PEEK_ENTRY_SIZE)
+        offset, length, magic = peek_entry(head)
+        if magic not in MAGICS:
+            return False
+        size = peek_entry_len_entry(offset, length, magic)
+        data = head + file.read(size - len(head))
+    try:
+        if magic == RecordBatchEntry.magic:
+            record_batch.read_record_batch_head(data, 0, size)
+        else:
+            message_set.read_message_head(data, size - length, size)
+    except FormatError:
+        return False
+    return True
+
+
+def producers_at(
+    segments: Sequence[SegmentFiles],
+    snapshots: dict[int, Path],
+    number: int,
+    *,
+    limits: Limits = Limits(),  # noqa: B008
+) -> ProducerState:
+    """What is known of the producers where `segments[number]` starts.
+
+    From the newest producer snapshot there or before that can be read, and the headers of the entries behind
+    it; where there is none, from those of all entries before. Raises OSError, FormatError.
+    """
+    base_offset = segments[number].base_offset
+    state, at = ProducerState(), segments[0].base_offset
+    for offset in sorted((each for each in snapshots if each <= base_offset), reverse=True):
+        try:
+            state, at = ProducerState(read_snapshot(snapshots[offset])), offset
+            break
+        except (FileNotFoundError, FormatError):
+            continue
+    for index, files in enumerate(segments[:number]):
+        if segments[index + 1].base_offset <= at:
+            continue
+        segment = Segment(files, limits)
+        try:
+            place = segment.find(at) if at > files.base_offset else None
+            for head in segment.heads(0 if place is None else place.position):
+                if head.producer_id >= 0 and head.last_offset >= at:
+                    state.take_batch(segment.batch_at(head, check_crc=False))
+        except FormatError:
+            # A segment that nobody has asked to check: what it tells up to there has to do.
+            pass
+        finally:
+            segment.close()
+    return state

@@ -1,0 +1,1 @@
+"""Logs made smaller or other: retention, compaction, conversion."""

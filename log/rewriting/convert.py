@@ -1,0 +1,260 @@
+"""Converts the log of a topic-partition into a new folder, in another message format or codec."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kodec.generated.log import transaction_index
+from kodec.log.directories.checkpoints import read_offsets, write_offsets
+from kodec.log.directories.durable import replace_file, sync_folder
+from kodec.log.directories.layout import parse_partition_dir
+from kodec.log.directories.offline import require_whole
+from kodec.log.directories.partition import (
+    LEADER_EPOCHS,
+    LOG_START_CHECKPOINT,
+    PARTITION_METADATA,
+    PartitionLog,
+)
+from kodec.log.directories.producer_state import OpenTransactions, marker_of
+from kodec.log.directories.segment import Segment
+from kodec.log.directories.transactions import find_transactions
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits
+from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.reading.reader import read_batches
+from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport, convert_batches
+from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.errors import EncodeError
+
+__all__ = ["convert_partition"]
+
+_ENOUGH = 4 << 20
+
+
+def convert_partition(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str] | None = None,
+    *,
+    magic: int | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    committed: bool = False,
+    limits: Limits = Limits(),  # noqa: B008
+    progress: Callable[[int], None] | None = None,
+) -> ConversionReport:
+    """Convert the log of a topic-partition into a new folder, or, without `target`, say what that would do.
+
+    Arguments as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
+    change; one that would grow too large is split. Indexes are made anew, `partition.metadata` is
+    copied; in magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint`
+    has an offset for the source, the target's root gets it. The source is only read. The folder appears when
+    all is written and on the disk, so that after a crash it is whole or not there.
+
+    Args:
+        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`).
+        progress: told now and then how many bytes of the source were read since.
+
+    Raises: FileExistsError; OSError; ValueError for another name; FormatError for an entry that is damaged
+    and for a segment with a torn tail, the last one too, which is to be recovered first; EncodeError as
+    `convert_batches`.
+    """
+    with PartitionLog(source, limits=limits) as log:
+        work = _Conversion(log, magic, compression, level, batch_bytes, committed, progress)
+        if target is None:
+            work.run(None)
+            return work.report
+        path = Path(target)
+        if parse_partition_dir(path.absolute().name) is None:
+            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
+        if path.exists():
+            raise FileExistsError(f"{path} is there already")
+        working = path.with_name(f".{path.name}.converting")
+        if working.exists():
+            shutil.rmtree(working)
+        working.mkdir(parents=True)
+        try:
+            work.run(working)
+            _copy_beside(log, working, magic)
+            sync_folder(working)
+            working.rename(path)
+        except BaseException:
+            shutil.rmtree(working, ignore_errors=True)
+            raise
+        sync_folder(path.parent)
+        _note_start(log, path)
+        work.report.target = path
+        return work.report
+
+
+def _copy_beside(log: PartitionLog, folder: Path, magic: int | None) -> None:
+    """What lies beside the segments and still holds in the new folder."""
+    beside = [log.path / PARTITION_METADATA]
+    if magic in (None, 2):
+        beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
+    for path in beside:
+        if path.is_file():
+            replace_file(folder / path.name, path.read_bytes(), folder=False)
+
+
+def _note_start(log: PartitionLog, path: Path) -> None:
+    """Where records are deleted but still in the first segment, the new root says so as well."""
+    if not log.segments or log.start_offset <= log.segments[0].base_offset:
+        return
+    key = parse_partition_dir(path.absolute().name)
+    assert key is not None
+    checkpoint = path.parent / LOG_START_CHECKPOINT
+    starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
+    write_offsets(checkpoint, starts | {key: log.start_offset})
+
+
+class _Conversion:
+    """One log on its way into a folder; into none where the folder is None."""
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        magic: int | None,
+        compression: str | None,
+        level: int | None,
+        batch_bytes: int,
+        committed: bool,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.report = ConversionReport(log.path)
+        self._log = log
+        self._magic = magic
+        self._compression = compression
+        self._level = level
+        self._batch_bytes = batch_bytes
+        self._committed = committed
+        self._progress = progress
+        self._untold = 0
+        self._going = OpenTransactions()
+        self._keeps_markers = magic in (None, 2)
+
+    def run(self, folder: Path | None) -> None:
+        log = self._log
+        known = None
+        if not self._keeps_markers:
+            known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)
+        following = 0
+        for segment in log.segments:
+            self.report.segments += 1
+            told = segment.aborted() if self._keeps_markers else []
+            aborted = _Aborted([] if told is None else told, derive=told is None)
+            output = _Output(folder, segment, aborted, self.report)
+            try:
+                for data in convert_batches(
+                    self._batches(segment, aborted),
+                    magic=self._magic,
+                    compression=self._compression,
+                    level=self._level,
+                    batch_bytes=self._batch_bytes,
+                    transactions=known,
+                    committed=self._committed,
+                    report=self.report,
+                    segment=segment.path.name,
+                    limits=log.limits,
+                ):
+                    output.write(data)
+                require_whole(segment)
+                output.close()
+            except EncodeError as error:
+                raise error.within(segment.path.name) from None
+            finally:
+                output.let_go()
+                segment.close()
+            following = output.next_offset
+        if log.segments and following < log.end_offset:
+            self.report.end_segment = log.end_offset
+            self.report.segments_written += 1
+            if folder is not None:
+                SegmentWriter(folder, log.end_offset).close()
+
+    def _batches(self, segment: Segment, aborted: _Aborted) -> Iterator[Batch]:
+        for batch in segment.batches():
+            if self._keeps_markers and batch.producer_id >= 0:
+                ended = self._going.take(batch, marker_of(batch))
+                if aborted.derive and ended is not None and ended.aborted:
+                    aborted.entries.append(ended.index_entry())
+            yield batch
+            self._untold += batch.size
+            if self._progress is not None and self._untold >= _ENOUGH:
+                step, self._untold = self._untold, 0
+                self._progress(step)
+
+
+class _Aborted:
+    """The aborted transactions of a segment, as its index tells them or, with `derive`, its entries."""
+
+    def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
+        self.entries = entries
+        self.derive = derive
+
+    def below(self, offset: int) -> list[transaction_index.Entry]:
+        """Take those whose marker is below `offset`."""
+        due = [each for each in self.entries if each.last_offset < offset]
+        self.entries = [each for each in self.entries if each.last_offset >= offset]
+        return due
+
+
+class _Output:
+    """The segments that one segment becomes: one, but where that would grow too large.
+
+    Attributes: `next_offset` is the one after the last; the base offset where nothing was written.
+    """
+
+    def __init__(
+        self, folder: Path | None, source: Segment, aborted: _Aborted, report: ConversionReport
+    ) -> None:
+        self._folder = folder
+        self._source = source
+        self._aborted = aborted
+        self._report = report
+        self._writer: SegmentWriter | None = None
+        self._begin(source.base_offset)
+
+    def _begin(self, base_offset: int) -> None:
+        self.next_offset = self._base = base_offset
+        self._size = 0
+        self._report.segments_written += 1
+        if self._folder is not None:
+            self._writer = SegmentWriter(self._folder, base_offset)
+
+    def write(self, data: bytes) -> None:
+        """Add whole entries."""
+        heads = list(read_batches(data, check_crc=False))
+        last = heads[-1].last_offset
+        if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
+            self._end(heads[0].base_offset)
+            self._begin(heads[0].base_offset)
+        self._size += len(data)
+        self.next_offset = last + 1
+        self._report.entries_written += len(heads)
+        self._report.bytes_written += len(data)
+        if self._writer is not None:
+            self._writer.append_all(data, heads)
+
+    def _end(self, offset: int) -> None:
+        if self._writer is None:
+            return
+        for entry in self._aborted.below(offset):
+            self._writer.add_aborted(entry)
+        paths = self._writer.paths
+        self._writer.close()
+        status = self._source.path.stat()
+        for path in paths:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def close(self) -> None:
+        """All is written and on the disk."""
+        self._end(2**63)
+
+    def let_go(self) -> None:
+        """Close files that are open still, as after an error."""
+        if self._writer is not None:
+            self._writer.close(flush=False)

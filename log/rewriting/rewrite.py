@@ -1,0 +1,139 @@
+"""One batch made anew from some of its records, with all else that its header says kept.
+
+Followed: `filterTo`, `buildRetainedRecordsInto` and `MemoryRecordsBuilder` of
+`org.apache.kafka.common.record.internal`, Kafka 4.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kodec.generated.log import message_set as legacy
+from kodec.generated.log import record_batch as v2
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.encode import codec_number, encode
+from kodec.log.entries.message import MessageEntry
+from kodec.log.entries.record_batch import RecordBatchEntry
+from kodec.log.entries.records import Record, TimestampType
+from kodec.runtime.compression import compress, decompress
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import WriteOptions
+
+__all__ = ["empty_batch", "recompressed", "recompressed_wrapper", "same_format", "with_records"]
+
+_NO_TIME = -1
+
+
+def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int | None = None) -> bytes:
+    """The batch, in magic 2, with these of its records alone; at least one.
+
+    Offsets, timestamps, producer, sequence, leader epoch, flags and codec stay; those of magic 2 keep their
+    first and last offset too, also where the records that had them are gone. The base timestamp is the
+    delete horizon (`delete_horizon`, else the batch's own), or that of the first record. Unused bits of the
+    attributes are lost. Records of magic 0 get no timestamp, with the type CreateTime. Raises EncodeError.
+    """
+    modern = isinstance(batch, RecordBatchEntry)
+    first, last = (
+        (batch.base_offset, batch.last_offset) if modern else (records[0].offset, records[-1].offset)
+    )
+    horizon = batch.delete_horizon if delete_horizon is None else delete_horizon
+    kind = TimestampType(max(batch.timestamp_type, TimestampType.CreateTime))
+    head = v2.RecordBatch(
+        base_offset=first,
+        partition_leader_epoch=batch.partition_leader_epoch,
+        attributes=v2.BatchAttributes(
+            has_delete_horizon=horizon is not None,
+            is_control=batch.is_control,
+            is_transactional=batch.is_transactional,
+            timestamp_type=kind,
+            compression=v2.Compression[batch.codec.upper()],
+        ),
+        last_offset_delta=last - first,
+        base_timestamp=records[0].timestamp if horizon is None else horizon,
+        max_timestamp=batch.max_timestamp
+        if kind is TimestampType.LogAppendTime
+        else max(record.timestamp for record in records),
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        num_records=len(records),
+    )
+    content = v2.write_record_batch_rows(head, records)
+    head.records = content if batch.codec == "none" else compress(batch.codec, content)
+    return head.to_bytes()
+
+
+def same_format(batch: Batch, records: Sequence[Record]) -> bytes:
+    """The message of magic 0 or 1 with these of its records alone, in its own magic. Raises EncodeError.
+
+    As brokers did up to 3.9: a wrapper has the offset of the last record that is left.
+    """
+    return encode(
+        records, magic=batch.magic, compression=batch.codec, batch_bytes=sys.maxsize, lossy=batch.magic == 0
+    )
+
+
+def empty_batch(batch: Batch) -> bytes:
+    """The batch without records, which still tells its offsets, its largest timestamp and its producer.
+
+    In magic 2, not compressed, without a delete horizon. A message of magic 0 or 1 keeps its last offset.
+    """
+    first = batch.base_offset if batch.magic == 2 else batch.last_offset
+    head = v2.RecordBatch(
+        base_offset=first,
+        partition_leader_epoch=batch.partition_leader_epoch,
+        attributes=v2.BatchAttributes(
+            is_control=batch.is_control,
+            is_transactional=batch.is_transactional,
+            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CreateTime)),
+        ),
+        last_offset_delta=batch.last_offset - first,
+        base_timestamp=_NO_TIME,
+        max_timestamp=batch.max_timestamp,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        num_records=0,
+        records=b"",
+    )
+    return head.to_bytes()
+
+
+def recompressed(batch: RecordBatchEntry, codec: str, level: int | None, limit: int) -> bytes:
+    """The batch of magic 2 with its records in another codec; every other field of the header stays.
+
+    Records are not decoded, so they are the same bytes. A batch without records stays as it is. `limit` is
+    the most bytes that they may take when decompressed. Raises FormatError, EncodeError.
+    """
+    if not batch.count:
+        return batch.data
+    stored = batch.head.records
+    assert isinstance(stored, bytes)
+    try:
+        content = decompress(batch.codec, stored, limit=limit)
+    except FormatError as error:
+        raise batch.located(error.within("records"), shift=batch.size - len(stored)) from None
+    attributes = replace(batch.head.attributes, compression=codec_number(v2.Compression, codec, 2))
+    data = content if codec == "none" else compress(codec, content, level=level)
+    return replace(batch.head, attributes=attributes, records=data).to_bytes(WriteOptions(level))
+
+
+def recompressed_wrapper(batch: MessageEntry, codec: str, level: int | None, limit: int) -> bytes:
+    """The wrapper of magic 0 or 1 with the messages inside in another codec, not `none`; all else stays.
+
+    The messages are not decoded. `limit` is the most bytes that they may take when decompressed. Raises
+    FormatError, EncodeError.
+    """
+    message = batch.message
+    stored = message.value
+    assert isinstance(stored, bytes)
+    try:
+        content = decompress(legacy.codec_of_message(message), stored, limit=limit)
+    except FormatError as error:
+        raise batch.located(error.within("message.value"), shift=batch.size - len(stored)) from None
+    code = codec_number(legacy.Compression, codec, batch.magic)
+    new = replace(message, attributes=replace(message.attributes, compression=code), len_value=None, crc=None)
+    new.value = compress(legacy.codec_of_message(new), content, level=level)
+    return legacy.Entry(offset=batch.last_offset, message=new).to_bytes(WriteOptions(level))

@@ -1,0 +1,196 @@
+"""Logs as Arrow tables, and Arrow tables as the bytes of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kodec.log import kernel
+from kodec.log.entries.records import Limits, TimestampType
+from kodec.log.reading.reader import OnError
+from kodec.log.reading.source import Source
+from kodec.log.tables.arrow import batch_schema, columns_of, pyarrow, row_schema
+from kodec.log.tables.plain import plain_batches
+from kodec.log.tables.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan, TableReader
+
+__all__ = [
+    "Bounds",
+    "TableReader",
+    "encode_table",
+    "read_batch_table",
+    "read_table",
+    "row_schema",
+    "scan_batch_table",
+    "scan_table",
+]
+
+# A column counts its bytes in 31 bits; a character of a header's key may take four.
+_MOST_BYTES = 128 << 20
+
+Bounds = tuple[int | None, int | None]
+"""The first and the last that are wanted; None is no bound."""
+
+
+def scan_table(
+    source: Source,
+    columns: Iterable[str] | None = None,
+    *,
+    offsets: Bounds | None = None,
+    timestamps: Bounds | None = None,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+) -> TableReader:
+    """Read the records of a log, of formats v0, v1 and v2 in any mix, as Arrow batches, one after another.
+
+    A row is a record, in the order they are stored. The columns are those of `row_schema`: offset int64,
+    timestamp timestamp[ms, UTC] (-1 ms is none), timestamp_type int32 (0 CreateTime, 1 LogAppendTime, -1
+    none), key and value binary (null is none), headers list<struct<key: string, value: binary>> (never null).
+    Bytes of a header's key that are not UTF-8 are U+FFFD, as Kafka shows them.
+
+    Args:
+        source: a path, bytes-like, or a file opened for reading in binary (read from where it stands).
+        columns: the columns wanted, in this order; others are not built. None is all.
+        offsets: (first, last), both included, either None: only rows with such an offset.
+        timestamps: the same in ms since 1970-01-01 UTC. A batch of v2 whose header shows that it has no row
+            in these ranges is passed over: not decompressed, and its checksum not verified.
+        check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
+        control: also give the rows of control records.
+        batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
+            rows, or so many bytes (128 MiB at most) in keys, values and headers. It ends where a batch of the
+            log ends, unless it would be more than twice as large.
+
+    Returns: an iterator of `pyarrow.RecordBatch` that also is an Arrow stream. Its `schema` is that of all
+        batches; `position`, `torn_tail` and `skipped` as in `read_records`. Batches own their memory.
+    Raises: ValueError for columns or ranges that are none; MissingDependency without pyarrow; then what
+        `read_records` raises, and Malformed for an offset or timestamp that does not fit 64 bits.
+    """
+    if batch_rows < 1 or batch_bytes < 1:
+        raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
+    scan = Scan(
+        columns_of(row_schema(), columns),
+        Range.of("offsets", offsets),
+        Range.of("timestamps", timestamps),
+        check_crc,
+        control,
+        batch_rows,
+        min(batch_bytes, _MOST_BYTES),
+    )
+    return kernel.tables().scan_rows(source, scan, on_error, limits)
+
+
+def read_table(
+    source: Source,
+    columns: Iterable[str] | None = None,
+    *,
+    offsets: Bounds | None = None,
+    timestamps: Bounds | None = None,
+    check_crc: bool = True,
+    control: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+) -> Any:
+    """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
+
+    Where a torn tail or skipped ranges matter, `scan_table` tells them, and its `read_all` gives the table.
+    """
+    return scan_table(
+        source,
+        columns,
+        offsets=offsets,
+        timestamps=timestamps,
+        check_crc=check_crc,
+        control=control,
+        on_error=on_error,
+        limits=limits,
+    ).read_all()
+
+
+def scan_batch_table(
+    source: Source,
+    *,
+    check_crc: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+) -> TableReader:
+    """Read the headers of a log's entries as Arrow batches, a row for each batch or message.
+
+    Columns: position and size int64, bytes | magic int8 | codec dictionary of string | base_offset int64,
+    null for a compressed v0 or v1 message | last_offset int64 | count int32, null as base_offset |
+    base_timestamp, max_timestamp timestamp[ms, UTC], -1 ms = none | timestamp_type int32 |
+    partition_leader_epoch int32, producer_id int64, producer_epoch int16, base_sequence int32, -1 = none |
+    is_transactional, is_control bool | delete_horizon timestamp[ms, UTC], null = none | crc uint32, as stored
+    | crc_ok bool, null unless `check_crc`. They mean what they mean in `Batch`.
+
+    Nothing is decompressed, and a wrong checksum is no error: `check_crc` only fills `crc_ok`. The rest is as
+    in `scan_table`.
+    """
+    scan = Scan(batch_schema(), check_crc=check_crc)
+    return kernel.tables().scan_heads(source, scan, on_error, limits)
+
+
+def read_batch_table(
+    source: Source,
+    *,
+    check_crc: bool = False,
+    on_error: OnError = "raise",
+    limits: Limits = Limits(),  # noqa: B008
+) -> Any:
+    """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
+    return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
+
+
+def encode_table(
+    table: Any,
+    *,
+    magic: int = 2,
+    compression: str = "none",
+    level: int | None = None,
+    base_offset: int | None = None,
+    timestamp_type: TimestampType | None = None,
+    partition_leader_epoch: int = -1,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    batch_records: int | None = None,
+    batch_bytes: int = 1_000_000,
+    lossy: bool = False,
+) -> bytes:
+    """Write the rows of a table as a log holds them: what `encode` writes of the same records.
+
+    Args:
+        table: a `pyarrow.Table` or `RecordBatch`, or any object with `__arrow_c_stream__` or
+            `__arrow_c_array__`, with some of the columns of `row_schema`. For one that is not there, and for
+            a null offset, timestamp or timestamp_type, the default of `Record` is taken. Other types are
+            cast: keys and values may be strings, timestamps have any unit or be integers of ms, headers be
+            maps.
+        lossy: as in `encode`; also cuts timestamps to whole milliseconds.
+        The rest as in `encode`.
+
+    Returns: bytes that Kafka reads; empty for no rows.
+    Raises: EncodeError naming the record and the field, or the column; TypeError for what is no table;
+        MissingDependency without pyarrow.
+    """
+    pyarrow()
+    options = {
+        "magic": magic,
+        "compression": compression,
+        "level": level,
+        "base_offset": base_offset,
+        "timestamp_type": timestamp_type,
+        "partition_leader_epoch": partition_leader_epoch,
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+        "base_sequence": base_sequence,
+        "transactional": transactional,
+        "control": control,
+        "batch_records": batch_records,
+        "batch_bytes": batch_bytes,
+        "lossy": lossy,
+    }
+    return kernel.tables().encode_rows(list(plain_batches(table, lossy=lossy)), options)

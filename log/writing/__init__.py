@@ -1,0 +1,1 @@
+"""Segments, partitions and log directories written as a broker writes them."""

@@ -1,0 +1,103 @@
+"""What the indexes of a segment hold, entry by entry: the rules by which Kafka adds to them.
+
+Followed: `LogSegment.append` and `recover`, `OffsetIndex.append`, `TimeIndex.maybeAppend`, `AbstractIndex` of
+`org.apache.kafka.storage.internals.log`, Kafka 4.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kodec.generated.log import offset_index, time_index, transaction_index
+from kodec.log.entries.sizes import MAX_RELATIVE, OFFSET_ENTRY, TIME_ENTRY
+
+__all__ = ["INDEX_INTERVAL", "MAX_INDEX", "IndexBuilder", "Indexed"]
+
+INDEX_INTERVAL = 4096
+"""Kafka's default of `index.interval.bytes`."""
+MAX_INDEX = 10 << 20
+"""Kafka's default of `segment.index.bytes`."""
+
+
+class Indexed(Protocol):
+    """What an index needs to know of an entry; `Batch` and `EntryHead` say it."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def max_timestamp(self) -> int: ...
+
+
+class IndexBuilder:
+    """The indexes of one segment as its entries are added, in memory.
+
+    An entry of the log gets an entry in the offset index, its last offset and its position, where more than
+    `interval` bytes lie between it and the entry of the log that got the last one (at first: the start of the
+    log). With it goes an entry of the time index, the largest timestamp so far and the last offset of the
+    entry that has it, where that timestamp is larger than the last one there. A segment that is closed gets
+    the largest timestamp of all once more (`end`).
+
+    Attributes:
+        offsets, times, aborted: the bytes of `.index`, `.timeindex` and `.txnindex`.
+        position: the size of the log so far, in bytes.
+        largest_timestamp: ms since epoch, of all entries so far; -1 is none.
+    """
+
+    def __init__(
+        self, base_offset: int, *, interval: int = INDEX_INTERVAL, max_bytes: int = MAX_INDEX
+    ) -> None:
+        self.base_offset = base_offset
+        self.position = 0
+        self.offsets = bytearray()
+        self.times = bytearray()
+        self.aborted = bytearray()
+        self.largest_timestamp = -1
+        self._largest_offset = base_offset
+        self._interval = interval
+        self._indexed_at = 0
+        self._last_time = -1
+        self._offsets_most = max_bytes // OFFSET_ENTRY
+        self._times_most = max_bytes // TIME_ENTRY
+
+    @property
+    def is_full(self) -> bool:
+        """Whether an index has no room for what a further entry may need: the segment is to be rolled.
+
+        A place in the time index is kept for the end.
+        """
+        return (
+            len(self.offsets) // OFFSET_ENTRY >= self._offsets_most
+            or len(self.times) // TIME_ENTRY >= self._times_most - 1
+        )
+
+    def fits(self, last_offset: int) -> bool:
+        """Whether an offset can be told relative to the base offset, in 31 bits."""
+        return self.base_offset <= last_offset <= self.base_offset + MAX_RELATIVE
+
+    def take(self, head: Indexed) -> None:
+        """Go on by the next entry of the log, whose last offset fits. A full index takes no more entries."""
+        last_offset, timestamp = head.last_offset, head.max_timestamp
+        if timestamp > self.largest_timestamp:
+            self.largest_timestamp, self._largest_offset = timestamp, last_offset
+        if self.position - self._indexed_at > self._interval and not self.is_full:
+            entry = offset_index.Entry(last_offset - self.base_offset, self.position)
+            offset_index.write_entry(self.offsets, entry)
+            self._add_time()
+            self._indexed_at = self.position
+        self.position += head.size
+
+    def _add_time(self) -> None:
+        if self.largest_timestamp > self._last_time:
+            entry = time_index.Entry(self.largest_timestamp, self._largest_offset - self.base_offset)
+            time_index.write_entry(self.times, entry)
+            self._last_time = self.largest_timestamp
+
+    def abort(self, entry: transaction_index.Entry) -> None:
+        """Add an aborted transaction whose marker is in this segment."""
+        transaction_index.write_entry(self.aborted, entry)
+
+    def end(self) -> None:
+        """The segment takes no more entries: the last entry of the time index. May be called again."""
+        self._add_time()

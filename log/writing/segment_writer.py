@@ -1,0 +1,256 @@
+"""Writes one segment: the log and the indexes beside it, as a broker leaves them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kodec.generated.log import transaction_index
+from kodec.log.directories.durable import sync_folder, write_all
+from kodec.log.entries.sizes import MAX_SEGMENT
+from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
+from kodec.runtime.errors import EncodeError
+
+__all__ = ["SegmentWriter", "file_name"]
+
+
+def file_name(offset: int, kind: str, suffix: str = "") -> str:
+    """The name of a file that belongs to an offset: 20 digits, `.log` or another kind, `.cleaned` or none."""
+    return f"{offset:020d}.{kind}{suffix}"
+
+
+class SegmentWriter:
+    """The files of one segment, while entries are added at its end. Use it from one thread.
+
+    What `append` has returned from is in the log and with the operating system, so it survives the end of
+    this process; what `flush` or `close` has returned from survives the end of the machine too. Indexes are
+    written by `flush` and `close`; they are not allocated ahead, so a killed writer leaves no zeros behind.
+
+    Args:
+        folder: of the topic-partition.
+        base_offset: in the names of the files; no offset may be below it.
+        suffix: behind the names, as `.cleaned`.
+        index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
+        overwrite: replace files of these names; otherwise FileExistsError.
+        resume: go on behind what is there: the indexes' state, as scanning the log has given it. Index files
+            must be in that state.
+
+    Attributes:
+        base_offset: as given.
+        path: of the log.
+        next_offset: the one after the last; `base_offset` at first.
+        entries: how many have been appended by this writer.
+        first_timestamp: the largest timestamp of the first entry, from which `segment.ms` counts; None where
+            there is no entry yet.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        base_offset: int,
+        *,
+        suffix: str = "",
+        index_interval_bytes: int = INDEX_INTERVAL,
+        max_index_bytes: int = MAX_INDEX,
+        overwrite: bool = False,
+        resume: IndexBuilder | None = None,
+    ) -> None:
+        self._folder = Path(folder)
+        self._suffix = suffix
+        self.base_offset = base_offset
+        self.next_offset = base_offset
+        self.entries = 0
+        self.first_timestamp: int | None = None
+        self.path = self._folder / file_name(base_offset, "log", suffix)
+        self._indexes = (
+            IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
+            if resume is None
+            else resume
+        )
+        self._files: dict[str, int] = {}
+        # Bytes of each index that are in its file already.
+        self._written = dict.fromkeys(("index", "timeindex", "txnindex"), 0)
+        self._names_durable = resume is not None
+        self._flags = os.O_WRONLY | (0 if resume is not None else os.O_CREAT | os.O_TRUNC)
+        if resume is None and not overwrite:
+            self._flags |= os.O_EXCL
+        try:
+            if resume is None and overwrite:
+                self._file("txnindex").unlink(missing_ok=True)
+            for kind in ("log", "index", "timeindex"):
+                self._open(kind)
+            if resume is not None:
+                if resume.aborted:
+                    self._open("txnindex")
+                for kind, data in self._index_bytes():
+                    self._written[kind] = len(data)
+                os.lseek(self._files["log"], resume.position, os.SEEK_SET)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def __repr__(self) -> str:
+        return f"<SegmentWriter {self.path}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def _file(self, kind: str) -> Path:
+        return self._folder / file_name(self.base_offset, kind, self._suffix)
+
+    def _open(self, kind: str) -> int:
+        self._files[kind] = os.open(self._file(kind), self._flags, 0o644)
+        return self._files[kind]
+
+    def _index_bytes(self) -> list[tuple[str, bytearray]]:
+        indexes = self._indexes
+        return [("index", indexes.offsets), ("timeindex", indexes.times), ("txnindex", indexes.aborted)]
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files of the segment that are there, the log first."""
+        return [self._file(kind) for kind in ("log", "index", "timeindex", "txnindex") if kind in self._files]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether entries can be added: it was neither closed nor abandoned."""
+        return bool(self._files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the log."""
+        return self._indexes.position
+
+    @property
+    def index_size(self) -> int:
+        """Bytes of the offset index."""
+        return len(self._indexes.offsets)
+
+    @property
+    def time_index_size(self) -> int:
+        """Bytes of the time index."""
+        return len(self._indexes.times)
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of all entries, in ms since epoch; -1 is none."""
+        return self._indexes.largest_timestamp
+
+    @property
+    def index_full(self) -> bool:
+        """Whether an index has no room for what the next entry may need."""
+        return self._indexes.is_full
+
+    def fits(self, last_offset: int, size: int = 0) -> bool:
+        """Whether an entry up to `last_offset` of `size` bytes can be told of in the indexes' 32 bits."""
+        return self._indexes.fits(last_offset) and self.size + size <= MAX_SEGMENT
+
+    # -- adding -----------------------------------------------------------------------------------
+
+    def append(self, data: bytes | bytearray | memoryview, head: Indexed) -> int:
+        """Write an entry as it is; its position. `head` is its `Batch` or `EntryHead`.
+
+        Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
+        `fits`); OSError, after which nothing of the entry is there; ValueError after `close`.
+        """
+        return self.append_all(data, (head,))
+
+    def append_all(self, data: bytes | bytearray | memoryview, heads: Sequence[Indexed]) -> int:
+        """Write several entries at once; the position of the first. Errors as of `append`, for all."""
+        if not self._files:
+            raise ValueError(f"{self.path}: is closed")
+        position = at = self.size
+        last = self.next_offset - 1
+        for head in heads:
+            at += head.size
+            if head.last_offset <= last:
+                raise EncodeError(
+                    "offset", "offsets must ascend", need=f"at least {last + 1}", have=head.last_offset
+                )
+            last = head.last_offset
+            if not self._indexes.fits(last) or at > MAX_SEGMENT:
+                raise EncodeError("offset", f"does not fit the segment of {self.base_offset}", have=last)
+        if at - position != len(data):
+            raise EncodeError("entry", "the sizes of the entries", need=at - position, have=len(data))
+        log = self._files["log"]
+        try:
+            write_all(log, data)
+        except OSError:
+            os.ftruncate(log, position)
+            os.lseek(log, position, os.SEEK_SET)
+            raise
+        if self.first_timestamp is None and heads:
+            self.first_timestamp = heads[0].max_timestamp
+        for head in heads:
+            self._indexes.take(head)
+        self.entries += len(heads)
+        self.next_offset = last + 1
+        return position
+
+    def add_aborted(self, entry: transaction_index.Entry) -> None:
+        """Tell the transaction index of an aborted transaction with records, whose marker is in here."""
+        self._indexes.abort(entry)
+
+    def _write_indexes(self) -> None:
+        for kind, data in self._index_bytes():
+            done = self._written[kind]
+            if len(data) > done:
+                fd = self._files[kind] if kind in self._files else self._make_txnindex()
+                # Where a write before this one has failed, a part may be there.
+                os.lseek(fd, done, os.SEEK_SET)
+                write_all(fd, data[done:])
+                self._written[kind] = len(data)
+
+    def _make_txnindex(self) -> int:
+        self._flags |= os.O_CREAT
+        self._names_durable = False
+        return self._open("txnindex")
+
+    def flush(self, *, indexes: bool = True) -> None:
+        """Wait until all is on the disk: the log, then its indexes, then, where they are new, their names.
+
+        Without `indexes` they are written and left to the system: recovery makes those of a last segment
+        anew. Raises OSError: what was appended since the last flush may then be on the disk or not.
+        """
+        self._write_indexes()
+        for kind, fd in self._files.items():
+            if indexes or kind == "log":
+                os.fsync(fd)
+        if not self._names_durable:
+            sync_folder(self._folder)
+            self._names_durable = True
+
+    def close(self, *, flush: bool = True) -> None:
+        """Add the last entry of the time index, flush, and let go of the files. May be called again.
+
+        Without `flush` the caller sees to it that the files reach the disk.
+        """
+        if not self._files:
+            return
+        try:
+            self._indexes.end()
+            if flush:
+                self.flush()
+            else:
+                self._write_indexes()
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files as they are, as a crash does."""
+        for fd in self._files.values():
+            os.close(fd)
+        self._files.clear()

@@ -1,0 +1,496 @@
+"""Writes the log of one topic-partition: offsets, segments, indexes, producers, and what is on the disk when.
+
+Followed: `UnifiedLog.append`, `roll`, `flush` and `close`, `LogValidator`, `LogSegment.shouldRoll`, Kafka 4.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self, TypedDict, Unpack
+from uuid import UUID
+
+from kodec.log.directories.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    read_partition_metadata,
+    write_leader_epochs,
+    write_partition_metadata,
+)
+from kodec.log.directories.durable import replace_file, sync_folder
+from kodec.log.directories.epochs import assigned, up_to
+from kodec.log.directories.layout import (
+    LeftoverKind,
+    PartitionFiles,
+    TopicPartition,
+    list_partition,
+    parse_partition_dir,
+)
+from kodec.log.directories.lock import locked
+from kodec.log.directories.partition import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.directories.producer_state import ProducerState, marker_of
+from kodec.log.directories.segment_scan import producers_at, scan_segment
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.encode import encode
+from kodec.log.entries.entry import open_batch
+from kodec.log.entries.records import Limits, Record, TimestampType
+from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
+
+__all__ = ["CLEAN_SHUTDOWN", "AppendResult", "Encoding", "LogConfig", "LogWriter"]
+
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+_NEVER = 2**63 - 1
+_BATCH_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """A topic's settings, with Kafka's names and defaults.
+
+    Attributes:
+        segment_bytes: `segment.bytes`, the most bytes of a segment.
+        segment_ms: `segment.ms`, how much later than the first entry's largest timestamp an entry's may be
+            before a new segment is begun; where the first entry has none, the clock since the segment was
+            begun counts.
+        segment_index_bytes: `segment.index.bytes`, the most bytes of an index.
+        index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
+        flush_messages: `flush.messages`, after how many offsets since the last flush `append` flushes.
+        flush_ms: `flush.ms`, after how many milliseconds since the last flush `append` flushes.
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    segment_index_bytes: int = MAX_INDEX
+    index_interval_bytes: int = INDEX_INTERVAL
+    flush_messages: int = _NEVER
+    flush_ms: int = _NEVER
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("segment_bytes", 1, MAX_SEGMENT),
+            ("segment_ms", 1, _NEVER),
+            # room for two entries of the time index: the last one has a place of its own
+            ("segment_index_bytes", 24, MAX_SEGMENT),
+            ("index_interval_bytes", 0, MAX_SEGMENT),
+            ("flush_messages", 1, _NEVER),
+            ("flush_ms", 0, _NEVER),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name}={value}: expected {least} to {most}")
+
+
+class Encoding(TypedDict, total=False):
+    """How records become batches: the arguments of `encode` of these names."""
+
+    magic: int
+    compression: str
+    level: int | None
+    timestamp_type: TimestampType | None
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    transactional: bool
+    control: bool
+    batch_records: int | None
+    batch_bytes: int
+    lossy: bool
+
+
+class AppendResult(NamedTuple):
+    """What an append did.
+
+    Attributes:
+        first_offset, last_offset: of what was appended, both included; for nothing, `last_offset` is the one
+            before `first_offset`.
+        bytes: written to the log.
+        recovery_point: what is below it is on the disk; the rest with the operating system.
+    """
+
+    first_offset: int
+    last_offset: int
+    bytes: int
+    recovery_point: int
+
+    @property
+    def durable(self) -> bool:
+        """Whether all that was appended is on the disk already."""
+        return self.last_offset < self.recovery_point
+
+
+class LogWriter:
+    """Appends to the log of a topic-partition, a new one or one that was closed or recovered.
+
+    What survives what:
+
+    - What `append` has returned from is in the log and with the operating system: it survives the end of
+      this process (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
+    - What is below `recovery_point` survives the end of the machine too. `flush` brings it to the end: it
+      fsyncs the log, and the folder where files are new. The indexes of the last segment it leaves to the
+      system: they tell what the log tells, and recovery, which always reads that segment, makes them anew.
+    - A roll fsyncs the old segment, its indexes and its names before the new one gets an entry, so all
+      segments but the last are on the disk. (A broker does this a little later, in the background.)
+    - `leader-epoch-checkpoint`, `partition.metadata` and producer snapshots are written beside, fsynced and
+      renamed, so they are never there in part. An epoch is on the disk before an entry that has it.
+    - `close` flushes and leaves what a broker leaves on a clean shutdown: the last entry of the time index, a
+      producer snapshot at the end of the log.
+
+    What recovery finds above `recovery_point` after the machine went down is whole entries in order, from
+    what was appended; which ones is up to the system.
+
+    Args:
+        path: the folder, named like `orders-0`; it is made where it is not there. The lock of the folder
+            around it (`.lock`, a broker's) is held until `close`, and its `.kafka_cleanshutdown` is removed:
+            see `LogDirectoryWriter` for whole log directories.
+        topic_id: goes into `partition.metadata`; a broker in KRaft mode needs it. None: as it is there.
+        leader_epoch: what batches of magic 2 get whose offsets are assigned. None: the newest one of
+            `leader-epoch-checkpoint`, 0 for a new log.
+        start_offset: of a new log.
+        clock: seconds since the epoch, for `flush_ms` and `segment_ms`.
+
+    Raises: ValueError for a folder with another name, or another topic id than the one there;
+    BlockingIOError where somebody else writes there; FormatError where the log is to be recovered first:
+    its last segment, which is read, does not end with a whole entry or has a damaged one, or a replacement of
+    segments has not been finished. Use it from one thread.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        config: LogConfig = LogConfig(),
+        topic_id: UUID | None = None,
+        leader_epoch: int | None = None,
+        start_offset: int = 0,
+        limits: Limits = Limits(),  # noqa: B008
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = Path(path).absolute()
+        name = parse_partition_dir(self.path.name)
+        if name is None:
+            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
+        self.topic_partition: TopicPartition = name
+        self.config = config
+        self._limits = limits
+        self._clock = clock
+        self.next_offset = self.recovery_point = 0
+        self._stack = ExitStack()
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.path.parent))
+            self._prepare(topic_id)
+            files = list_partition(self.path)
+            self._refuse_unfinished(files)
+            found: list[LeaderEpoch] = []
+            if files.segments:
+                found = self._resume(files)
+            else:
+                self._begin(start_offset)
+            stack.callback(lambda: self._active.abandon())
+            self._load_epochs(found, leader_epoch)
+            self.flush()
+            sync_folder(self.path)
+            self._stack = stack.pop_all()
+
+    def __repr__(self) -> str:
+        return f"<LogWriter {self.path}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._stack.close()
+
+    # -- opening ----------------------------------------------------------------------------------
+
+    def _prepare(self, topic_id: UUID | None) -> None:
+        self.path.mkdir(exist_ok=True)
+        metadata = self.path / PARTITION_METADATA
+        if metadata.is_file():
+            there = read_partition_metadata(metadata).topic_id
+            if topic_id is not None and topic_id != there:
+                raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
+        elif topic_id is not None:
+            write_partition_metadata(metadata, topic_id)
+
+    def _take_note_away(self) -> None:
+        """What the note says, that all logs were closed, ends here; before anything is changed."""
+        (self.path.parent / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+
+    def _refuse_unfinished(self, files: PartitionFiles) -> None:
+        for leftover in files.leftovers:
+            if leftover.kind is not LeftoverKind.DELETED:
+                raise Malformed(
+                    "", "a replacement of segments was not finished: recover the log first", at=0
+                ).in_source(str(leftover.path))
+
+    def _begin(self, start_offset: int) -> None:
+        self._take_note_away()
+        self._producers = ProducerState()
+        self._snapshot_at = self._log_start = self.next_offset = start_offset
+        self._open_segment(start_offset)
+
+    def _open_segment(self, base_offset: int) -> None:
+        self._active = SegmentWriter(
+            self.path,
+            base_offset,
+            index_interval_bytes=self.config.index_interval_bytes,
+            max_index_bytes=self.config.segment_index_bytes,
+            # of a roll that a crash has cut short: files without a log
+            overwrite=True,
+        )
+        self._begun = self._flushed_at = self._clock()
+        self.next_offset = self.recovery_point = max(self.next_offset, base_offset)
+
+    def _resume(self, files: PartitionFiles) -> list[LeaderEpoch]:
+        """Go on behind the last segment; the leaders' epochs in it."""
+        last = files.segments[-1]
+        snapshots = dict(files.snapshots)
+        self._log_start = files.segments[0].base_offset
+        self._producers = producers_at(
+            files.segments, snapshots, len(files.segments) - 1, limits=self._limits
+        )
+        scan = scan_segment(
+            last.log,
+            last.base_offset,
+            producers=self._producers,
+            index_interval_bytes=self.config.index_interval_bytes,
+            max_index_bytes=self.config.segment_index_bytes,
+            limits=self._limits,
+        )
+        if scan.fault:
+            raise Malformed(
+                "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
+            ).in_source(str(last.log))
+        self._take_note_away()
+        # The last entry of the time index goes: the segment is open again.
+        for kind, data in (
+            ("index", scan.indexes.offsets),
+            ("timeindex", scan.indexes.times),
+            ("txnindex", scan.indexes.aborted),
+        ):
+            there: Path | None = getattr(last, kind)
+            if there is None and not data and kind == "txnindex":
+                continue
+            if there is None or there.read_bytes() != data:
+                replace_file(self.path / file_name(last.base_offset, kind), data, folder=False)
+        self._active = SegmentWriter(self.path, last.base_offset, resume=scan.indexes)
+        self._active.next_offset = scan.next_offset
+        self._active.first_timestamp = scan.first_timestamp
+        self._begun = self._flushed_at = self._clock()
+        self.next_offset = self.recovery_point = scan.next_offset
+        self._drop_snapshots(files)
+        return scan.epochs
+
+    def _drop_snapshots(self, files: PartitionFiles) -> None:
+        """Remove the snapshots that belong to no segment, but the newest one behind the last."""
+        bases = {segment.base_offset for segment in files.segments}
+        strays = [(offset, path) for offset, path in files.snapshots if offset not in bases]
+        keep = strays[-1][0] if strays else -1
+        if not max(bases) < keep <= self.next_offset:
+            keep = -1
+        for offset, path in strays:
+            if offset != keep:
+                path.unlink()
+        left = [offset for offset, _ in files.snapshots if offset in bases or offset == keep]
+        self._snapshot_at = max(left, default=self._log_start)
+
+    def _load_epochs(self, found: list[LeaderEpoch], leader_epoch: int | None) -> None:
+        path = self.path / LEADER_EPOCHS
+        there = read_leader_epochs(path) if path.is_file() else None
+        epochs = up_to(there or [], self.next_offset)
+        for each in found:
+            if not epochs or each.epoch > epochs[-1].epoch:
+                epochs = assigned(epochs, each)
+        self._epochs = epochs
+        if self._epochs != there:
+            write_leader_epochs(path, self._epochs)
+        newest = self._epochs[-1].epoch if self._epochs else 0
+        if leader_epoch is not None and leader_epoch < newest:
+            raise ValueError(f"leader_epoch={leader_epoch}: the log has {newest} already")
+        self.leader_epoch = newest if leader_epoch is None else leader_epoch
+
+    # -- appending --------------------------------------------------------------------------------
+
+    def append(
+        self,
+        data: bytes | bytearray | memoryview | Batch | Iterable[Record],
+        *,
+        keep_offsets: bool = False,
+        **encoding: Unpack[Encoding],
+    ) -> AppendResult:
+        """Append records, a batch, or the bytes of whole entries of any magic.
+
+        Offsets are assigned from the end of the log on, and batches of magic 2 get the writer's
+        `leader_epoch`; both are set in place, where no checksum covers them. A wrapper of magic 0 or 1 whose
+        records cannot be renumbered in place is written anew. Whether a producer's sequence goes on is not
+        looked at.
+
+        Args:
+            keep_offsets: take the offsets and epochs that are there, as a follower does: they must ascend
+                from the end of the log on, with or without gaps.
+            encoding: for records only: how they become batches, see `encode`.
+
+        Checksums are verified before anything is written. Flushes where the settings say so.
+        Raises: EncodeError for records that cannot be written, an entry larger than a segment, and offsets
+        that do not ascend; FormatError for bytes that are no whole entries; OSError: what was written before
+        it is in the log, whole entries, up to `next_offset`.
+        """
+        batches = self._batches(data, keep_offsets, encoding)
+        first = batches[0].base_offset if keep_offsets and batches else self.next_offset
+        size = 0
+        for batch in batches:
+            for each in [batch] if keep_offsets else self._assigned(batch):
+                self._append(each)
+                size += each.size
+        if self._due():
+            self.flush()
+        return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
+
+    def _batches(self, data: object, keep_offsets: bool, encoding: Encoding) -> list[Batch]:
+        """The entries to append, all of them right."""
+        if isinstance(data, Batch):
+            data = data.data
+        elif not isinstance(data, (bytes, bytearray, memoryview)):
+            most = min(_BATCH_BYTES, self.config.segment_bytes // 2)
+            options: Encoding = {"batch_bytes": most, **encoding}
+            epoch = self.leader_epoch if options.get("magic", 2) == 2 else -1
+            start = None if keep_offsets else self.next_offset
+            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]
+        elif encoding:
+            raise TypeError(f"{', '.join(encoding)}: for records, not for what is encoded")
+        assert isinstance(data, (bytes, bytearray, memoryview))
+        reader = read_batches(data, limits=self._limits)
+        batches = list(reader)
+        if (tail := reader.torn_tail) is not None:
+            raise Truncated("entry", tail.reason, at=tail.position, need="a whole entry", have=tail.size)
+        expected = self.next_offset
+        for batch in batches:
+            marker_of(batch)
+            if batch.size > self.config.segment_bytes:
+                raise EncodeError(
+                    "entry", "larger than a segment", need=self.config.segment_bytes, have=batch.size
+                )
+            if keep_offsets:
+                offset = batch.base_offset if batch.magic == 2 else batch.last_offset
+                if offset < expected or batch.last_offset < offset:
+                    raise EncodeError(
+                        "offset", "offsets must ascend", need=f"at least {expected}", have=offset
+                    )
+                expected = batch.next_offset
+        return batches
+
+    def _assigned(self, batch: Batch) -> list[Batch]:
+        """The entry with the next offsets; several where it had to be written anew."""
+        start = self.next_offset
+        data = bytearray(batch.data)
+        if batch.magic == 2:
+            data[EPOCH_AT : EPOCH_AT + EPOCH_SIZE] = self.leader_epoch.to_bytes(
+                EPOCH_SIZE, "big", signed=True
+            )
+            _set_offset(data, start)
+            return [open_batch(bytes(data), 0, self._limits)]
+        records = batch.records()
+        _set_offset(data, start + len(records) - 1)
+        placed = open_batch(bytes(data), 0, self._limits)
+        wanted = range(start, start + len(records))
+        try:
+            if [each.offset for each in placed.records()] == list(wanted):
+                return [placed]
+        except FormatError:
+            pass
+        anew = encode(records, magic=batch.magic, compression=batch.codec, base_offset=start)
+        return list(read_batches(anew, limits=self._limits))
+
+    def _append(self, batch: Batch) -> None:
+        first = batch.base_offset if batch.magic == 2 else self.next_offset
+        if self._is_to_roll(batch):
+            self.roll(first)
+        epoch = batch.partition_leader_epoch
+        if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
+            self._epochs = assigned(self._epochs, LeaderEpoch(epoch, first))
+            write_leader_epochs(self.path / LEADER_EPOCHS, self._epochs)
+        self._active.append(batch.data, batch)
+        self.next_offset = batch.next_offset
+        ended = self._producers.take_batch(batch)
+        if ended is not None and ended.aborted:
+            self._active.add_aborted(ended.index_entry())
+
+    def _is_to_roll(self, batch: Batch) -> bool:
+        active, config = self._active, self.config
+        if not active.fits(batch.last_offset, batch.size):
+            return True
+        if active.size == 0:
+            return False
+        first = active.first_timestamp
+        if first is not None and first >= 0:
+            waited = batch.max_timestamp - first
+        else:
+            waited = int((self._clock() - self._begun) * 1000)
+        return (
+            active.size > config.segment_bytes - batch.size or waited > config.segment_ms or active.index_full
+        )
+
+    # -- segments and the disk --------------------------------------------------------------------
+
+    def roll(self, base_offset: int = 0) -> int:
+        """Begin a new segment, of `base_offset` or the end of the log, whichever is higher; its base offset.
+
+        The old segment is on the disk when this returns, and the producers' snapshot at the new base offset
+        is written. Where the last segment has that base offset, nothing is done. Raises OSError.
+        """
+        base_offset = max(base_offset, self.next_offset)
+        if base_offset == self._active.base_offset:
+            return base_offset
+        self._active.close()
+        self._take_snapshot(base_offset)
+        self._open_segment(base_offset)
+        return base_offset
+
+    def _take_snapshot(self, offset: int) -> None:
+        if offset > self._snapshot_at:
+            data = self._producers.snapshot().to_bytes()
+            replace_file(self.path / file_name(offset, "snapshot"), data, folder=False)
+            self._snapshot_at = offset
+
+    def _due(self) -> bool:
+        unflushed = self.next_offset - self.recovery_point
+        since = (self._clock() - self._flushed_at) * 1000
+        return unflushed >= self.config.flush_messages or (unflushed > 0 and since >= self.config.flush_ms)
+
+    def flush(self) -> int:
+        """Wait until all that was appended is on the disk; the new `recovery_point`. Raises OSError."""
+        self._active.flush(indexes=False)
+        self.recovery_point = self.next_offset
+        self._flushed_at = self._clock()
+        return self.recovery_point
+
+    def close(self) -> None:
+        """Flush, and leave the folder as a broker does on a clean shutdown. May be called again.
+
+        Raises OSError: then the log is to be recovered.
+        """
+        with self._stack:
+            if self._active.is_open:
+                self._active.close()
+                self._take_snapshot(self.next_offset)
+                sync_folder(self.path)
+                self.recovery_point = self.next_offset
+
+
+def _set_offset(data: bytearray, offset: int) -> None:
+    data[OFFSET_AT : OFFSET_AT + OFFSET_SIZE] = offset.to_bytes(OFFSET_SIZE, "big", signed=True)
