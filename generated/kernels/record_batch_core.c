@@ -390,6 +390,7 @@ size_t record_batch_bytes(const record_batch_columns *c) {
   (void)c;
   bytes += c->key.bytes.size;
   bytes += c->value.bytes.size;
+  bytes += c->headers.rows.count * KD_ITEM;
   bytes += c->headers.key.bytes.size;
   bytes += c->headers.value.bytes.size;
   return bytes;

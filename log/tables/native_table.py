@@ -19,7 +19,7 @@ from kodec.log.reading.windows import Buffer, Windows
 from kodec.log.tables import pure_table
 from kodec.log.tables.arrow import CODECS
 from kodec.log.tables.native_encode import encode_rows
-from kodec.log.tables.scan import EVERY, Scan, TableReader
+from kodec.log.tables.scan import EVERY, HEADER_BYTES, Scan, TableReader
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 
@@ -283,7 +283,7 @@ def _weights(batch: Any) -> list[int]:
         total = [0]
         items = [pc.fill_null(pc.binary_length(lists.values.field(i)), 0).to_pylist() for i in (0, 1)]
         for pair in zip(*items, strict=True):
-            total.append(total[-1] + sum(pair))
+            total.append(total[-1] + HEADER_BYTES + sum(pair))
         bounds = [total[at] for at in lists.offsets.to_pylist()]
         found = [weight + stop - start for weight, (start, stop) in zip(found, pairwise(bounds), strict=True)]
     return found

@@ -16,7 +16,7 @@ from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.reading.reader import OnError
 from kodec.log.reading.source import Source
 from kodec.log.tables.arrow import CODECS
-from kodec.log.tables.scan import EVERY, Scan, TableReader
+from kodec.log.tables.scan import EVERY, HEADER_BYTES, Scan, TableReader
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Heads", "Records", "cuts", "encode_rows", "scan_heads", "scan_rows"]
@@ -132,7 +132,11 @@ def _weight(value: bytes | None) -> int:
 
 
 def _headers_weight(headers: Headers) -> int:
-    return sum([len(key) + _weight(value) for key, value in headers]) if headers else 0
+    return sum([HEADER_BYTES + _text_weight(key) + _weight(value) for key, value in headers])
+
+
+def _text_weight(key: str) -> int:
+    return len(key) if key.isascii() else len(key.encode("utf-8", "surrogateescape"))
 
 
 def _numbers(column: array[int], kind: Any) -> Any:

@@ -12,10 +12,22 @@ from kodec.log.entries.records import Limits
 from kodec.log.reading.reader import OnError, _Reader
 from kodec.log.reading.source import Source
 
-__all__ = ["BATCH_BYTES", "BATCH_ROWS", "EVERY", "Range", "Rows", "Scan", "TableReader", "Tables"]
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "EVERY",
+    "HEADER_BYTES",
+    "Range",
+    "Rows",
+    "Scan",
+    "TableReader",
+    "Tables",
+]
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 4 << 20
+HEADER_BYTES = 16
+"""What a header counts for beside its bytes: even an empty one takes memory."""
 
 
 class Range(NamedTuple):
@@ -51,8 +63,8 @@ class Scan:
         check_crc: verify every checksum of what is read.
         control: control records too.
         batch_rows, batch_bytes: an Arrow batch is given as soon as it has so many rows, or so many bytes in
-            its columns `key`, `value` and `headers`. It ends where an entry ends, unless it would be more
-            than twice as large.
+            its columns `key`, `value` and `headers`, where each header counts for 16 more. It ends where an
+            entry ends, unless it would be more than twice as large.
     """
 
     schema: Any

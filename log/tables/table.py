@@ -60,8 +60,8 @@ def scan_table(
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
         control: also give the rows of control records.
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
-            rows, or so many bytes (128 MiB at most) in keys, values and headers. It ends where a batch of the
-            log ends, unless it would be more than twice as large.
+            rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
+            more. It ends where a batch of the log ends, unless it would be more than twice as large.
 
     Returns: an iterator of `pyarrow.RecordBatch` that also is an Arrow stream. Its `schema` is that of all
         batches; `position`, `torn_tail` and `skipped` as in `read_records`. Batches own their memory.

@@ -421,6 +421,10 @@ typedef struct {
   int not_ascii; /* whether a text may be something else than ASCII */
 } kd_blob;
 
+/* What an element of a list counts for, beside its bytes, when columns are weighed: even an empty one takes
+ * memory. */
+enum { KD_ITEM = 16 };
+
 /* Where each row's list starts in its children, and how many children there are. */
 typedef struct {
   kd_buffer starts; /* int32_t, one more than there are rows */

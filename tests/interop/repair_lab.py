@@ -713,6 +713,15 @@ def judge(work: Path, repository: Path | None, *, small: bool = False) -> Verdic
     return verdicts
 
 
+def _cleans(lab: Lab, topic: str) -> bool:
+    """Have the broker clean a topic; False while it does not know it yet after its start."""
+    try:
+        lab.cluster.clients.do("alter", topic, *repair_compaction.ON)
+    except Refused:
+        return False
+    return True
+
+
 def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
     """Compaction in formats v0 and v1 by the line that keeps them. Raises: Unusable."""
     tools = Toolbox(work, repository, GENERATIONS[OLD_LINE])
@@ -728,7 +737,7 @@ def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
         cluster.start()
         with step("E: letting the broker clean"):
             for case in cases:
-                cluster.clients.do("alter", case.name, *repair_compaction.ON)
+                wait_for(f"the broker to know {case.name}", partial(_cleans, lab, case.name), 30)
             for case in cases:
                 repair_compaction.wait_for_cleaner(lab.logs, case.name, 0)
         cluster.broker.stop()
