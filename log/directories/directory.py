@@ -20,7 +20,15 @@ from kodec.log.directories.layout import (
     TopicPartition,
     parse_folder_name,
 )
-from kodec.log.directories.partition import LOG_START_CHECKPOINT, PartitionLog
+from kodec.log.directories.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.entries.records import Limits
 
 __all__ = ["LogDirectory", "LogRoot", "ReplicaFolder"]
@@ -63,29 +71,29 @@ class LogRoot:
 
     def recovery_points(self) -> dict[TopicPartition, int]:
         """The first offset of each topic-partition that may not be on the disk yet."""
-        return self._offsets("recovery-point-offset-checkpoint")
+        return self._offsets(RECOVERY_POINTS)
 
     @cached_property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
         """Where a log starts, for those that do not start with their first segment."""
-        return self._offsets(LOG_START_CHECKPOINT)
+        return self._offsets(LOG_START_OFFSETS)
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
         """The offset up to which each topic-partition was replicated."""
-        return self._offsets("replication-offset-checkpoint")
+        return self._offsets(HIGH_WATERMARKS)
 
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
         """The first offset of each compacted topic-partition that was not yet compacted."""
-        return self._offsets("cleaner-offset-checkpoint")
+        return self._offsets(CLEANER_OFFSETS)
 
     def meta_properties(self) -> MetaProperties | None:
         """What `meta.properties` says; None where it is not there."""
-        path = self.path / "meta.properties"
+        path = self.path / META_PROPERTIES
         return read_meta_properties(path) if path.is_file() else None
 
     def clean_shutdown(self) -> CleanShutdown | None:
         """The note of a broker that stopped in order; None where there is none: it runs, or was killed."""
-        path = self.path / ".kafka_cleanshutdown"
+        path = self.path / CLEAN_SHUTDOWN
         return read_clean_shutdown(path) if path.is_file() else None
 
 

@@ -29,6 +29,7 @@ from kodec.log.directories.layout import (
     list_partition,
     parse_folder_name,
 )
+from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
 from kodec.log.entries.batch import Batch
@@ -39,9 +40,6 @@ from kodec.runtime.errors import OffsetOutOfRange
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
 Isolation = Literal["read_uncommitted", "read_committed"]
-LOG_START_CHECKPOINT = "log-start-offset-checkpoint"
-LEADER_EPOCHS = "leader-epoch-checkpoint"
-PARTITION_METADATA = "partition.metadata"
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
 
@@ -170,7 +168,7 @@ class PartitionLog:
         """The first offset that a reader may ask for (ListOffsets: earliest)."""
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
-            path = self.path.parent / LOG_START_CHECKPOINT
+            path = self.path.parent / LOG_START_OFFSETS
             starts = read_offsets(path) if path.is_file() else {}
             given = starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])

@@ -8,6 +8,16 @@ from pathlib import Path
 
 from kodec.generated.log import offset_index, producer_snapshot, time_index, transaction_index
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState, marker_of
 from kodec.log.directories.segment import Segment
@@ -48,12 +58,12 @@ def _from(error: FormatError, path: Path) -> Problem:
 def verify_root(root: LogRoot) -> Iterator[Problem]:
     """Check the files beside the topic-partitions' folders. Raises OSError."""
     for read, name in (
-        (root.meta_properties, "meta.properties"),
-        (root.clean_shutdown, ".kafka_cleanshutdown"),
-        (root.recovery_points, "recovery-point-offset-checkpoint"),
-        (lambda: root.log_start_offsets, "log-start-offset-checkpoint"),
-        (root.high_watermarks, "replication-offset-checkpoint"),
-        (root.cleaner_offsets, "cleaner-offset-checkpoint"),
+        (root.meta_properties, META_PROPERTIES),
+        (root.clean_shutdown, CLEAN_SHUTDOWN),
+        (root.recovery_points, RECOVERY_POINTS),
+        (lambda: root.log_start_offsets, LOG_START_OFFSETS),
+        (root.high_watermarks, HIGH_WATERMARKS),
+        (root.cleaner_offsets, CLEANER_OFFSETS),
     ):
         try:
             read()
@@ -69,7 +79,7 @@ def verify_partition(
     An index or a snapshot is held against what the entries say. After a damaged entry, transactions,
     producers and the time index are no longer compared: an entry that counts may be missing. Raises OSError.
     """
-    for read, name in ((log.leader_epochs, "leader-epoch-checkpoint"), (log.metadata, "partition.metadata")):
+    for read, name in ((log.leader_epochs, LEADER_EPOCHS), (log.metadata, PARTITION_METADATA)):
         try:
             read()
         except FormatError as error:

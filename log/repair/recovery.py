@@ -27,14 +27,13 @@ from kodec.log.directories.layout import (
     TopicPartition,
     parse_folder_name,
 )
-from kodec.log.directories.partition import LEADER_EPOCHS, LOG_START_CHECKPOINT
+from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
-from kodec.log.directories.segment_scan import SegmentScan, producers_at, scan_segment
 from kodec.log.entries.records import Limits
 from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
 from kodec.log.writing.segment_writer import file_name
-from kodec.log.writing.writer import CLEAN_SHUTDOWN
 from kodec.runtime.errors import FormatError, Unsupported
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "plan_root",
 ]
 
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 _FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
 _OFFSET = re.compile(r"([0-9]{1,20})\.")
 # What KRaft deletes by itself.
@@ -173,7 +171,7 @@ def _given(
     return _Given(
         (root / CLEAN_SHUTDOWN).exists(),
         _offsets(root / RECOVERY_POINTS),
-        _offsets(root / LOG_START_CHECKPOINT),
+        _offsets(root / LOG_START_OFFSETS),
         from_start,
         index_interval_bytes,
         max_index_bytes,

@@ -18,8 +18,8 @@ from pathlib import Path
 from kodec.log.directories.checkpoints import read_offsets, write_offsets
 from kodec.log.directories.durable import replace_file, sync_file, sync_folder
 from kodec.log.directories.lock import locked
+from kodec.log.directories.names import CLEAN_SHUTDOWN
 from kodec.log.repair.recovery import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
-from kodec.log.writing.writer import CLEAN_SHUTDOWN
 from kodec.runtime.errors import Malformed
 
 __all__ = ["apply_plan", "default_side"]

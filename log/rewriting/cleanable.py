@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from kodec.generated.log import transaction_index
 from kodec.log.directories.checkpoints import write_offsets
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.names import CLEANER_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.rewriting.cleaning import LastRecord
 
 __all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
-
-_CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
 
 @dataclass(slots=True)
@@ -97,4 +96,4 @@ def first_uncleanable(
 def note_cleaned(log: PartitionLog, offset: int) -> None:
     """Say in the root's `cleaner-offset-checkpoint` up to where the log is compacted. Raises OSError."""
     root = LogRoot(log.path.parent)
-    write_offsets(root.path / _CLEANER_CHECKPOINT, root.cleaner_offsets() | {log.topic_partition: offset})
+    write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

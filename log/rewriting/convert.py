@@ -11,13 +11,9 @@ from kodec.generated.log import transaction_index
 from kodec.log.directories.checkpoints import read_offsets, write_offsets
 from kodec.log.directories.durable import replace_file, sync_folder
 from kodec.log.directories.layout import parse_partition_dir
+from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.directories.offline import require_whole
-from kodec.log.directories.partition import (
-    LEADER_EPOCHS,
-    LOG_START_CHECKPOINT,
-    PARTITION_METADATA,
-    PartitionLog,
-)
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
@@ -106,7 +102,7 @@ def _note_start(log: PartitionLog, path: Path) -> None:
         return
     key = parse_partition_dir(path.absolute().name)
     assert key is not None
-    checkpoint = path.parent / LOG_START_CHECKPOINT
+    checkpoint = path.parent / LOG_START_OFFSETS
     starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
     write_offsets(checkpoint, starts | {key: log.start_offset})
 

@@ -19,8 +19,9 @@ from kodec.log.directories.durable import replace_file
 from kodec.log.directories.epochs import from_start
 from kodec.log.directories.layout import TopicPartition
 from kodec.log.directories.lock import locked
+from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
-from kodec.log.directories.partition import LEADER_EPOCHS, LOG_START_CHECKPOINT, PartitionLog
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.records import Limits
 from kodec.log.rewriting.swap import delete_files, segment_files
@@ -181,7 +182,7 @@ class _Plan:
 
 def _apply(log: PartitionLog, report: TrimReport) -> None:
     """The start offset first: where it is cut short, the next trim, or the broker, goes on."""
-    checkpoint = log.path.parent / LOG_START_CHECKPOINT
+    checkpoint = log.path.parent / LOG_START_OFFSETS
     starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
     key = log.topic_partition
     if report.new_start_offset > starts.get(key, 0) and report.new_start_offset > report.start_offset:

@@ -18,12 +18,10 @@ from kodec.log.directories.checkpoints import (
 from kodec.log.directories.durable import sync_folder
 from kodec.log.directories.layout import TopicPartition, find_partitions
 from kodec.log.directories.lock import locked
-from kodec.log.repair.recovery import RECOVERY_POINTS
-from kodec.log.writing.writer import CLEAN_SHUTDOWN, LogConfig, LogWriter
+from kodec.log.directories.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.writing.writer import LogConfig, LogWriter
 
 __all__ = ["LogDirectoryWriter"]
-
-META_PROPERTIES = "meta.properties"
 
 
 class LogDirectoryWriter:

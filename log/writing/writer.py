@@ -32,9 +32,8 @@ from kodec.log.directories.layout import (
     parse_partition_dir,
 )
 from kodec.log.directories.lock import locked
-from kodec.log.directories.partition import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.directories.producer_state import ProducerState, marker_of
-from kodec.log.directories.segment_scan import producers_at, scan_segment
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.entry import open_batch
@@ -42,12 +41,12 @@ from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.writing.segment_scan import producers_at, scan_segment
 from kodec.log.writing.segment_writer import SegmentWriter, file_name
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
-__all__ = ["CLEAN_SHUTDOWN", "AppendResult", "Encoding", "LogConfig", "LogWriter"]
+__all__ = ["AppendResult", "Encoding", "LogConfig", "LogWriter"]
 
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _NEVER = 2**63 - 1
 _BATCH_BYTES = 1_000_000
 

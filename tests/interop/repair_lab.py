@@ -722,6 +722,12 @@ def _cleans(lab: Lab, topic: str) -> bool:
     return True
 
 
+def _wait_for_topics(lab: Lab, cases: list[repair_compaction.Compacted]) -> None:
+    """Wait until a broker that has just started knows the topics, and have it clean them."""
+    for case in cases:
+        wait_for(f"the broker to know {case.name}", partial(_cleans, lab, case.name), 30)
+
+
 def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
     """Compaction in formats v0 and v1 by the line that keeps them. Raises: Unusable."""
     tools = Toolbox(work, repository, GENERATIONS[OLD_LINE])
@@ -736,8 +742,7 @@ def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
         root = lab.keep("created")
         cluster.start()
         with step("E: letting the broker clean"):
-            for case in cases:
-                wait_for(f"the broker to know {case.name}", partial(_cleans, lab, case.name), 30)
+            _wait_for_topics(lab, cases)
             for case in cases:
                 repair_compaction.wait_for_cleaner(lab.logs, case.name, 0)
         cluster.broker.stop()
@@ -749,10 +754,12 @@ def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
                 verdicts.take("E", case.name, CLEANS, partial(repair_compaction.compare, folder, cleaned))
         with step("E: opening it"):
             lab.open(root)
+            _wait_for_topics(lab, cases)
             rows = {case.name: [lab.rows(case.name, level) for level in LEVELS] for case in cases}
         cluster.broker.stop()
         with step("E: opening the broker's own"):
             lab.open(theirs)
+            _wait_for_topics(lab, cases)
             for case in cases:
                 with verdicts.judged("E", case.name, CONSUMER):
                     for level, read in zip(LEVELS, rows[case.name], strict=True):
