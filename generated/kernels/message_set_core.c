@@ -435,6 +435,7 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     uint8_t *p = out->data + out->size;
     kd_store_be(p, (uint64_t)value_offset, 8);
     p += 8;
+    if (KD_UNLIKELY(!((value_len_message >= 14)) || wrong)) STOP_WRITE(KD_VALUE, 0);
     if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message)) STOP_WRITE(KD_OVERFLOW, 0);
     kd_store_be(p, (uint64_t)value_len_message, 4);
     p += 4;
@@ -442,6 +443,7 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     kd_store_be(p, (uint64_t)0, 4);
     p += 4;
     uint8_t *const start_of_message_magic = p;
+    if (KD_UNLIKELY(!(((value_message_magic == 0) || (value_message_magic == 1))) || wrong)) STOP_WRITE(KD_VALUE, 3);
     if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic)) STOP_WRITE(KD_OVERFLOW, 3);
     kd_store_be(p, (uint64_t)value_message_magic, 1);
     p += 1;

@@ -923,6 +923,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
     if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, 0);
     uint8_t *p = out->data + out->size;
+    if (KD_UNLIKELY(!((value_len_body >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 7);
     if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, 7);
     p = kd_write_uvarint(p, kd_zigzag(value_len_body));
     if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, 9);
@@ -943,6 +944,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
       kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
       p += span_body_value.size;
     }
+    if (KD_UNLIKELY(!((value_body_num_headers >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 16);
     if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, 16);
     p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
@@ -951,6 +953,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
+      if (KD_UNLIKELY(!((value_body_headers_len_key >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 18);
       if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, 18);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
       if (span_body_headers_key.data != NULL) {
@@ -1016,6 +1019,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, 27);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
+  if (KD_UNLIKELY(!((value_magic == 2)) || wrong)) STOP_WRITE(KD_VALUE, 1);
   if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, 1);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
@@ -1046,6 +1050,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, 33);
   kd_store_be(p, (uint64_t)value_base_sequence, 4);
   p += 4;
+  if (KD_UNLIKELY(!((value_num_records >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 2);
   if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, 2);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;

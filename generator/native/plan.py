@@ -25,7 +25,7 @@ from kodec.generator.model import (
 from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
 from kodec.generator.roles import VARINTS
 
-__all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name"]
+__all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
 
 _WORDS = frozenset(
     """
@@ -455,7 +455,7 @@ class Parser:
             raise NotColumnar(f"`{spec.id}` has a rule that is not about a whole number")
         whole = Scope(scope.root, scope.struct, scope.members, scope.container)
         whole.extra["_"] = f"{scope.root}{member.name}"
-        tests = [condition(test, whole.resolve, self.model) for test in _tests(spec.valid)]
+        tests = [condition(test, whole.resolve, self.model) for test in tests_of(spec.valid)]
         return [Step("check", {"test": bare(" && ".join(tests)), "field": self.names(where), "at": at})]
 
     def _marked(self, ranges: _Ranges, spec: Field, scope: Scope, at: str) -> list[Step]:
@@ -514,7 +514,8 @@ def _mark(scope: Scope, ident: str, which: str = "start") -> str:
     return f"{which}_of_{root}_{ident}"
 
 
-def _tests(valid: Valid) -> list[ex.Expr]:
+def tests_of(valid: Valid) -> list[ex.Expr]:
+    """What has to hold of `_`, each by itself."""
     here = ex.Name("_")
     found: list[ex.Expr] = []
     for op, bound in (("==", valid.eq), (">=", valid.min), ("<=", valid.max)):

@@ -13,7 +13,7 @@ from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
 from kodec.generator.model import Bytes, Field, Model, Prim, Ref, Struct
 from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
-from kodec.generator.native.plan import Member, Scope, Step
+from kodec.generator.native.plan import Member, Scope, Step, tests_of
 from kodec.generator.roles import VARINTS
 
 __all__ = ["WritePlan", "Writer", "total"]
@@ -252,15 +252,26 @@ class Writer:
         value = self.values[key]
         wire = self.layouts.wire_of(struct, spec.id)
         index = self.number_of(where)
+        rules = self._rules(spec, value, index)
         if isinstance(kind, Prim):
-            return [self._store(kind, value, index, spec, key)], [str(kind.width)]
+            return [*rules, self._store(kind, value, index, spec, key)], [str(kind.width)]
         if wire in VARINTS:
             fits = {"zigzag32": "int32_t", "uvarint32": "uint32_t"}.get(wire or "")
             raw = f"(uint64_t)(uint32_t){value}" if wire == "uvarint32" else f"kd_zigzag({value})"
-            return [Step("varint", {"raw": raw, "value": value, "fits": fits, "field": index})], [
-                f"kd_size_uvarint({raw})"
-            ]
+            step = Step("varint", {"raw": raw, "value": value, "fits": fits, "field": index})
+            return [*rules, step], [f"kd_size_uvarint({raw})"]
         raise NotColumnar(f"`{spec.id}` is of a type that is not written")
+
+    def _rules(self, spec: Field, value: str, index: int) -> list[Step]:
+        """The steps that refuse a value which the schema does not allow."""
+        if spec.valid is None or (spec.derive is not None and spec.derive.is_range):
+            return []
+
+        def resolve(expr: ex.Expr) -> str | None:
+            return value if expr == ex.Name("_") else None
+
+        tests = [condition(test, resolve, self.model) for test in tests_of(spec.valid)]
+        return [_check(f"!({' && '.join(tests)}) || wrong", "KD_VALUE", index)]
 
     def _store(self, kind: Prim, value: str, index: int, spec: Field, key: str) -> Step:
         order = "be" if kind.width == 1 else kind.endian
@@ -288,6 +299,7 @@ class Writer:
             value = self.values[prefix + member.id]
             where = f"{path}.{member.id}" if path else member.id
             plan.steps.append(_check(f"(uint64_t){value} >> {width}", "KD_OVERFLOW", self.number_of(where)))
+            plan.steps += self._rules(member, value, self.number_of(where))
             parts.append(f"(uint64_t){value}" + (f" << {shift}" if shift else ""))
         facts = {"size": item.size, "order": "be", "raw": " | ".join(parts), "value": "", "fits": None}
         plan.steps.append(Step("store", {**facts, "field": 0, "place": None}))
