@@ -52,7 +52,7 @@ from kodec.log.directories.checkpoints import (
 )
 
 SETTINGS = "metadata.log.dir={metadata}\n"
-# The last line whose brokers keep messages v0 and v1 when they clean.
+# A line whose topics can be kept in v0 and v1.
 OLD_LINE = "2.8"
 BLOCKED = "nothing more of it can be cleaned"
 SMALL_ROUND = ("b-forgotten", "b-cut-entry", "b-zero-end", "b-flip", "b-noise", "b-no-indexes", "b-swap")
@@ -151,14 +151,14 @@ def create_for_a(lab: Lab) -> None:
         lab.cluster.clients.do("topic", case.name, case.partitions, *settings)
 
 
-def write_ours(lab: Lab, created: Path) -> repair_writer.OurDirectory:
+def write_ours(lab: Lab, created: Path, epochs: Iterable[int] = (1,)) -> repair_writer.OurDirectory:
     """A log directory of ours, with the broker's identity and topics."""
     root = lab.work / "ours"
     shutil.rmtree(root, ignore_errors=True)
     topics = [case.name for case in repair_writer.CASES]
     ours = repair_writer.OurDirectory(root, identity(created), topic_ids(created, topics), lab_now())
     with step("A: writing a log directory with LogWriter"):
-        ours.write()
+        ours.write(epochs)
     return ours
 
 
@@ -478,7 +478,7 @@ class Rounds:
         create_for_a(self.lab)
         for name in (*self.damaged, repair_writer.KILLED.name):
             clients.do("topic", name, 1, *repair_damage.SETTINGS)
-        ours = write_ours(self.lab, self.lab.logs)
+        ours = write_ours(self.lab, self.lab.logs, epochs=())
         repair_damage.write(clients, self.damaged, "first", lab_now(), leave_open=False)
         self.crash(start=False)
         self.let_the_broker(ours)

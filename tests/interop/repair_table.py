@@ -156,7 +156,7 @@ appended.
     "E": """\
 ## Compaction in older formats
 
-A broker of Kafka {old_kafka}, the last line that keeps messages of v0 and v1, wrote and cleaned them;
+A broker of Kafka {old_kafka}, whose topics can be kept in v0 and v1, wrote and cleaned them;
 `kodec.compact` did with `keep_format=True`. Its consumer then read both.
 """,
 }

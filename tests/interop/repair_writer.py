@@ -163,7 +163,8 @@ class OurDirectory:
         self._ids = topic_ids
         self._now = now
 
-    def write(self) -> None:
+    def write(self, epochs: Iterable[int] = (1,)) -> None:
+        """Write all; one log is opened anew for each of `epochs`, which the broker must have reached."""
         with self._opened() as directory:
             for case in CASES:
                 for partition in range(case.partitions):
@@ -177,7 +178,7 @@ class OurDirectory:
                     )
                     self.scripts[case.name, partition] = Script(writer)
             self._fill()
-        for epoch in (1,):
+        for epoch in epochs:
             with self._opened() as directory:
                 script = self.scripts["a-epochs", 0]
                 script.writer = directory.partition("a-epochs", 0, config=_CONFIG, leader_epoch=epoch)
