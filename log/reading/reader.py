@@ -317,6 +317,8 @@ def read_records(
     A part of an entry at the end (a crash, a copy cut short) or zeros (a file allocated ahead) end the
     reading quietly: `.torn_tail` says where and why.
 
+    The reader is for one thread at a time, as iterators are; its records may go to any.
+
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
         field, what was needed and what was found; OSError for a path; TypeError for another source.
     """

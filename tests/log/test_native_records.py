@@ -279,20 +279,6 @@ def test_threads_may_touch_the_same_records() -> None:
             assert all(each == expected for each in found)
 
 
-def test_threads_may_share_a_reader() -> None:
-    with ThreadPoolExecutor(4) as pool:
-        reader = kodec.read_records(many(5_000, per_batch=5_000))
-        found = pool.map(lambda _: [each.offset for each in rest_of(reader)], range(4))
-        assert sorted(chain.from_iterable(found)) == list(range(5_000))
-
-
-def rest_of(reader: kodec.RecordReader) -> list[kodec.Record]:
-    found = []
-    while (each := next(reader, None)) is not None:
-        found.append(each)
-    return found
-
-
 # -- the same as pure Python ----------------------------------------------------------------------
 
 
