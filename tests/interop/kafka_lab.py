@@ -21,6 +21,8 @@ from xml.etree import ElementTree
 HERE = Path(__file__).resolve().parent
 JAVA_SOURCES = HERE / "java"
 LAB_SOURCES = JAVA_SOURCES / "lab"
+# What the labs of a clone fetch and make.
+CACHE = HERE.parent.parent / ".cache" / "interop"
 NODE_ID = 1
 # Fixed, so that two runs differ in no more than they must.
 CLUSTER_ID = "a29kZWMtcmVhbC1sb2dzMQ"
@@ -113,6 +115,13 @@ def kafka_version(generation: Generation | None = None) -> str:
     if not found:
         raise Unusable("pom.xml names no kafka.version")
     return found
+
+
+def work_of(generation: Generation) -> Path:
+    """The folder in which a generation is run; made where it is not there."""
+    work = CACHE / "work" / generation.name
+    work.mkdir(parents=True, exist_ok=True)
+    return work
 
 
 # ------------------------------------------------------------------ the machine

@@ -20,11 +20,10 @@ import make_logs
 import make_tiered
 import repair_lab
 import repair_table
-from kafka_lab import GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal
+from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
-CACHE = HERE.parent.parent / ".cache" / "interop"
 EXIT_UNUSABLE = 2
 
 
@@ -35,12 +34,6 @@ def make(generation: Generation, out: Path, repository: Path) -> None:
         make_generation.make(work, out, repository, generation)
     else:
         make_logs.make(work, out, repository)
-
-
-def work_of(generation: Generation) -> Path:
-    work = CACHE / "work" / generation.name
-    work.mkdir(parents=True, exist_ok=True)
-    return work
 
 
 def repair(repository: Path) -> None:

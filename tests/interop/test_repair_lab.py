@@ -7,8 +7,7 @@ import shutil
 import pytest
 import repair_lab
 import repair_writer
-from kafka_lab import GENERATIONS, Toolbox, Unusable
-from run import CACHE, work_of
+from kafka_lab import CACHE, GENERATIONS, Toolbox, Unusable, work_of
 
 
 def test_a_broker_opens_what_was_written_and_recovered() -> None:
