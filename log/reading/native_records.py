@@ -7,7 +7,7 @@ from itertools import chain
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.reading.reader import OnError, RecordReader
+from kodec.log.reading.reader import Flattened, OnError, RecordReader
 from kodec.log.reading.source import Source
 from kodec.log.reading.windows import Buffer, Windows
 from kodec.runtime.compression import decompress
@@ -54,7 +54,7 @@ class NativeRecordReader(Windows, RecordReader):
         super().__init__(source, check_crc, on_error, limits, control)
 
     def _iterate(self) -> Iterator[Record]:
-        return chain.from_iterable(self._batches())
+        return chain.from_iterable(Flattened(self._batches()))
 
     def _batches(self) -> Iterator[Iterable[Record]]:
         try:

@@ -19,7 +19,7 @@ from kodec.log.entries.sizes import LEAST_BODY
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 
-__all__ = ["BatchReader", "OnError", "RecordReader", "read_batches", "read_records"]
+__all__ = ["BatchReader", "Flattened", "OnError", "RecordReader", "read_batches", "read_records"]
 
 OnError = Literal["raise", "skip"]
 T = TypeVar("T")
@@ -279,6 +279,20 @@ class BatchReader(_Reader[Batch]):
         return self._entries(lambda batch: batch)
 
 
+class Flattened(Iterator[T]):
+    """The source of a chain of iterables, where that is a generator.
+
+    A chain whose source raises lets go of it, and CPython crashes where another thread is inside of it then.
+    This object lives as long as it runs: two threads that share a reader get ValueError instead.
+    """
+
+    def __init__(self, items: Iterator[T]) -> None:
+        self._items = items
+
+    def __next__(self) -> T:
+        return next(self._items)
+
+
 class RecordReader(_Reader[Record]):
     """An iterator of records; see `read_records`."""
 
@@ -292,7 +306,7 @@ class RecordReader(_Reader[Record]):
         control, check_crc = self._control, self._check_crc
         batches: _Reader[list[Record]] = self  # type: ignore[assignment]
         return chain.from_iterable(
-            batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc))
+            Flattened(batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc)))
         )
 
 

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import io
+import os
 import pickle
 import subprocess
 import sys
@@ -276,6 +277,39 @@ def test_threads_may_touch_the_same_records() -> None:
             shared = list(kodec.read_records(many(20_000)))
             found = pool.map(lambda _: [each.offset for each in shared], range(4))  # noqa: B023
             assert all(each == expected for each in found)
+
+
+SHARED = """
+import sys, threading, kodec
+sys.setswitchinterval(1e-5)
+rows = [kodec.Record(offset=i, value=b"v" * 20) for i in range(2000)]
+data = kodec.encode(rows, batch_records=50)
+refused = []
+def read(reader):
+    try:
+        while next(reader, None) is not None:
+            pass
+    except ValueError as error:
+        refused.append(str(error))
+for _ in range(300):
+    reader = kodec.read_records(data)
+    threads = [threading.Thread(target=read, args=(reader,)) for _ in range(4)]
+    [each.start() for each in threads]
+    [each.join() for each in threads]
+print(sorted(set(refused)))
+"""
+
+
+@pytest.mark.parametrize("pure", ["0", "1"])
+def test_threads_that_share_a_reader_are_refused_and_nothing_crashes(pure: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHARED],
+        env={**os.environ, "KODEC_PURE": pure},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) in ((0, "['generator already executing']"), (0, "[]")), done
 
 
 # -- the same as pure Python ----------------------------------------------------------------------
