@@ -18,6 +18,7 @@ from kodec.cli import output
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.layout import parse_folder_name, parse_segment_name
 from kodec.log.directories.partition import Isolation, PartitionLog
+from kodec.log.directories.paths import resolved
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.verify import Problem, verify_partition, verify_root, verify_segment
@@ -33,7 +34,7 @@ class Missing(Exception):
 
 def _open(path: Path) -> LogDirectory | PartitionLog:
     """What a folder is: a topic-partition's, by its name and its files, or a log directory."""
-    if parse_folder_name(path.absolute().name) is not None:
+    if parse_folder_name(resolved(path).name) is not None:
         log = PartitionLog(path)
         if log.segments:
             return log

@@ -11,6 +11,7 @@ from kodec.cli import output
 from kodec.cli.inspecting import progress
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.layout import list_partition, parse_folder_name, parse_segment_name
+from kodec.log.directories.paths import resolved
 from kodec.log.directories.verify import verify_root
 from kodec.log.repair.recovery import (
     Aside,
@@ -30,7 +31,7 @@ __all__ = ["recover_paths", "reindex_paths"]
 
 def _is_partition(path: Path) -> bool:
     """Whether a folder is a topic-partition's, by its name, and holds none."""
-    return parse_folder_name(path.absolute().name) is not None and not LogRoot(path).replicas
+    return parse_folder_name(resolved(path).name) is not None and not LogRoot(path).replicas
 
 
 def _size(folder: Path) -> int:

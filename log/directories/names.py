@@ -10,6 +10,7 @@ __all__ = [
     "CLEAN_SHUTDOWN",
     "HIGH_WATERMARKS",
     "LEADER_EPOCHS",
+    "LOCK",
     "LOG_START_OFFSETS",
     "META_PROPERTIES",
     "PARTITION_METADATA",
@@ -17,6 +18,7 @@ __all__ = [
 ]
 
 # of the log directory
+LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"

@@ -24,7 +24,7 @@ def high_watermark(log: PartitionLog) -> int | None:
 
     What lies above may be taken back, should another replica become the leader. Raises OSError, Malformed.
     """
-    return LogRoot(log.path.parent).high_watermarks().get(log.topic_partition)
+    return LogRoot(log.root).high_watermarks().get(log.topic_partition)
 
 
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:

@@ -28,6 +28,7 @@ from kodec.log.directories.layout import (
     parse_folder_name,
 )
 from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kodec.log.directories.paths import partition_path, require_no_link
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.records import Limits
@@ -231,7 +232,8 @@ def plan_recovery(
     6. A log that ends before its `log-start-offset-checkpoint` begins anew there.
 
     What goes is kept aside when the plan is carried out. Where an entry is right by its checksum and cannot
-    be read by this version, nothing is planned (`RecoveryPlan.refused`).
+    be read by this version, and where the folder or a file in it is a symbolic link, nothing is planned
+    (`RecoveryPlan.refused`).
 
     Args:
         path: the folder. What the files in the folder around it say of it counts.
@@ -241,12 +243,11 @@ def plan_recovery(
 
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
     """
-    path = path.absolute()
-    name = parse_folder_name(path.name)
-    if name is None or name.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
-        raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-    given = _given(path.parent, from_start, index_interval_bytes, max_index_bytes, limits, progress)
-    return _Planner(path, name.topic_partition, given).run()
+    folder = partition_path(path)
+    if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
+        raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
+    given = _given(folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+    return _Planner(folder.path, folder.topic_partition, given).run()
 
 
 class _Planner:
@@ -270,6 +271,8 @@ class _Planner:
 
     def run(self) -> RecoveryPlan:
         plan = self.plan
+        if self._refuse_links():
+            return plan
         try:
             self._unfinished()
             self._orphans()
@@ -289,6 +292,16 @@ class _Planner:
         return plan
 
     # -- files ------------------------------------------------------------------------------------
+
+    def _refuse_links(self) -> bool:
+        """Refuse symbolic links: what a step would cut or replace lies outside of the log directory."""
+        for path in (self.plan.path, *self.names.values()):
+            try:
+                require_no_link(path)
+            except ValueError as error:
+                self.plan.refused = str(error)
+                return True
+        return False
 
     def _aside(self, name: str, reason: str, steps: list[Step]) -> None:
         size = self.names.pop(name).stat().st_size
@@ -568,6 +581,8 @@ class _Planner:
     def reindex(self, segments: Collection[int] | None) -> RecoveryPlan:
         """The plan of `plan_reindex`."""
         plan = self.plan
+        if self._refuse_links():
+            return plan
         files = self._files()
         plan.segments = len(files)
         plan.start_offset = max(self.log_start, files[0].base_offset if files else 0)
@@ -638,13 +653,11 @@ def plan_reindex(
         segments: the base offsets of the segments to read; None: all.
         index_interval_bytes, max_index_bytes, limits, progress: as in `plan_recovery`.
 
-    Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered.
+    Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered. Nor where
+    the folder or a file in it is a symbolic link.
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
     """
-    path = path.absolute()
-    name = parse_folder_name(path.name)
-    if name is None:
-        raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-    given = _given(path.parent, True, index_interval_bytes, max_index_bytes, limits, progress)
-    planner = _Planner(path, name.topic_partition, given)
+    folder = partition_path(path)
+    given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
+    planner = _Planner(folder.path, folder.topic_partition, given)
     return planner.reindex(segments)

@@ -16,9 +16,11 @@ from itertools import count
 from pathlib import Path
 
 from kodec.log.directories.checkpoints import read_offsets, write_offsets
-from kodec.log.directories.durable import replace_file, sync_file, sync_folder
-from kodec.log.directories.lock import locked
+from kodec.log.directories.descriptors import keep_owner, make_folder, open_file
+from kodec.log.directories.durable import replace_file, sync_file, sync_folder, write_all
+from kodec.log.directories.exclusive import changing
 from kodec.log.directories.names import CLEAN_SHUTDOWN
+from kodec.log.directories.paths import is_log_directory, require_no_link
 from kodec.log.repair.recovery import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
 from kodec.runtime.errors import Malformed
 
@@ -48,24 +50,26 @@ def apply_plan(plan: RecoveryPlan, side: Path | None = None) -> list[Path]:
         side: the folder for what is not part of the log; None: see `default_side`. Each topic-partition has
             a folder there. A name that is taken gets a number behind it.
 
-    Raises: ValueError for a plan that was refused, or a side folder in the log directory; Malformed where a
-    log has changed since it was read; BlockingIOError where a broker runs there; OSError: then plan again.
+    Raises: ValueError for a plan that was refused, a side folder in a log directory, and a symbolic link;
+    Malformed where a log has changed since it was read; BlockingIOError where a broker runs there; OSError:
+    then plan again.
     """
     if plan.refused:
         raise ValueError(plan.refused)
     root = plan.path.parent
-    if side is not None and side.resolve().is_relative_to(root.resolve()):
-        raise ValueError(f"{side}: what is cut has to be outside of the log directory")
+    place = (default_side(root) if side is None else side.absolute()) / plan.path.name
+    if side is not None and (side.resolve().is_relative_to(root) or is_log_directory(side)):
+        raise ValueError(f"{side}: what is cut has to be outside of log directories")
+    require_no_link(place)
     kept: list[Path] = []
-    with locked(root):
+    with changing(plan.path):
         for path, known in plan.seen.items():
-            status = path.stat()
+            status = path.lstat()
             if (status.st_size, status.st_mtime_ns) != known:
                 raise Malformed("", "the log has changed since the plan was made", at=0).in_source(str(path))
         if plan.steps and (root / CLEAN_SHUTDOWN).exists():
             (root / CLEAN_SHUTDOWN).unlink()
             sync_folder(root)
-        place = (default_side(root) if side is None else side.absolute()) / plan.path.name
         for step in plan.steps:
             kept += _do(step, plan.path, place)
         for path in plan.scanned:
@@ -93,14 +97,6 @@ def _do(step: Step, folder: Path, place: Path) -> list[Path]:
     return []
 
 
-def _made(place: Path) -> None:
-    """See to it that a folder is there, and its name on the disk."""
-    for each in reversed([place, *place.parents]):
-        if not each.exists():
-            each.mkdir(exist_ok=True)
-            sync_folder(each.parent)
-
-
 def _free(place: Path, name: str) -> Path:
     for number in count():
         path = place / (f"{name}.{number}" if number else name)
@@ -110,7 +106,7 @@ def _free(place: Path, name: str) -> Path:
 
 
 def _move(path: Path, place: Path) -> Path:
-    _made(place)
+    make_folder(place, path.parent.stat())
     target = _free(place, path.name)
     try:
         path.rename(target)
@@ -127,26 +123,31 @@ def _move(path: Path, place: Path) -> Path:
 def _cut(step: Cut, place: Path) -> list[Path]:
     kept = []
     if not step.zeros:
-        _made(place)
+        make_folder(place, step.path.parent.stat())
         target = _free(place, f"{step.path.name}.cut-{step.position}")
         _copy(step.path, step.position, step.size, target)
         sync_folder(place)
         kept.append(target)
-    os.truncate(step.path, step.position)
-    sync_file(step.path)
+    with open_file(step.path, os.O_WRONLY) as fd:
+        os.ftruncate(fd, step.position)
+        os.fsync(fd)
     return kept
 
 
 def _copy(path: Path, start: int, end: int, target: Path) -> None:
     """Copy a part of a file, under a name that it gets when all is on the disk."""
     part = target.with_name(target.name + ".part")
-    with path.open("rb") as source, part.open("wb") as out:
-        source.seek(start)
+    part.unlink(missing_ok=True)
+    with (
+        open_file(path, os.O_RDONLY) as source,
+        open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as out,
+    ):
+        os.lseek(source, start, os.SEEK_SET)
         left = end - start
-        while left and (block := source.read(min(left, _BLOCK))):
-            out.write(block)
+        while left and (block := os.read(source, min(left, _BLOCK))):
+            write_all(out, block)
             left -= len(block)
-        out.flush()
-        os.fsync(out.fileno())
-    shutil.copystat(path, part)
+        keep_owner(out, os.fstat(source))
+        os.fsync(out)
+    shutil.copystat(path, part, follow_symlinks=False)
     part.rename(target)

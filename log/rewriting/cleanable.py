@@ -70,7 +70,7 @@ def first_dirty(log: PartitionLog) -> int:
 
     Raises OSError, Malformed.
     """
-    told = LogRoot(log.path.parent).cleaner_offsets().get(log.topic_partition)
+    told = LogRoot(log.root).cleaner_offsets().get(log.topic_partition)
     if told is None or not log.start_offset <= told <= log.end_offset:
         return log.start_offset
     return told
@@ -95,5 +95,5 @@ def first_uncleanable(
 
 def note_cleaned(log: PartitionLog, offset: int) -> None:
     """Say in the root's `cleaner-offset-checkpoint` up to where the log is compacted. Raises OSError."""
-    root = LogRoot(log.path.parent)
+    root = LogRoot(log.root)
     write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.directories.layout import ReplicaKind, TopicPartition, parse_folder_name
 from kodec.log.directories.verify import verify_partition
 from kodec.log.entries.batch import Batch
 from kodec.log.rewriting.convert import convert_partition
@@ -354,7 +355,7 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
         convert_partition(folder, out / "topic-0", magic=1, compression="none")
-    assert list(out.iterdir()) == []
+    assert [path.name for path in out.iterdir()] == [".lock"]
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
         convert_partition(folder, out / "topic-0")
@@ -362,7 +363,10 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
 
 def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
-    left = tmp_path / ".topic-0.converting"
+    # A broker deletes it too, by the end of its name.
+    left = tmp_path / "topic-0.kodec-conversion-delete"
+    name = (TopicPartition("topic", 0), ReplicaKind.DELETED, "kodec-conversion")
+    assert parse_folder_name(left.name) == name
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"half")
     convert_partition(folder, tmp_path / "topic-0")
