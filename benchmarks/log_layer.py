@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kodec
-from kodec.log.directories.durable import write_all
-from kodec.log.directories.layout import list_partition
 from kodec.log.directories.segment import Segment
-from kodec.log.repair.recovery import plan_recovery
-from kodec.log.repair.repair import apply_plan
+from kodec.log.files.durable import write_all
+from kodec.log.files.listing import list_partition
+from kodec.log.recovery.apply import apply_plan
+from kodec.log.recovery.plan import plan_recovery
 from kodec.log.writing.writer import LogConfig, LogWriter
 from kodec.runtime.crc import crc32c
 

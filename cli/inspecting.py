@@ -16,12 +16,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from kodec.cli import output
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.layout import parse_folder_name, parse_segment_name
 from kodec.log.directories.partition import Isolation, PartitionLog
-from kodec.log.directories.paths import resolved
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.verify import Problem, verify_partition, verify_root, verify_segment
+from kodec.log.files.listing import parse_folder_name, parse_segment_name
+from kodec.log.files.paths import resolved
 
 __all__ = ["Missing", "get_records", "list_logs", "parse_time", "progress", "verify_paths"]
 

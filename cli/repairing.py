@@ -10,10 +10,11 @@ from pathlib import Path
 from kodec.cli import output
 from kodec.cli.inspecting import progress
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import list_partition, parse_folder_name, parse_segment_name
-from kodec.log.directories.paths import resolved
 from kodec.log.directories.verify import verify_root
-from kodec.log.repair.recovery import (
+from kodec.log.files.listing import list_partition, parse_folder_name, parse_segment_name
+from kodec.log.files.paths import resolved
+from kodec.log.recovery.apply import apply_plan
+from kodec.log.recovery.plan import (
     Aside,
     Cut,
     Lower,
@@ -24,7 +25,6 @@ from kodec.log.repair.recovery import (
     plan_reindex,
     plan_root,
 )
-from kodec.log.repair.repair import apply_plan
 
 __all__ = ["recover_paths", "reindex_paths"]
 

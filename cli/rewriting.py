@@ -12,13 +12,13 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.inspecting import Missing, progress
+from kodec.log.cleaning.compaction import CompactionReport, compact
+from kodec.log.cleaning.retention import TrimReport, trim
+from kodec.log.conversion.batches import BATCH_BYTES, ConversionReport
+from kodec.log.conversion.partition import convert_partition
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import ReplicaKind, list_partition, parse_folder_name
-from kodec.log.directories.paths import resolved
-from kodec.log.rewriting.compaction import CompactionReport, compact
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport
-from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.files.listing import ReplicaKind, list_partition, parse_folder_name
+from kodec.log.files.paths import resolved
 from kodec.runtime.errors import KodecError
 
 __all__ = ["BATCH_BYTES", "compact_paths", "convert_paths", "trim_paths"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import LeftoverKind, ReplicaKind
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = [

@@ -14,26 +14,26 @@ from typing import Literal, Self
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
+from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits, Record
+from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
     read_leader_epochs,
     read_offsets,
     read_partition_metadata,
 )
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     Leftover,
     PartitionFiles,
     ReplicaKind,
     TopicPartition,
     list_partition,
 )
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
-from kodec.log.directories.paths import partition_path
-from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
-from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits, Record
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import OffsetOutOfRange
 

@@ -25,8 +25,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.paths import require_apart
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import require_apart
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema

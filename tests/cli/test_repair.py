@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
-from kodec.log.directories.lock import locked
+from kodec.log.files.lock import locked
 
 DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
 

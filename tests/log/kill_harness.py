@@ -29,11 +29,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import kodec
-from kodec.log.directories.layout import TopicPartition
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.verify import verify_partition
-from kodec.log.repair.recovery import plan_root
-from kodec.log.repair.repair import apply_plan, default_side
+from kodec.log.files.listing import TopicPartition
+from kodec.log.recovery.apply import apply_plan, default_side
+from kodec.log.recovery.plan import plan_root
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogConfig
 

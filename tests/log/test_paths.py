@@ -14,15 +14,15 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
-from kodec.log.directories.in_use import writing_processes
-from kodec.log.directories.layout import TopicPartition, find_partitions
-from kodec.log.directories.paths import partition_path, require_apart, resolved
-from kodec.log.repair.recovery import plan_recovery, plan_reindex, plan_root
-from kodec.log.repair.repair import apply_plan
-from kodec.log.rewriting.compaction import compact
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.retention import trim
+from kodec.log.cleaning.compaction import compact
+from kodec.log.cleaning.retention import trim
+from kodec.log.conversion.partition import convert_partition
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.in_use import writing_processes
+from kodec.log.files.listing import TopicPartition, find_partitions
+from kodec.log.files.paths import partition_path, require_apart, resolved
+from kodec.log.recovery.apply import apply_plan
+from kodec.log.recovery.plan import plan_recovery, plan_reindex, plan_root
 
 from . import made
 from .made import START, batch

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import kodec
 from kodec.generated.log import record_batch
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.directories.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
-from kodec.log.directories.layout import TopicPartition
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.verify import verify_partition
 from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
-from kodec.log.repair.recovery import Cut, RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair.repair import apply_plan, default_side
+from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
+from kodec.log.files.listing import TopicPartition
+from kodec.log.recovery.apply import apply_plan, default_side
+from kodec.log.recovery.plan import Cut, RecoveryPlan, plan_recovery, plan_reindex, plan_root
 from kodec.log.writing.segment_writer import SegmentWriter, file_name
 from kodec.log.writing.writer import LogConfig, LogWriter
 

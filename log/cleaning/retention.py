@@ -14,18 +14,18 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kodec.log.directories.checkpoints import read_offsets, write_leader_epochs, write_offsets
-from kodec.log.directories.durable import replace_file
+from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
-from kodec.log.directories.exclusive import changing
-from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.paths import partition_path
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.records import Limits
-from kodec.log.rewriting.swap import delete_files, segment_files
+from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
+from kodec.log.files.durable import replace_file
+from kodec.log.files.exclusive import changing
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS
+from kodec.log.files.paths import partition_path
 from kodec.log.writing.segment_writer import SegmentWriter, file_name
 from kodec.runtime.errors import OffsetOutOfRange
 

@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.log.directories.layout import ReplicaKind, TopicPartition, parse_folder_name
-from kodec.log.directories.names import (
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
+from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,

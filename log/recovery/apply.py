@@ -15,13 +15,13 @@ import shutil
 from itertools import count
 from pathlib import Path
 
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
-from kodec.log.directories.descriptors import keep_owner, make_folder, open_file
-from kodec.log.directories.durable import replace_file, sync_file, sync_folder, write_all
-from kodec.log.directories.exclusive import changing
-from kodec.log.directories.names import CLEAN_SHUTDOWN
-from kodec.log.directories.paths import is_log_directory, require_no_link
-from kodec.log.repair.recovery import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.descriptors import keep_owner, make_folder, open_file
+from kodec.log.files.durable import replace_file, sync_file, sync_folder, write_all
+from kodec.log.files.exclusive import changing
+from kodec.log.files.names import CLEAN_SHUTDOWN
+from kodec.log.files.paths import is_log_directory, require_no_link
+from kodec.log.recovery.plan import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
 from kodec.runtime.errors import Malformed
 
 __all__ = ["apply_plan", "default_side"]

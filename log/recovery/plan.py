@@ -1,6 +1,6 @@
 """Finds what is to be done to a log that was not closed in order, as a broker does when it starts.
 
-A plan is made by reading only; `kodec.log.repair.repair` carries it out. Followed: `LogLoader`,
+A plan is made by reading only; `kodec.log.recovery.apply` carries it out. Followed: `LogLoader`,
 `LogSegment.recover`, `ProducerStateManager` and `LeaderEpochFileCache` of Kafka 4.
 """
 
@@ -12,27 +12,27 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import assigned, from_start, up_to
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.directories.segment import Segment
+from kodec.log.entries.records import Limits
+from kodec.log.files.checkpoints import (
     LeaderEpoch,
     leader_epochs_bytes,
     read_leader_epochs,
     read_offsets,
 )
-from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.epochs import assigned, from_start, up_to
-from kodec.log.directories.layout import (
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.files.listing import (
     LeftoverKind,
     ReplicaKind,
     SegmentFiles,
     TopicPartition,
     parse_folder_name,
 )
-from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
-from kodec.log.directories.paths import partition_path, require_no_link
-from kodec.log.directories.producer_state import ProducerState, read_snapshot
-from kodec.log.directories.segment import Segment
-from kodec.log.entries.records import Limits
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kodec.log.files.paths import partition_path, require_no_link
 from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
 from kodec.log.writing.segment_writer import file_name
 from kodec.runtime.errors import FormatError, Unsupported

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kodec.log.directories.durable import sync_folder
+from kodec.log.files.durable import sync_folder
 
 __all__ = ["keep_owner", "make_folder", "open_file"]
 

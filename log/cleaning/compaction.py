@@ -16,23 +16,23 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.exclusive import changing
-from kodec.log.directories.layout import TopicPartition
+from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
+from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.paths import partition_path
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.exclusive import changing
+from kodec.log.files.indexes import MAX_INDEX
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import partition_path
 from kodec.log.kernel import backend
-from kodec.log.rewriting.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
-from kodec.log.rewriting.cleaning import BatchCleaner, CleanedTransactions, Counts
-from kodec.log.rewriting.offset_map import OffsetMap
-from kodec.log.rewriting.swap import CLEANED, remove_cleaned, replace_segments
 from kodec.log.tables.table import scan_table
-from kodec.log.writing.indexing import MAX_INDEX
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kodec.log.directories.in_use import require_unused
-from kodec.log.directories.lock import locked
-from kodec.log.directories.paths import PartitionPath, writable_partition
+from kodec.log.files.in_use import require_unused
+from kodec.log.files.lock import locked
+from kodec.log.files.paths import PartitionPath, writable_partition
 
 __all__ = ["changing"]
 

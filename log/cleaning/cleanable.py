@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.checkpoints import write_offsets
+from kodec.log.cleaning.rules import LastRecord
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.names import CLEANER_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
-from kodec.log.rewriting.cleaning import LastRecord
+from kodec.log.files.checkpoints import write_offsets
+from kodec.log.files.names import CLEANER_OFFSETS
 
 __all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
 

@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
-from kodec.log.directories.descriptors import keep_owner, make_folder, open_file
-from kodec.log.directories.durable import replace_file, sync_folder
-from kodec.log.directories.layout import ReplicaKind
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.conversion.batches import BATCH_BYTES, ConversionReport, convert_batches
 from kodec.log.directories.offline import require_whole
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.paths import PartitionPath, require_apart, writable_partition
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.descriptors import keep_owner, make_folder, open_file
+from kodec.log.files.durable import replace_file, sync_folder
+from kodec.log.files.listing import ReplicaKind
+from kodec.log.files.lock import locked
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import PartitionPath, require_apart, writable_partition
 from kodec.log.reading.reader import read_batches
-from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport, convert_batches
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError
 
