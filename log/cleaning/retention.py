@@ -24,9 +24,9 @@ from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write
 from kodec.log.files.durable import replace_file
 from kodec.log.files.exclusive import changing
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
 from kodec.log.files.paths import partition_path
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import OffsetOutOfRange
 
 __all__ = ["DoomedSegment", "Reason", "TrimReport", "trim"]

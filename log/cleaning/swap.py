@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import LeftoverKind
-from kodec.log.writing.segment_writer import file_name
+from kodec.log.files.names import file_name
 
 __all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "segment_files"]
 

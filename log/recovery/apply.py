@@ -1,10 +1,10 @@
-"""Carries out a recovery plan, so that a crash at any step loses nothing and the next recovery goes on.
+"""Carries out the steps of a recovery, so that a crash at any of them loses nothing.
 
-The steps are done in the order of the plan. What goes is moved to the side folder and what is cut off is
-copied there, and is on the disk, before it is gone from the log. Segments behind the end of a log go from the
-last to the first, and before the log is cut: were it cut first, those left behind a crash would be taken for
-the log. Derived files are replaced whole. So a recovery that is cut short leaves what a new plan brings to
-the same end.
+The steps are done in the order of the plan. What goes is moved to the quarantine folder and what is cut off
+is copied there, and both are on the disk, before they are gone from the log. Segments behind the end of a log
+go from the last to the first, and before the log is truncated: were it truncated first, those that a crash
+leaves would be taken for the log. Derived files are replaced whole. So a recovery that is cut short leaves
+what a new plan brings to the same end.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -19,78 +20,69 @@ from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.descriptors import keep_owner, make_folder, open_file
 from kodec.log.files.durable import replace_file, sync_file, sync_folder, write_all
 from kodec.log.files.exclusive import changing
-from kodec.log.files.names import CLEAN_SHUTDOWN
+from kodec.log.files.names import CLEAN_SHUTDOWN, INDEXES
 from kodec.log.files.paths import is_log_directory, require_no_link
-from kodec.log.recovery.plan import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
+from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Rename, Step, Truncate, Write
 from kodec.runtime.errors import Malformed
 
-__all__ = ["apply_plan", "default_side"]
+__all__ = ["apply_steps", "default_quarantine"]
 
 _BLOCK = 1 << 20
 
 
-def default_side(root: Path) -> Path:
-    """Where what is cut goes if nothing else is said: `<log directory>.cut`, beside the log directory.
+def default_quarantine(root: Path) -> Path:
+    """Where what is cut goes if nothing else is said: `<log directory>.quarantine`, beside the log directory.
 
     Not inside: a broker does not start with a folder in its log directory that is no replica's, and takes
     files with an offset in their names for parts of a log.
     """
     root = root.absolute()
-    return root.with_name(root.name + ".cut")
+    return root.with_name(root.name + ".quarantine")
 
 
-def apply_plan(plan: RecoveryPlan, side: Path | None = None) -> list[Path]:
-    """Do what a plan says; the files in the side folder that hold what is not part of the log any more.
-
-    All logs that were read for the plan are on the disk afterwards, also where nothing was to be done. Where
-    anything is done, the log directory's `.kafka_cleanshutdown` goes, so that a broker looks for itself.
-
-    Args:
-        plan: of `plan_recovery`, `plan_root` or `plan_reindex`.
-        side: the folder for what is not part of the log; None: see `default_side`. Each topic-partition has
-            a folder there. A name that is taken gets a number behind it.
-
-    Raises: ValueError for a plan that was refused, a side folder in a log directory, and a symbolic link;
-    Malformed where a log has changed since it was read; BlockingIOError where a broker runs there; OSError:
-    then plan again.
-    """
-    if plan.refused:
-        raise ValueError(plan.refused)
-    root = plan.path.parent
-    place = (default_side(root) if side is None else side.absolute()) / plan.path.name
-    if side is not None and (side.resolve().is_relative_to(root) or is_log_directory(side)):
-        raise ValueError(f"{side}: what is cut has to be outside of log directories")
+def apply_steps(
+    folder: Path,
+    steps: Sequence[Step],
+    scanned: Sequence[Path],
+    seen: Mapping[Path, tuple[int, int]],
+    quarantine: Path | None,
+) -> list[Path]:
+    """Do the steps of a plan; arguments and errors as of `RecoveryPlan` and its `apply`."""
+    root = folder.parent
+    if quarantine is not None and (quarantine.resolve().is_relative_to(root) or is_log_directory(quarantine)):
+        raise ValueError(f"{quarantine}: what is cut has to be outside of log directories")
+    place = (default_quarantine(root) if quarantine is None else quarantine.absolute()) / folder.name
     require_no_link(place)
     kept: list[Path] = []
-    with changing(plan.path):
-        for path, known in plan.seen.items():
+    with changing(folder):
+        for path, known in seen.items():
             status = path.lstat()
             if (status.st_size, status.st_mtime_ns) != known:
                 raise Malformed("", "the log has changed since the plan was made", at=0).in_source(str(path))
-        if plan.steps and (root / CLEAN_SHUTDOWN).exists():
+        if steps and (root / CLEAN_SHUTDOWN).exists():
             (root / CLEAN_SHUTDOWN).unlink()
             sync_folder(root)
-        for step in plan.steps:
-            kept += _do(step, plan.path, place)
-        for path in plan.scanned:
+        for step in steps:
+            kept += _do(step, folder, place)
+        for path in scanned:
             for each in (path, *(path.with_suffix(f".{kind}") for kind in INDEXES)):
                 if each.exists():
                     sync_file(each)
-        sync_folder(plan.path)
+        sync_folder(folder)
     return kept
 
 
 def _do(step: Step, folder: Path, place: Path) -> list[Path]:
-    if isinstance(step, Aside):
+    if isinstance(step, Quarantine):
         return [_move(step.path, place)]
     if isinstance(step, Rename):
         step.path.replace(step.target)
         sync_folder(folder)
-    elif isinstance(step, Cut):
-        return _cut(step, place)
+    elif isinstance(step, Truncate):
+        return _truncate(step, place)
     elif isinstance(step, Write):
         replace_file(step.path, step.data)
-    elif isinstance(step, Lower):
+    elif isinstance(step, LowerRecoveryPoint):
         points = read_offsets(step.path)
         points[step.topic_partition] = step.new
         write_offsets(step.path, points)
@@ -120,7 +112,7 @@ def _move(path: Path, place: Path) -> Path:
     return target
 
 
-def _cut(step: Cut, place: Path) -> list[Path]:
+def _truncate(step: Truncate, place: Path) -> list[Path]:
     kept = []
     if not step.zeros:
         make_folder(place, step.path.parent.stat())

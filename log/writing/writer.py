@@ -39,10 +39,10 @@ from kodec.log.files.listing import (
     parse_partition_dir,
 )
 from kodec.log.files.lock import locked
-from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.segment_scan import producers_at, scan_segment
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
 __all__ = ["AppendResult", "Encoding", "LogConfig", "LogWriter"]

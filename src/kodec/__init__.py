@@ -23,8 +23,8 @@ from kodec.log.entries.records import (
 )
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
-from kodec.log.recovery.apply import apply_plan
-from kodec.log.recovery.plan import RecoveryPlan, plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 from kodec.log.tables.table import (
     TableReader,
     encode_table,
@@ -67,7 +67,6 @@ __all__ = [
     "Transactions",
     "TrimReport",
     "__version__",
-    "apply_plan",
     "backend",
     "compact",
     "convert_batches",

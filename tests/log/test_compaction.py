@@ -19,8 +19,7 @@ from kodec.log.cleaning.compaction import CompactionReport, compact, has_columns
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.swap import replace_segments
 from kodec.log.directories.verify import verify_partition
-from kodec.log.recovery.apply import apply_plan
-from kodec.log.recovery.plan import plan_recovery
+from kodec.log.recovery.planning import plan_recovery
 
 from . import kill_compaction, made, wire
 from .made import DAY, START, batch, marker
@@ -545,7 +544,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> list[str]:
 
 def recovered(folder: Path) -> None:
     """What `kodec recover` does."""
-    apply_plan(plan_recovery(folder))
+    plan_recovery(folder).apply()
 
 
 STARTS = pytest.mark.parametrize("start", [made.broker_start, recovered], ids=["broker", "recover"])

@@ -21,8 +21,7 @@ from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
 from kodec.log.files.paths import partition_path, require_apart, resolved
-from kodec.log.recovery.apply import apply_plan
-from kodec.log.recovery.plan import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 
 from . import made
 from .made import START, batch
@@ -139,7 +138,7 @@ def test_nothing_is_written_through_a_linked_folder(root: Path) -> None:
     for plan in (plan_recovery(link), plan_reindex(link), *plan_root(link.parent)):
         assert "symbolic link" in plan.refused
         with pytest.raises(ValueError, match="symbolic link"):
-            apply_plan(plan)
+            plan.apply()
     with pytest.raises(ValueError, match="symbolic link"):
         convert_partition(root / "topic-0", link, compression="lz4")
     assert made.files(root / "topic-0") == before
@@ -174,7 +173,7 @@ def test_recovery_does_not_follow_links(root: Path, kind: str, plan: Callable[[P
     found = plan(root / "topic-0")
     assert "symbolic link" in found.refused
     with pytest.raises(ValueError, match="symbolic link"):
-        apply_plan(found)
+        found.apply()
     assert main(["recover", str(root), "--apply", "--from-start"]) == 1
     assert victim.read_bytes() == b"precious"
 
@@ -193,7 +192,7 @@ def test_a_link_that_is_planted_meanwhile_is_not_followed(root: Path) -> None:
     log.unlink()
     log.symlink_to(victim)
     with pytest.raises((kodec.errors.Malformed, OSError)):
-        apply_plan(plan)
+        plan.apply()
     assert victim.read_bytes().endswith(b"torn")
 
 
@@ -214,12 +213,12 @@ def test_what_is_cut_goes_into_no_log_directory_and_through_no_link(root: Path) 
     other.mkdir()
     write_offsets(other / "recovery-point-offset-checkpoint", {TOPIC_0: 0})
     with pytest.raises(ValueError, match="outside of log directories"):
-        apply_plan(plan, other)
+        plan.apply(other)
     (root.parent / "side").mkdir()
     (root.parent / "side" / "topic-0").symlink_to(other)
     with pytest.raises(ValueError, match="symbolic link"):
-        apply_plan(plan, root.parent / "side")
-    assert [path.name for path in apply_plan(plan)] == [f"{20:020d}.log.cut-{plan.steps[0].position}"]  # type: ignore[union-attr]
+        plan.apply(root.parent / "side")
+    assert [path.name for path in plan.apply()] == [f"{20:020d}.log.cut-{plan.steps[0].position}"]  # type: ignore[union-attr]
 
 
 def test_targets_that_are_not_apart_from_the_source(root: Path) -> None:
@@ -300,6 +299,6 @@ def test_what_is_cut_can_be_read_by_those_who_could_read_the_log(root: Path) -> 
     log.chmod(0o600)
     if os.geteuid() == 0:
         os.chown(log, 1234, 2345)
-    (kept,) = apply_plan(plan_recovery(root / "topic-0", from_start=True))
+    (kept,) = plan_recovery(root / "topic-0", from_start=True).apply()
     want, have = log.stat(), kept.stat()
     assert (have.st_mode, have.st_uid, have.st_gid) == (want.st_mode, want.st_uid, want.st_gid)
