@@ -65,7 +65,7 @@ def test_recover_in_json_with_a_side_folder(
     assert cut == {
         "topic": "transactions",
         "partition": 0,
-        "step": "cut",
+        "step": "truncate",
         "file": str(folder / f"{0:020d}.log"),
         "byte": 6150,
         "bytes": 8,
