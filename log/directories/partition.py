@@ -96,7 +96,7 @@ class PartitionLog:
         path: str | os.PathLike[str],
         *,
         log_start_offset: int | None = None,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
     ) -> None:
         self.path = Path(path)
         found = partition_path(path)

@@ -199,7 +199,7 @@ class Segment:
     def __init__(
         self,
         files: SegmentFiles,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
         opened: Callable[[Segment], None] | None = None,
     ) -> None:
         self.base_offset = files.base_offset

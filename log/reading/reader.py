@@ -316,7 +316,7 @@ def read_records(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> RecordReader:
     """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in the order they are stored.
 
@@ -348,7 +348,7 @@ def read_batches(
     *,
     check_crc: bool = True,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> BatchReader:
     """Read the entries of a log as they are stored: a Batch for each record batch, message or wrapper.
 

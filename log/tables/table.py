@@ -40,7 +40,7 @@ def scan_table(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
 ) -> TableReader:
@@ -91,7 +91,7 @@ def read_table(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> Any:
     """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
@@ -114,7 +114,7 @@ def scan_batch_table(
     *,
     check_crc: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> TableReader:
     """Read the headers of a log's entries as Arrow batches, a row for each batch or message.
 
@@ -137,7 +137,7 @@ def read_batch_table(
     *,
     check_crc: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> Any:
     """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
