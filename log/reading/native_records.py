@@ -1,4 +1,4 @@
-"""Records by the native kernel: read when they are touched."""
+"""Records by the native kernels, a batch at a time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRecordReader", "rows_of"]
 
-# Only once there are unread records: with it, each attribute of a record takes longer in CPython 3.11.
-Record.__getattr__ = record_batch.touch  # type: ignore[attr-defined]
 _KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
 _SHAPE = record_batch.Shape(Record, _KINDS)
 _MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
@@ -31,7 +29,7 @@ def rows_of(entry: bytes, data: bytes, limits: Limits) -> list[Record] | None:
     status, _ = objects.next(entry, 0, len(entry))
     if status == "compressed":
         status = objects.rows(data)
-    return objects.all() if status == "ok" else None
+    return objects.items if status == "ok" else None
 
 
 class NativeRecordReader(Windows, RecordReader):
@@ -61,6 +59,7 @@ class NativeRecordReader(Windows, RecordReader):
             yield from self._walk()
         finally:
             self._objects.forget()
+            self._messages.forget()
             self.close()
 
     def _magics(self) -> tuple[tuple[int, ...], ...]:
@@ -85,7 +84,7 @@ class NativeRecordReader(Windows, RecordReader):
             self.position = origin + at
             if status not in ("ok", "compressed"):
                 return
-            yield objects
+            yield objects.items
 
     def _gather_messages(self, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
         messages = self._messages
@@ -93,15 +92,11 @@ class NativeRecordReader(Windows, RecordReader):
         at = start
         while True:
             status, stop = messages.next(buf, at, end)
-            if status == "ok":
-                found = [messages.row]
-            elif status != "compressed" or (unwrapped := self._unwrap(buf)) is None:
+            if status != "ok" and not (status == "compressed" and self._unwrap(buf)):
                 return
-            else:
-                found = unwrapped
             at = stop
             self.position = origin + at
-            yield found
+            yield messages.items
 
     def _content(self, objects: record_batch.Objects | message_set.Objects, buf: Buffer) -> bytes | None:
         """The content of the compressed entry, decompressed; None where pure Python is to do it."""
@@ -117,29 +112,31 @@ class NativeRecordReader(Windows, RecordReader):
         data = self._content(self._objects, buf)
         return data is not None and self._objects.rows(data) == "ok"
 
-    def _unwrap(self, buf: Buffer) -> list[Record] | None:
-        """The records of the wrapper, or None. The same rules, with their source, are in `MessageEntry`."""
+    def _unwrap(self, buf: Buffer) -> bool:
+        """Reach the records of the wrapper; false where pure Python is to do it.
+
+        The same rules, with their source, are in `MessageEntry`.
+        """
         data = self._content(self._messages, buf)
-        found: list[Record] | None = None if data is None else self._messages.rows(data)
-        if not found:
-            return None
+        if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
+            return False
         wrapper = self._messages.head
         if not wrapper["magic"]:
             for record in found:
                 record.timestamp_type = _NONE
-            return found
+            return True
         kind = TimestampType(wrapper["timestamp_type"])
         base = wrapper["offset"] - found[-1].offset if wrapper["offset"] else 0
         if base < 0:
-            return None
+            return False
         for record in found:
             if record.timestamp_type is _NONE:
-                return None  # a message of magic 0 inside one of magic 1
+                return False  # a message of magic 0 inside one of magic 1
             record.offset += base
             record.timestamp_type = kind
             if kind is TimestampType.LogAppendTime:
                 record.timestamp = wrapper["timestamp"]
-        return found
+        return True
 
     def _step(self) -> Iterator[Iterable[Record]]:
         control, check_crc = self._control, self._check_crc
