@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kodec.log.directories.checkpoints import read_offsets, write_offsets
 from kodec.log.directories.durable import replace_file, sync_file, sync_folder
-from kodec.log.directories.lock import locked
+from kodec.log.directories.lock import claimed
 from kodec.log.directories.names import CLEAN_SHUTDOWN
 from kodec.log.repair.recovery import INDEXES, Aside, Cut, Lower, RecoveryPlan, Rename, Step, Write
 from kodec.runtime.errors import Malformed
@@ -57,7 +57,7 @@ def apply_plan(plan: RecoveryPlan, side: Path | None = None) -> list[Path]:
     if side is not None and side.resolve().is_relative_to(root.resolve()):
         raise ValueError(f"{side}: what is cut has to be outside of the log directory")
     kept: list[Path] = []
-    with locked(root):
+    with claimed(plan.path):
         for path, known in plan.seen.items():
             status = path.stat()
             if (status.st_size, status.st_mtime_ns) != known:

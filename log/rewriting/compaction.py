@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kodec.generated.log import transaction_index
 from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.lock import locked
+from kodec.log.directories.lock import claimed
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -151,7 +151,7 @@ def compact(
         keep_format,
         time.time_ns() // 1_000_000 if now is None else now,
     )
-    with locked(Path(path).parent) if apply else nullcontext():
+    with claimed(path) if apply else nullcontext():
         return _compact(Path(path), settings, apply, from_start, limits, progress)
 
 

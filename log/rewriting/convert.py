@@ -253,4 +253,4 @@ class _Output:
     def let_go(self) -> None:
         """Close files that are open still, as after an error."""
         if self._writer is not None:
-            self._writer.close(flush=False)
+            self._writer.abandon()

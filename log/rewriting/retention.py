@@ -18,7 +18,7 @@ from kodec.log.directories.checkpoints import read_offsets, write_leader_epochs,
 from kodec.log.directories.durable import replace_file
 from kodec.log.directories.epochs import from_start
 from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.lock import locked
+from kodec.log.directories.lock import claimed
 from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
@@ -114,7 +114,7 @@ def trim(
         if value is not None and value < 0:
             raise ValueError(f"{name}={value}: not negative")
     moment = time.time_ns() // 1_000_000 if now is None else now
-    with locked(Path(path).parent) if apply else nullcontext(), PartitionLog(path, limits=limits) as log:
+    with claimed(path) if apply else nullcontext(), PartitionLog(path, limits=limits) as log:
         require_in_order(log)
         plan = _Plan(log)
         report = TrimReport(
