@@ -21,7 +21,7 @@ from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.files.checkpoints import read_offsets, write_offsets
-from kodec.log.files.descriptors import keep_owner, make_folder, open_file
+from kodec.log.files.descriptors import keep_owner, make_folders, open_file
 from kodec.log.files.durable import replace_file, sync_folder
 from kodec.log.files.listing import ReplicaKind, TopicPartition
 from kodec.log.files.lock import locked
@@ -79,12 +79,17 @@ class ConversionPlan:
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
             new = writable_partition(self.target)
-            make_folder(new.root, log.root.stat())
-            with locked(new.root):
-                if new.path.exists():
-                    raise FileExistsError(f"{self.target} is there already")
-                work = _Conversion(log, self.options, self.progress)
-                _publish(log, work, new)
+            make_folders(new.root, log.root.stat())
+            with locked(new.root) as lock:
+                working = new.root / _working_name(new.path.name)
+                make_folders(working, log.path.stat())
+                # The claim keeps out another conversion to the same folder in this process.
+                with lock.claim(working):
+                    if new.path.exists():
+                        working.rmdir()
+                        raise FileExistsError(f"{self.target} is there already")
+                    work = _Conversion(log, self.options, self.progress)
+                    _publish(log, work, new, working)
             work.report.target = self.target
             return work.report
 
@@ -126,12 +131,11 @@ def plan_conversion(
     return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
 
 
-def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath) -> None:
+def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath, working: Path) -> None:
     """Write the new folder under another name, and give it its own when all is on the disk."""
-    working = new.root / _working_name(new.path.name)
-    if working.exists():
-        shutil.rmtree(working)
-    make_folder(working, log.path.stat())
+    for path in working.iterdir():
+        # of a conversion that a crash has cut short
+        path.unlink()
     try:
         work.run(working)
         _copy_beside(log, working, work.options)
@@ -315,4 +319,4 @@ class _Output:
     def let_go(self) -> None:
         """Close files that are open still, as after an error."""
         if self._writer is not None:
-            self._writer.close(flush=False)
+            self._writer.abandon()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kodec.log.files.durable import sync_folder
 
-__all__ = ["keep_owner", "make_folder", "open_file"]
+__all__ = ["keep_owner", "make_folders", "open_file"]
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
         os.close(fd)
 
 
-def make_folder(path: Path, like: os.stat_result) -> None:
+def make_folders(path: Path, like: os.stat_result) -> None:
     """See to it that a folder and those around it are there, and their names on the disk.
 
     New ones get the owner, group and permissions of another folder. Raises OSError.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kodec.log.files.in_use import require_unused
-from kodec.log.files.lock import locked
+from kodec.log.files.lock import claimed
 from kodec.log.files.paths import PartitionPath, writable_partition
 
 __all__ = ["changing"]
@@ -19,9 +19,9 @@ def changing(path: str | os.PathLike[str]) -> Iterator[PartitionPath]:
 
     Raises: ValueError for a symbolic link and for a name that is not a topic-partition's; BlockingIOError
     where a broker or another program holds the log directory's lock, or has files of the folder open for
-    writing; OSError.
+    writing, and where another part of this process writes the folder; OSError.
     """
     folder = writable_partition(path)
-    with locked(folder.root):
+    with claimed(folder.path):
         require_unused(folder.path)
         yield folder

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 
 from kodec.log.files.checkpoints import read_offsets, write_offsets
-from kodec.log.files.descriptors import keep_owner, make_folder, open_file
+from kodec.log.files.descriptors import keep_owner, make_folders, open_file
 from kodec.log.files.durable import replace_file, sync_file, sync_folder, write_all
 from kodec.log.files.exclusive import changing
 from kodec.log.files.names import CLEAN_SHUTDOWN, INDEXES
@@ -98,7 +98,7 @@ def _free(place: Path, name: str) -> Path:
 
 
 def _move(path: Path, place: Path) -> Path:
-    make_folder(place, path.parent.stat())
+    make_folders(place, path.parent.stat())
     target = _free(place, path.name)
     try:
         path.rename(target)
@@ -115,7 +115,7 @@ def _move(path: Path, place: Path) -> Path:
 def _truncate(step: Truncate, place: Path) -> list[Path]:
     kept = []
     if not step.zeros:
-        make_folder(place, step.path.parent.stat())
+        make_folders(place, step.path.parent.stat())
         target = _free(place, f"{step.path.name}.cut-{step.position}")
         _copy(step.path, step.position, step.size, target)
         sync_folder(place)
@@ -135,10 +135,10 @@ def _copy(path: Path, start: int, end: int, target: Path) -> None:
         open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as out,
     ):
         os.lseek(source, start, os.SEEK_SET)
-        left = end - start
-        while left and (block := os.read(source, min(left, _BLOCK))):
-            write_all(out, block)
-            left -= len(block)
+        at = start
+        while at < end and (block := os.read(source, min(end - at, _BLOCK))):
+            write_all(out, block, at - start)
+            at += len(block)
         keep_owner(out, os.fstat(source))
         os.fsync(out)
     shutil.copystat(path, part, follow_symlinks=False)

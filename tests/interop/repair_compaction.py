@@ -34,7 +34,7 @@ class Compacted:
     """A topic for the cleaner.
 
     `write` gets the clients, the topic and a time, one hour ago. `settings` are there from the start,
-    `later` come with the cleaning; `arguments` say the same to kodec.compact.
+    `later` come with the cleaning; `arguments` say the same to plan_compaction.
     """
 
     name: str
