@@ -25,8 +25,8 @@ from kodec.log.rewriting.compaction import CompactionReport, compact
 from kodec.log.rewriting.convert import convert_partition
 from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
 from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
-    TableReader,
     encode_table,
     read_batch_table,
     read_table,

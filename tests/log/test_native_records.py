@@ -21,6 +21,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
+from kodec.log.entries.options import ReadOptions
 
 from .conftest import Sample
 from .wire import PAIRS, batch, log_of, record
@@ -29,7 +30,7 @@ if not kernel.is_built():
     pytest.skip("the native kernel is not built", allow_module_level=True)
 
 from kodec.generated.kernels import record_batch
-from kodec.log.reading import native_records
+from kodec.log.backends.native.records import NativeRecordDecoder
 
 FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(
@@ -62,8 +63,7 @@ def many(count: int, *, per_batch: int = 100, codec: str = "none") -> bytes:
 
 
 def test_it_is_the_reader_in_use() -> None:
-    reader = kodec.read_records(b"")
-    assert isinstance(reader, native_records.NativeRecordReader) and isinstance(reader, kodec.RecordReader)
+    assert isinstance(kernel.record_decoder(ReadOptions()), NativeRecordDecoder)
 
 
 # -- an unread record is a record -----------------------------------------------------------------
