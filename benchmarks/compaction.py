@@ -22,7 +22,7 @@ _SEGMENT = 256 << 20
 _CHILD = """
 import json, re, sys, time
 from pathlib import Path
-from kodec.log.rewriting.compaction import compact
+from kodec.log.cleaning.compaction import compact
 
 def peak():
     # Not getrusage: what that says of a process begins with its parent's memory.

@@ -279,11 +279,11 @@ def recover(
     ],
     apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
-    side: Annotated[
+    quarantine: Annotated[
         Path | None,
         typer.Option(
-            "--side",
-            help="Folder for what is cut. [default: DIR.cut beside the log directory]",
+            "--quarantine",
+            help="Folder for what is cut off. [default: DIR.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
@@ -298,7 +298,7 @@ def recover(
 
     Completes or takes back what compaction left half done, reads the segments from the recovery point on,
     cuts a log behind its last valid entry, and rebuilds indexes, producer snapshots and leaders' epochs.
-    Nothing is thrown away: what is cut is moved to the side folder.
+    Nothing is thrown away: what is cut off is moved to the quarantine folder.
 
     example:  kodec recover /data/kafka-logs
 
@@ -311,7 +311,7 @@ def recover(
             paths,
             apply=apply,
             json=json,
-            side=side,
+            quarantine=quarantine,
             from_start=from_start,
             index_interval_bytes=index_interval_bytes,
         )

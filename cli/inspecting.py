@@ -16,11 +16,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from kodec.cli import output
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.layout import parse_folder_name, parse_segment_name
 from kodec.log.directories.partition import Isolation, PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.verify import Problem, verify_partition, verify_root, verify_segment
+from kodec.log.files.listing import parse_folder_name, parse_segment_name
+from kodec.log.files.paths import resolved
 
 __all__ = ["Missing", "get_records", "list_logs", "parse_time", "progress", "verify_paths"]
 
@@ -33,7 +34,7 @@ class Missing(Exception):
 
 def _open(path: Path) -> LogDirectory | PartitionLog:
     """What a folder is: a topic-partition's, by its name and its files, or a log directory."""
-    if parse_folder_name(path.absolute().name) is not None:
+    if parse_folder_name(resolved(path).name) is not None:
         log = PartitionLog(path)
         if log.segments:
             return log

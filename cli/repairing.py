@@ -10,27 +10,19 @@ from pathlib import Path
 from kodec.cli import output
 from kodec.cli.inspecting import progress
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import list_partition, parse_folder_name, parse_segment_name
 from kodec.log.directories.verify import verify_root
-from kodec.log.repair.recovery import (
-    Aside,
-    Cut,
-    Lower,
-    RecoveryPlan,
-    Rename,
-    Step,
-    plan_recovery,
-    plan_reindex,
-    plan_root,
-)
-from kodec.log.repair.repair import apply_plan
+from kodec.log.files.listing import list_partition, parse_folder_name, parse_segment_name
+from kodec.log.files.paths import resolved
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Rename, Step, Truncate
 
 __all__ = ["recover_paths", "reindex_paths"]
 
 
 def _is_partition(path: Path) -> bool:
     """Whether a folder is a topic-partition's, by its name, and holds none."""
-    return parse_folder_name(path.absolute().name) is not None and not LogRoot(path).replicas
+    return parse_folder_name(resolved(path).name) is not None and not LogRoot(path).replicas
 
 
 def _size(folder: Path) -> int:
@@ -42,12 +34,12 @@ def recover_paths(
     *,
     apply: bool,
     json: bool,
-    side: Path | None,
+    quarantine: Path | None,
     from_start: bool,
     index_interval_bytes: int,
 ) -> int:
     """Plan for each folder, print, apply; 1 where something is left to do or was refused, else 0."""
-    shown = _Shown(json, apply, side)
+    shown = _Shown(json, apply, quarantine)
     for path in paths:
         partition = _is_partition(path)
         folders = [path] if partition else [replica.path for replica in LogRoot(path).replicas]
@@ -97,10 +89,10 @@ def _reindexed(
 class _Shown:
     """Prints plans, applies them if asked to, and counts."""
 
-    def __init__(self, as_json: bool, apply: bool, side: Path | None) -> None:
+    def __init__(self, as_json: bool, apply: bool, quarantine: Path | None) -> None:
         self.as_json = as_json
         self.apply = apply
-        self.side = side
+        self.quarantine = quarantine
         self.plans = self.changes = self.refused = self.cut = self.scanned = self.bytes = 0
         self.kept: set[Path] = set()
         # What the reader passes over it also logs; here each has its line already.
@@ -117,11 +109,11 @@ class _Shown:
                 output.warn(f"{plan.path}: nothing is done: {plan.refused}")
                 continue
             self.changes += len(plan.steps)
-            self.cut += plan.cut_bytes
+            self.cut += plan.truncated_bytes
             for each in plan.steps:
                 print(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
-                self.kept.update(path.parent for path in apply_plan(plan, self.side))
+                self.kept.update(path.parent for path in plan.apply(self.quarantine))
 
     def end(self) -> int:
         left = 0 if self.apply else self.changes
@@ -131,7 +123,7 @@ class _Shown:
                 "logsRead": self.scanned,
                 "bytesRead": self.bytes,
                 "changes": self.changes,
-                "bytesCut": self.cut,
+                "bytesTruncated": self.cut,
                 "refused": self.refused,
                 "applied": self.apply,
                 "kept": sorted(map(str, self.kept)),
@@ -151,31 +143,35 @@ def _count(number: int, name: str) -> str:
 
 
 def _line(step: Step) -> str:
-    if isinstance(step, Aside):
+    if isinstance(step, Quarantine):
         return f"{step.path}: {_count(step.size, 'byte')} moved aside: {step.reason}"
     if isinstance(step, Rename):
         return f"{step.path}: becomes {step.target.name}"
-    if isinstance(step, Cut):
+    if isinstance(step, Truncate):
         cut = step.size - step.position
         return f"{step.path}: byte {step.position}: {_count(cut, 'byte')} cut off: {step.reason}"
-    if isinstance(step, Lower):
+    if isinstance(step, LowerRecoveryPoint):
         return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
     return f"{step.path}: {_count(len(step.data), 'byte')} written anew: {step.reason}"
+
+
+def _camel(name: str) -> str:
+    return name[0].lower() + name[1:]
 
 
 def _facts(plan: RecoveryPlan, step: Step) -> dict[str, object]:
     facts: dict[str, object] = {
         "topic": plan.topic_partition.topic,
         "partition": plan.topic_partition.partition,
-        "step": type(step).__name__.lower(),
+        "step": _camel(type(step).__name__),
         "file": str(step.path),
     }
-    if isinstance(step, Aside):
+    if isinstance(step, Quarantine):
         return facts | {"bytes": step.size, "reason": step.reason}
     if isinstance(step, Rename):
         return facts | {"to": str(step.target)}
-    if isinstance(step, Cut):
+    if isinstance(step, Truncate):
         return facts | {"byte": step.position, "bytes": step.size - step.position, "reason": step.reason}
-    if isinstance(step, Lower):
+    if isinstance(step, LowerRecoveryPoint):
         return facts | {"from": step.old, "to": step.new}
     return facts | {"bytes": len(step.data), "reason": step.reason}

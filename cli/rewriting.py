@@ -12,12 +12,13 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.inspecting import Missing, progress
+from kodec.log.cleaning.compaction import CompactionReport, compact
+from kodec.log.cleaning.retention import TrimReport, trim
+from kodec.log.conversion.batches import BATCH_BYTES, ConversionReport
+from kodec.log.conversion.partition import convert_partition
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import ReplicaKind, list_partition, parse_folder_name
-from kodec.log.rewriting.compaction import CompactionReport, compact
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport
-from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.files.listing import ReplicaKind, list_partition, parse_folder_name
+from kodec.log.files.paths import resolved
 from kodec.runtime.errors import KodecError
 
 __all__ = ["BATCH_BYTES", "compact_paths", "convert_paths", "trim_paths"]
@@ -31,7 +32,7 @@ def _folders(paths: list[Path], topics: list[str]) -> list[Path]:
     found = []
     for path in paths:
         replicas = LogRoot(path).replicas
-        if parse_folder_name(path.absolute().name) is not None and not replicas:
+        if parse_folder_name(resolved(path).name) is not None and not replicas:
             found.append(path)
             continue
         live = [each for each in replicas if each.kind is ReplicaKind.LIVE]
@@ -264,7 +265,7 @@ def convert_paths(
     def run(folder: Path, step: Callable[[int], None]) -> None:
         report = convert_partition(
             folder,
-            to / folder.absolute().name if apply else None,
+            to / resolved(folder).name if apply else None,
             magic=magic,
             compression=compression,
             level=level,

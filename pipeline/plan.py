@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     PartitionFolder,
     Segment,
     TopicPartition,

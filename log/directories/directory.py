@@ -8,19 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.entries.records import Limits
+from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
     read_clean_shutdown,
     read_meta_properties,
     read_offsets,
 )
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     ReplicaKind,
     TopicPartition,
     parse_folder_name,
 )
-from kodec.log.directories.names import (
+from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -28,8 +30,6 @@ from kodec.log.directories.names import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
-from kodec.log.directories.partition import PartitionLog
-from kodec.log.entries.records import Limits
 
 __all__ = ["LogDirectory", "LogRoot", "ReplicaFolder"]
 

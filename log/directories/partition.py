@@ -14,26 +14,26 @@ from typing import Literal, Self
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
+from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits, Record
+from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
     read_leader_epochs,
     read_offsets,
     read_partition_metadata,
 )
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     Leftover,
     PartitionFiles,
     ReplicaKind,
     TopicPartition,
     list_partition,
-    parse_folder_name,
 )
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
-from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
-from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits, Record
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import OffsetOutOfRange
 
@@ -84,6 +84,9 @@ class PartitionLog:
             given, the log directory's `log-start-offset-checkpoint` says it.
         limits: how much may be allocated for one entry.
 
+    Attributes: `path` as given; `root` is the log directory around the folder, whatever the path looks like
+    (`.`, a symbolic link).
+
     Raises: ValueError for a folder with another name. Methods raise OSError for a file that cannot be read
     and FormatError for one that is damaged.
     """
@@ -96,11 +99,10 @@ class PartitionLog:
         limits: Limits = Limits(),  # noqa: B008
     ) -> None:
         self.path = Path(path)
-        name = parse_folder_name(self.path.absolute().name)
-        if name is None:
-            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-        self.topic_partition: TopicPartition = name.topic_partition
-        self.kind = name.kind
+        found = partition_path(path)
+        self.root = found.root
+        self.topic_partition: TopicPartition = found.topic_partition
+        self.kind = found.kind
         self.limits = limits
         self._given_start = log_start_offset
         self._open: OrderedDict[int, Segment] = OrderedDict()
@@ -168,7 +170,7 @@ class PartitionLog:
         """The first offset that a reader may ask for (ListOffsets: earliest)."""
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
-            path = self.path.parent / LOG_START_OFFSETS
+            path = self.root / LOG_START_OFFSETS
             starts = read_offsets(path) if path.is_file() else {}
             given = starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])

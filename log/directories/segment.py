@@ -10,11 +10,11 @@ from typing import NamedTuple, Self
 
 from kodec.generated.log import offset_index, record_batch, time_index, transaction_index
 from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.directories.layout import SegmentFiles
 from kodec.log.entries.batch import HEAD, Batch
 from kodec.log.entries.entry import MAGICS, open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType, TornTail
 from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
+from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 

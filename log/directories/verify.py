@@ -8,7 +8,13 @@ from pathlib import Path
 
 from kodec.generated.log import offset_index, producer_snapshot, time_index, transaction_index
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.names import (
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState, marker_of
+from kodec.log.directories.segment import Segment
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import ControlRecordType, Limits
+from kodec.log.entries.sizes import OFFSET_ENTRY, SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TIME_ENTRY, TXN_ENTRY
+from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -18,12 +24,6 @@ from kodec.log.directories.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
-from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState, marker_of
-from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecordType, Limits
-from kodec.log.entries.sizes import OFFSET_ENTRY, SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TIME_ENTRY, TXN_ENTRY
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 

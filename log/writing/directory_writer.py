@@ -9,16 +9,16 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from kodec.log.directories.checkpoints import (
+from kodec.log.files.checkpoints import (
     read_offsets,
     write_clean_shutdown,
     write_meta_properties,
     write_offsets,
 )
-from kodec.log.directories.durable import sync_folder
-from kodec.log.directories.layout import TopicPartition, find_partitions
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import TopicPartition, find_partitions
+from kodec.log.files.lock import locked
+from kodec.log.files.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
 from kodec.log.writing.writer import LogConfig, LogWriter
 
 __all__ = ["LogDirectoryWriter"]

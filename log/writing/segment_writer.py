@@ -9,17 +9,13 @@ from types import TracebackType
 from typing import Self
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.durable import sync_folder, write_all
 from kodec.log.entries.sizes import MAX_SEGMENT
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
+from kodec.log.files.durable import sync_folder, write_all
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
+from kodec.log.files.names import file_name
 from kodec.runtime.errors import EncodeError
 
-__all__ = ["SegmentWriter", "file_name"]
-
-
-def file_name(offset: int, kind: str, suffix: str = "") -> str:
-    """The name of a file that belongs to an offset: 20 digits, `.log` or another kind, `.cleaned` or none."""
-    return f"{offset:020d}.{kind}{suffix}"
+__all__ = ["SegmentWriter"]
 
 
 class SegmentWriter:

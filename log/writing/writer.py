@@ -15,34 +15,34 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypedDict, Unpack
 from uuid import UUID
 
-from kodec.log.directories.checkpoints import (
-    LeaderEpoch,
-    read_leader_epochs,
-    read_partition_metadata,
-    write_leader_epochs,
-    write_partition_metadata,
-)
-from kodec.log.directories.durable import replace_file, sync_folder
 from kodec.log.directories.epochs import assigned, up_to
-from kodec.log.directories.layout import (
-    LeftoverKind,
-    PartitionFiles,
-    TopicPartition,
-    list_partition,
-    parse_partition_dir,
-)
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
+from kodec.log.files.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    read_partition_metadata,
+    write_leader_epochs,
+    write_partition_metadata,
+)
+from kodec.log.files.durable import replace_file, sync_folder
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.files.listing import (
+    LeftoverKind,
+    PartitionFiles,
+    TopicPartition,
+    list_partition,
+    parse_partition_dir,
+)
+from kodec.log.files.lock import locked
+from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.reading.reader import read_batches
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
 from kodec.log.writing.segment_scan import producers_at, scan_segment
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
 __all__ = ["AppendResult", "Encoding", "LogConfig", "LogWriter"]

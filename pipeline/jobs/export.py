@@ -25,7 +25,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.log.directories.layout import TopicPartition
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import require_apart
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
@@ -41,6 +42,9 @@ _ROW_GROUP_BYTES = 64 * 2**20
 
 # A worker that stops at bad bytes leaves its error in the staging directory, under this name and an id.
 _ERROR = "error-"
+
+# What Spark and others take for the sign that all files are there.
+_SUCCESS = "_SUCCESS"
 
 _FACTS = "topic string, partition int, facts string"
 
@@ -242,15 +246,18 @@ def export(
     topics None means all but internal ones; permissive leaves corrupt ranges out and lists them in the
     summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
     config holds settings for a session that is started here, and stopped; progress takes lines of text.
-    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, or holds
-    something and overwrite is false; ValueError for bad arguments; OSError where files cannot be listed or
-    written; MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, holds
+    something and overwrite is false, or holds what is not of an export; ValueError for bad arguments, and
+    where `out` is `log_dir`, in it, in the log directory around it, or above it; OSError where files cannot
+    be listed or written; MissingDependency where there is no Java; PySparkException where a task fails
+    otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    target = Path(out).absolute()
+    target = Path(out).resolve()
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    require_apart(log_dir, target)
     _check_target(target, overwrite)
     given = {
         "path": str(Path(log_dir).absolute()),
@@ -273,7 +280,7 @@ def export(
         found = _run(given | {"staging": str(staging), "compression": compression}, master, config, say)
         partitions = _merge(found)
         _keep_only(staging, [file for row in partitions for file in row.files])
-        (staging / "_SUCCESS").touch()
+        (staging / _SUCCESS).touch()
         _publish(staging, target)
     except PySparkException:
         for path in staging.glob(f"{_ERROR}*"):
@@ -287,8 +294,12 @@ def export(
 def _check_target(target: Path, overwrite: bool) -> None:
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
-    if target.is_dir() and not overwrite and any(target.iterdir()):
+    found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
+    if found and not overwrite:
         raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+    if not all(name == _SUCCESS or name.startswith("topic=") for name in found):
+        other = next(name for name in found if name != _SUCCESS and not name.startswith("topic="))
+        raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")
 
 
 def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:

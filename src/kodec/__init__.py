@@ -2,6 +2,10 @@
 
 import logging
 
+from kodec.log.cleaning.compaction import CompactionReport, compact
+from kodec.log.cleaning.retention import TrimReport, trim
+from kodec.log.conversion.batches import ConversionReport, Loss, convert_batches
+from kodec.log.conversion.partition import convert_partition
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
 from kodec.log.directories.segment import Segment, TimestampOffset
@@ -19,12 +23,8 @@ from kodec.log.entries.records import (
 )
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
-from kodec.log.repair.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair.repair import apply_plan
-from kodec.log.rewriting.compaction import CompactionReport, compact
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
-from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
     encode_table,
@@ -67,7 +67,6 @@ __all__ = [
     "Transactions",
     "TrimReport",
     "__version__",
-    "apply_plan",
     "backend",
     "compact",
     "convert_batches",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
-from kodec.log.directories.lock import locked
+from kodec.log.files.lock import locked
 
 DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
 
@@ -46,8 +46,8 @@ def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.C
     assert main(["recover", "--apply", str(root)]) == 0
     out = capsys.readouterr().out
     assert "20 changes done" in out
-    assert f"what was cut is in {root.parent / 'logs.cut' / 'transactions-0'}" in out
-    kept = root.parent / "logs.cut/transactions-0" / f"{0:020d}.log.cut-6150"
+    assert f"what was cut is in {root.parent / 'logs.quarantine' / 'transactions-0'}" in out
+    kept = root.parent / "logs.quarantine/transactions-0" / f"{0:020d}.log.cut-6150"
     assert kept.read_bytes() == b"nonsense"
     assert main(["verify", str(root)]) == 0
     capsys.readouterr()
@@ -59,24 +59,24 @@ def test_recover_in_json_with_a_side_folder(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, side = root / "transactions-0", tmp_path / "elsewhere"
-    assert main(["recover", "--json", "--apply", "--side", str(side), str(folder)]) == 0
+    assert main(["recover", "--json", "--apply", "--quarantine", str(side), str(folder)]) == 0
     *steps, end = lines(capsys)
-    (cut,) = [step for step in steps if step["step"] == "cut"]
+    (cut,) = [step for step in steps if step["step"] == "truncate"]
     assert cut == {
         "topic": "transactions",
         "partition": 0,
-        "step": "cut",
+        "step": "truncate",
         "file": str(folder / f"{0:020d}.log"),
         "byte": 6150,
         "bytes": 8,
-        "reason": "fewer bytes than the start of an entry",
+        "reason": "fewer bytes than the start of a batch",
     }
     assert end == {
         "partitions": 1,
         "logsRead": 1,
         "bytesRead": 6158,
         "changes": len(steps),
-        "bytesCut": 8,
+        "bytesTruncated": 8,
         "refused": 0,
         "applied": True,
         "kept": [str(side / "transactions-0")],
@@ -95,7 +95,7 @@ def test_recover_from_start_reads_all(root: Path, capsys: pytest.CaptureFixture[
     assert lines(capsys)[-1]["logsRead"] == 0
     assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 1
     end = lines(capsys)[-1]
-    assert end["logsRead"] == 4 and end["bytesCut"] > 30_000
+    assert end["logsRead"] == 4 and end["bytesTruncated"] > 30_000
     assert main(["recover", "--apply", "--from-start", str(root)]) == 0
     assert not (root / ".kafka_cleanshutdown").exists()
 

@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 from kafka_lab import GENERATIONS, Toolbox, Unusable, say  # noqa: E402
 
 import kodec  # noqa: E402
-from kodec.log.rewriting.compaction import compact  # noqa: E402
-from kodec.log.rewriting.retention import trim  # noqa: E402
+from kodec.log.cleaning.compaction import compact  # noqa: E402
+from kodec.log.cleaning.retention import trim  # noqa: E402
 from tests.log import made, wire  # noqa: E402
 from tests.log.judged import KEPT, entries_of, held  # noqa: E402
 from tests.log.made import DAY, START  # noqa: E402

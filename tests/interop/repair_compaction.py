@@ -19,7 +19,7 @@ from repair_writer import DAY
 
 import kodec
 from kodec import LogConfig, LogDirectoryWriter
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
+from kodec.log.files.checkpoints import read_offsets, write_offsets
 
 HOUR = 3_600_000
 SEGMENT = 16_384

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import kodec
+from kodec.log.cleaning.compaction import compact
 from kodec.log.directories.verify import verify_partition
-from kodec.log.rewriting.compaction import compact
 
 from . import made
 from .made import DAY, START, batch, marker

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.cleaning.compaction import CompactionReport, compact, has_columns
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.cleaning.swap import replace_segments
 from kodec.log.directories.verify import verify_partition
-from kodec.log.repair.recovery import plan_recovery
-from kodec.log.repair.repair import apply_plan
-from kodec.log.rewriting.compaction import CompactionReport, compact, has_columns
-from kodec.log.rewriting.offset_map import OffsetMap
-from kodec.log.rewriting.swap import replace_segments
+from kodec.log.recovery.planning import plan_recovery
 
 from . import kill_compaction, made, wire
 from .made import DAY, START, batch, marker
@@ -120,7 +119,7 @@ def test_the_last_value_of_each_key_stays(
     wanted: list[Any], buffer: int, segment_bytes: int, keep_format: bool, columns: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kodec.log.rewriting.compaction.has_columns", lambda: columns)
+        patch.setattr("kodec.log.cleaning.compaction.has_columns", lambda: columns)
         folder = Path(root) / "topic-0"
         end = build(folder, wanted)
         before = made.rows(folder)
@@ -473,7 +472,7 @@ def test_what_grows_too_large_becomes_several_segments(
     entries = [batch(at, [(b"%d" % at, b"v")], magic=0) for at in range(40)]
     folder = made.make(tmp_path / "topic-0", [(0, entries), (40, [])])
     wanted = made.rows(folder)
-    monkeypatch.setattr("kodec.log.rewriting.compaction.MAX_SEGMENT", 1000)
+    monkeypatch.setattr("kodec.log.cleaning.compaction.MAX_SEGMENT", 1000)
     report = compacted(folder)
     assert report.segments_after > 3
     assert made.rows(folder) == wanted
@@ -545,7 +544,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> list[str]:
 
 def recovered(folder: Path) -> None:
     """What `kodec recover` does."""
-    apply_plan(plan_recovery(folder))
+    plan_recovery(folder).apply()
 
 
 STARTS = pytest.mark.parametrize("start", [made.broker_start, recovered], ids=["broker", "recover"])

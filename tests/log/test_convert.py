@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.conversion.batches import ConversionReport, Loss, convert_batches
+from kodec.log.conversion.partition import convert_partition
 from kodec.log.directories.verify import verify_partition
 from kodec.log.entries.batch import Batch
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 
 from . import made, wire
 from .made import DAY, START, batch, marker
@@ -326,7 +327,7 @@ def test_the_start_offset_goes_with_the_log(tmp_path: Path) -> None:
 def test_a_segment_that_grows_too_large_is_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [batch(at * 10, [(b"a", b"1" * 100)] * 10, codec="gzip") for at in range(20)]
     folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
-    monkeypatch.setattr("kodec.log.rewriting.convert.MAX_SEGMENT", 5000)
+    monkeypatch.setattr("kodec.log.conversion.partition.MAX_SEGMENT", 5000)
     report = convert_partition(folder, tmp_path / "topic-0", magic=1, compression="none")
     assert report.segments == 1
     assert report.segments_written > 3
@@ -354,7 +355,7 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
         convert_partition(folder, out / "topic-0", magic=1, compression="none")
-    assert list(out.iterdir()) == []
+    assert [path.name for path in out.iterdir()] == [".lock"]
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
         convert_partition(folder, out / "topic-0")
@@ -362,7 +363,10 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
 
 def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
-    left = tmp_path / ".topic-0.converting"
+    # A broker deletes it too, by the end of its name.
+    left = tmp_path / "topic-0.kodec-conversion-delete"
+    name = (TopicPartition("topic", 0), ReplicaKind.DELETED, "kodec-conversion")
+    assert parse_folder_name(left.name) == name
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"half")
     convert_partition(folder, tmp_path / "topic-0")

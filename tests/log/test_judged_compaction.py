@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kodec.log.rewriting.compaction import compact
+from kodec.log.cleaning.compaction import compact
 
 from .judged import KEPT, entries_of, held, put
 from .made import DAY

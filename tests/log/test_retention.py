@@ -13,8 +13,8 @@ import pytest
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.cleaning.retention import Reason, TrimReport, trim
 from kodec.log.directories.verify import verify_partition
-from kodec.log.rewriting.retention import Reason, TrimReport, trim
 
 from . import made
 from .made import DAY, START, batch

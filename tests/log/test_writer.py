@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
-from kodec.log.directories.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets
-from kodec.log.directories.layout import find_partitions
-from kodec.log.directories.lock import locked
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.verify import verify_partition, verify_root
-from kodec.log.writing.indexing import IndexBuilder
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets
+from kodec.log.files.indexes import IndexBuilder
+from kodec.log.files.listing import find_partitions
+from kodec.log.files.lock import locked
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogConfig, LogWriter
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
@@ -453,7 +453,7 @@ def test_the_lock_is_that_of_the_root(tmp_path: Path) -> None:
     import sys
 
     script = (
-        "import sys\nfrom kodec.log.directories.lock import locked\n"
+        "import sys\nfrom kodec.log.files.lock import locked\n"
         "try:\n    with locked(sys.argv[1]): print('free')\nexcept BlockingIOError: print('held')\n"
     )
 

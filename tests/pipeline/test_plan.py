@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kodec.log.directories.layout import Segment, TopicPartition
+from kodec.log.files.listing import Segment, TopicPartition
 from kodec.pipeline.plan import DEFAULT_TASK_BYTES, Bounds, Options, SourceSegment, list_segments, pack
 
 

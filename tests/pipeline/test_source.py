@@ -23,7 +23,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
 from kodec.log.backends.scan import BATCH_ROWS
-from kodec.log.directories.layout import find_partitions
+from kodec.log.files.listing import find_partitions
 from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader, PruningLogReader

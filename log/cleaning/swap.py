@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kodec.log.directories.durable import sync_folder
-from kodec.log.directories.layout import LeftoverKind
-from kodec.log.writing.segment_writer import file_name
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.names import file_name
 
 __all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "segment_files"]
 

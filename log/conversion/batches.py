@@ -17,7 +17,7 @@ from kodec.log.entries.encode import encode
 from kodec.log.entries.message import MessageEntry
 from kodec.log.entries.record_batch import RecordBatchEntry
 from kodec.log.entries.records import Limits, Record
-from kodec.log.rewriting.rewrite import recompressed, recompressed_wrapper
+from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
 from kodec.runtime.compression import CODECS, compress
 
 __all__ = ["BATCH_BYTES", "ConversionReport", "Loss", "Losses", "convert_batches"]

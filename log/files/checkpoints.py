@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
-from kodec.log.directories.durable import replace_file
-from kodec.log.directories.layout import TopicPartition
+from kodec.log.files.durable import replace_file
+from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
 
 __all__ = [

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.lock import locked
+from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
+from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -25,13 +27,12 @@ from kodec.log.entries.batch import Batch
 from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.exclusive import changing
+from kodec.log.files.indexes import MAX_INDEX
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import partition_path
 from kodec.log.kernel import backend
-from kodec.log.rewriting.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
-from kodec.log.rewriting.cleaning import BatchCleaner, CleanedTransactions, Counts
-from kodec.log.rewriting.offset_map import OffsetMap
-from kodec.log.rewriting.swap import CLEANED, remove_cleaned, replace_segments
 from kodec.log.tables.table import scan_table
-from kodec.log.writing.indexing import MAX_INDEX
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError
 
@@ -135,10 +136,10 @@ def compact(
         progress: told now and then how many bytes were read since; what it raises ends the compaction, with
             the log as it was or with some of its segments compacted.
 
-    Raises: OSError (BlockingIOError where a broker holds the directory's lock); FormatError for an entry
-    that is damaged and for a segment with a torn tail, which is to be recovered first; ValueError for a
-    folder that is not that of a live topic-partition, for one that something interrupted has left files in,
-    and for the log of the metadata quorum.
+    Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
+    FormatError for an entry that is damaged and for a segment with a torn tail, which is to be recovered
+    first; ValueError for a folder that is not that of a live topic-partition, for one that something
+    interrupted has left files in, with `apply` for a symbolic link, and for the log of the metadata quorum.
     """
     settings = _Settings(
         delete_retention_ms,
@@ -151,8 +152,8 @@ def compact(
         keep_format,
         time.time_ns() // 1_000_000 if now is None else now,
     )
-    with locked(Path(path).parent) if apply else nullcontext():
-        return _compact(Path(path), settings, apply, from_start, limits, progress)
+    with changing(path) if apply else nullcontext(partition_path(path)) as folder:
+        return _compact(folder.path, settings, apply, from_start, limits, progress)
 
 
 def _compact(

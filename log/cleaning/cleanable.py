@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.checkpoints import write_offsets
+from kodec.log.cleaning.rules import LastRecord
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.names import CLEANER_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
-from kodec.log.rewriting.cleaning import LastRecord
+from kodec.log.files.checkpoints import write_offsets
+from kodec.log.files.names import CLEANER_OFFSETS
 
 __all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
 
@@ -70,7 +70,7 @@ def first_dirty(log: PartitionLog) -> int:
 
     Raises OSError, Malformed.
     """
-    told = LogRoot(log.path.parent).cleaner_offsets().get(log.topic_partition)
+    told = LogRoot(log.root).cleaner_offsets().get(log.topic_partition)
     if told is None or not log.start_offset <= told <= log.end_offset:
         return log.start_offset
     return told
@@ -95,5 +95,5 @@ def first_uncleanable(
 
 def note_cleaned(log: PartitionLog, offset: int) -> None:
     """Say in the root's `cleaner-offset-checkpoint` up to where the log is compacted. Raises OSError."""
-    root = LogRoot(log.path.parent)
+    root = LogRoot(log.root)
     write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

@@ -13,10 +13,10 @@ from heapq import heapify, heappop
 from typing import NamedTuple
 
 from kodec.generated.log import transaction_index
+from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import ControlRecordType, Record
-from kodec.log.rewriting.offset_map import OffsetMap
-from kodec.log.rewriting.rewrite import empty_batch, same_format, with_records
+from kodec.log.writing.rebuild import empty_batch, same_format, with_records
 
 __all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord"]
 

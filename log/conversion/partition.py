@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
-from kodec.log.directories.durable import replace_file, sync_folder
-from kodec.log.directories.layout import parse_partition_dir
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.conversion.batches import BATCH_BYTES, ConversionReport, convert_batches
 from kodec.log.directories.offline import require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
@@ -20,14 +17,21 @@ from kodec.log.directories.transactions import find_transactions
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.descriptors import keep_owner, make_folder, open_file
+from kodec.log.files.durable import replace_file, sync_folder
+from kodec.log.files.listing import ReplicaKind
+from kodec.log.files.lock import locked
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import PartitionPath, require_apart, writable_partition
 from kodec.log.reading.reader import read_batches
-from kodec.log.rewriting.converting import BATCH_BYTES, ConversionReport, convert_batches
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["convert_partition"]
 
 _ENOUGH = 4 << 20
+_LONGEST_NAME = 255
 
 
 def convert_partition(
@@ -48,13 +52,16 @@ def convert_partition(
     change; one that would grow too large is split. Indexes are made anew, `partition.metadata` is
     copied; in magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint`
     has an offset for the source, the target's root gets it. The source is only read. The folder appears when
-    all is written and on the disk, so that after a crash it is whole or not there.
+    all is written and on the disk, so that after a crash it is whole or not there; the lock of the log
+    directory around it is held meanwhile. Files get the owner, group and permissions of the source's.
 
     Args:
-        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`).
+        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
+            in the source nor in the log directory around it.
         progress: told now and then how many bytes of the source were read since.
 
-    Raises: FileExistsError; OSError; ValueError for another name; FormatError for an entry that is damaged
+    Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
+    target's log directory); ValueError for another name or place; FormatError for an entry that is damaged
     and for a segment with a torn tail, the last one too, which is to be recovered first; EncodeError as
     `convert_batches`.
     """
@@ -63,48 +70,81 @@ def convert_partition(
         if target is None:
             work.run(None)
             return work.report
-        path = Path(target)
-        if parse_partition_dir(path.absolute().name) is None:
-            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-        if path.exists():
-            raise FileExistsError(f"{path} is there already")
-        working = path.with_name(f".{path.name}.converting")
-        if working.exists():
-            shutil.rmtree(working)
-        working.mkdir(parents=True)
-        try:
-            work.run(working)
-            _copy_beside(log, working, magic)
-            sync_folder(working)
-            working.rename(path)
-        except BaseException:
-            shutil.rmtree(working, ignore_errors=True)
-            raise
-        sync_folder(path.parent)
-        _note_start(log, path)
-        work.report.target = path
+        new = writable_partition(target)
+        if new.kind is not ReplicaKind.LIVE:
+            raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
+        require_apart(log.path, new.path)
+        make_folder(new.root, log.root.stat())
+        with locked(new.root):
+            if new.path.exists():
+                raise FileExistsError(f"{target} is there already")
+            _publish(log, work, new, beside_magic_2=magic in (None, 2))
+        work.report.target = Path(target)
         return work.report
 
 
-def _copy_beside(log: PartitionLog, folder: Path, magic: int | None) -> None:
+def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath, *, beside_magic_2: bool) -> None:
+    """Write the new folder under another name, and give it its own when all is on the disk."""
+    working = new.root / _working_name(new.path.name)
+    if working.exists():
+        shutil.rmtree(working)
+    make_folder(working, log.path.stat())
+    try:
+        work.run(working)
+        _copy_beside(log, working, beside_magic_2)
+        _keep_owners(log, working)
+        sync_folder(working)
+        # Before the records can be seen: those below the start offset are deleted, and stay so after a crash.
+        _note_start(log, new)
+        working.rename(new.path)
+    except BaseException:
+        shutil.rmtree(working, ignore_errors=True)
+        raise
+    sync_folder(new.root)
+
+
+def _working_name(name: str) -> str:
+    """A name that a broker takes for a replica to be deleted, should a crash leave it behind.
+
+    As Kafka does, the topic is cut short where a file system would not take the name.
+    Source: org.apache.kafka.storage.internals.log.LocalLog.logDeleteDirName.
+    """
+    topic, _, partition = name.rpartition("-")
+    ending = f"-{partition}.kodec-conversion-delete"
+    return topic[: _LONGEST_NAME - len(ending)] + ending
+
+
+def _keep_owners(log: PartitionLog, folder: Path) -> None:
+    """Who may read the source may read the new files, and nobody else."""
+    like = (log.segments[0].path if log.segments else log.path).stat()
+    mode = like.st_mode if log.segments else like.st_mode & 0o666
+    for path in folder.iterdir():
+        with open_file(path, os.O_RDONLY) as fd:
+            keep_owner(fd, like, mode)
+
+
+def _copy_beside(log: PartitionLog, folder: Path, magic_2: bool) -> None:
     """What lies beside the segments and still holds in the new folder."""
     beside = [log.path / PARTITION_METADATA]
-    if magic in (None, 2):
+    if magic_2:
         beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
     for path in beside:
         if path.is_file():
             replace_file(folder / path.name, path.read_bytes(), folder=False)
 
 
-def _note_start(log: PartitionLog, path: Path) -> None:
-    """Where records are deleted but still in the first segment, the new root says so as well."""
-    if not log.segments or log.start_offset <= log.segments[0].base_offset:
-        return
-    key = parse_partition_dir(path.absolute().name)
-    assert key is not None
-    checkpoint = path.parent / LOG_START_OFFSETS
-    starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
-    write_offsets(checkpoint, starts | {key: log.start_offset})
+def _note_start(log: PartitionLog, new: PartitionPath) -> None:
+    """Where records are deleted but still in the first segment, the new root says so as well.
+
+    What it says of a topic-partition that was there before does not hold any more.
+    """
+    checkpoint = new.root / LOG_START_OFFSETS
+    before = read_offsets(checkpoint) if checkpoint.is_file() else {}
+    starts = {key: offset for key, offset in before.items() if key != new.topic_partition}
+    if log.segments and log.start_offset > log.segments[0].base_offset:
+        starts[new.topic_partition] = log.start_offset
+    if starts != before:
+        write_offsets(checkpoint, starts)
 
 
 class _Conversion:

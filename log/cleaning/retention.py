@@ -14,18 +14,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kodec.log.directories.checkpoints import read_offsets, write_leader_epochs, write_offsets
-from kodec.log.directories.durable import replace_file
+from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
-from kodec.log.directories.layout import TopicPartition
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.records import Limits
-from kodec.log.rewriting.swap import delete_files, segment_files
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
+from kodec.log.files.durable import replace_file
+from kodec.log.files.exclusive import changing
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
+from kodec.log.files.paths import partition_path
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import OffsetOutOfRange
 
 __all__ = ["DoomedSegment", "Reason", "TrimReport", "trim"]
@@ -106,15 +107,18 @@ def trim(
         now: ms since epoch; the clock's time where it is not given.
 
     Raises: OffsetOutOfRange for a `before_offset` above the high watermark; OSError (BlockingIOError where a
-    broker holds the directory's lock); FormatError for an entry
-    that is damaged; ValueError for a folder that is not that of a live topic-partition, for one that
-    something interrupted has left files in, and for a negative size or time.
+    broker holds the directory's lock or has the log open); FormatError for an entry that is damaged;
+    ValueError for a folder that is not that of a live topic-partition, for one that something interrupted has
+    left files in, with `apply` for a symbolic link, and for a negative size or time.
     """
     for name, value in (("retention_bytes", retention_bytes), ("retention_ms", retention_ms)):
         if value is not None and value < 0:
             raise ValueError(f"{name}={value}: not negative")
     moment = time.time_ns() // 1_000_000 if now is None else now
-    with locked(Path(path).parent) if apply else nullcontext(), PartitionLog(path, limits=limits) as log:
+    with (
+        changing(path) if apply else nullcontext(partition_path(path)) as folder,
+        PartitionLog(folder.path, limits=limits) as log,
+    ):
         require_in_order(log)
         plan = _Plan(log)
         report = TrimReport(
@@ -182,7 +186,7 @@ class _Plan:
 
 def _apply(log: PartitionLog, report: TrimReport) -> None:
     """The start offset first: where it is cut short, the next trim, or the broker, goes on."""
-    checkpoint = log.path.parent / LOG_START_OFFSETS
+    checkpoint = log.root / LOG_START_OFFSETS
     starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
     key = log.topic_partition
     if report.new_start_offset > starts.get(key, 0) and report.new_start_offset > report.start_offset:
