@@ -154,18 +154,13 @@ class _Objects:
 
 @contextmanager
 def _pure() -> Iterator[None]:
-    """Inside, kodec is as under KODEC_PURE=1: also what native records add to their class is not there."""
+    """Inside, kodec is as under KODEC_PURE=1."""
     before = kernel.backend
-    touch = vars(kodec.Record).get("__getattr__")
     kernel.backend = lambda: "pure"  # type: ignore[assignment]
-    if touch is not None:
-        del kodec.Record.__getattr__  # type: ignore[attr-defined]
     try:
         yield
     finally:
         kernel.backend = before
-        if touch is not None:
-            kodec.Record.__getattr__ = touch  # type: ignore[attr-defined]
 
 
 class Pure(_Objects):

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyx"))
-HEADERS = {"kodec_arrow.h", "kodec_core.h"}
+HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_objects.h"}
 NO_COMPILER = {"CC": "/bin/false"}
 
 
@@ -145,7 +145,7 @@ def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(
         held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
     assert {f"runtime/native/{name}" for name in HEADERS} <= held
     in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
-    parts = (".pyx", ".pyi", "_core.c", "_core.h")
+    parts = (".pyx", ".pyi", "_core.c", "_core.h", "_objects.h")
     assert KERNELS
     assert in_kernels == {"__init__.py", *(name + part for name in KERNELS for part in parts)}
 

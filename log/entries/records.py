@@ -41,23 +41,9 @@ class ControlRecordType(enum.IntEnum):
     KRAFT_VOTERS = _StoredControlType.KRAFT_VOTERS
 
 
-class _Unread:
-    """Room for where a record is that the native reader gave before its values were asked for.
-
-    Two slots: `_batch`, which knows the bytes, and `_row`, the number of the record in it. They are empty
-    once a value was touched, and in every other record.
-    """
-
-    __slots__ = ("_batch", "_row")
-
-
 @dataclass(slots=True)
-class Record(_Unread):
+class Record:
     """One logical record.
-
-    A record of the native reader takes its values from the bytes of its batch when the first of them is
-    touched. Until then it keeps those bytes: the batch's (decompressed), or all that the reader was given
-    where that is `bytes` and the batch is not compressed.
 
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).

@@ -19,8 +19,6 @@ from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRecordDecoder", "read_rows"]
 
-# Only once there are unread records: with it, each attribute of a record takes longer in CPython 3.11.
-Record.__getattr__ = record_batch.touch  # type: ignore[attr-defined]
 _KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
 _SHAPE = record_batch.Shape(Record, _KINDS)
 _MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
@@ -35,7 +33,7 @@ def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits)
     status, _ = objects.next(data, 0, len(data))
     if status == "compressed":
         status = objects.rows(content)
-    return objects.all() if status == "ok" else read_rows_pure(head, data, content, limits)
+    return objects.items if status == "ok" else read_rows_pure(head, data, content, limits)
 
 
 class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
@@ -64,6 +62,7 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
 
     def close(self) -> None:
         self._objects.forget()
+        self._messages.forget()
 
     def _gather(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
         gather = self._gather_messages if self._turn else self._gather_batches
@@ -83,7 +82,7 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
             cursor.position = origin + at
             if status not in ("ok", "compressed"):
                 return
-            yield objects
+            yield objects.items
 
     def _gather_messages(
         self, cursor: Cursor, buf: Buffer, start: int, end: int
@@ -93,15 +92,11 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
         at = start
         while True:
             status, stop = messages.next(buf, at, end)
-            if status == "ok":
-                found = [messages.row]
-            elif status != "compressed" or (unwrapped := self._unwrap(buf)) is None:
+            if status != "ok" and not (status == "compressed" and self._unwrap(buf)):
                 return
-            else:
-                found = unwrapped
             at = stop
             cursor.position = origin + at
-            yield found
+            yield messages.items
 
     def _content(self, objects: record_batch.Objects | message_set.Objects, buf: Buffer) -> bytes | None:
         """The content of the compressed batch, decompressed; None where pure Python is to do it."""
@@ -117,20 +112,19 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
         data = self._content(self._objects, buf)
         return data is not None and self._objects.rows(data) == "ok"
 
-    def _unwrap(self, buf: Buffer) -> list[Record] | None:
-        """The records of the wrapper; None where pure Python is to do it."""
+    def _unwrap(self, buf: Buffer) -> bool:
+        """Reach the records of the wrapper; false where pure Python is to do it."""
         data = self._content(self._messages, buf)
-        found: list[Record] | None = None if data is None else self._messages.rows(data)
-        if not found:
-            return None
+        if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
+            return False
         wrapper = Wrapper.of(self._messages.head)
         base = wrapper.base(found[-1].offset)
         if base < 0 or (wrapper.magic and any(record.timestamp_type is _NONE for record in found)):
-            return None  # damage, or messages of magic 0 inside one of magic 1
+            return False  # damage, or messages of magic 0 inside one of magic 1
         kind, appended = wrapper.timestamp_type, wrapper.appended
         for record in found:
             record.offset += base
             record.timestamp_type = kind
             if appended is not None:
                 record.timestamp = appended
-        return found
+        return True
