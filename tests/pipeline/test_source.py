@@ -184,6 +184,24 @@ def test_a_corrupt_middle_is_left_out_and_logged_if_asked(
     assert "skipped bytes" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "limit"),
+    [
+        ("maxBatchBytes", "100", "batch_bytes"),
+        ("maxDecompressedBytes", "1k", "decompressed_bytes"),
+        ("maxElements", "20", "elements"),
+    ],
+)
+def test_limits_reach_the_rows_of_spark(option: str, value: str, limit: str, tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    data = kodec.encode([kodec.Record(value=bytes(100)) for _ in range(21)], compression="gzip")
+    (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(data)
+    assert len(rows(read(tmp_path))) == 21
+    with pytest.raises(kodec.errors.LimitExceeded) as caught:
+        read(tmp_path, **{option: value})
+    assert caught.value.limit == limit
+
+
 @pytest.mark.parametrize("size", ["1", "1k", "1g"])
 def test_the_number_of_tasks_does_not_change_the_rows(log_dir: Path, size: str) -> None:
     assert rows(read(log_dir, maxPartitionBytes=size)) == rows(read(log_dir))
