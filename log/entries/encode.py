@@ -11,7 +11,7 @@ from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
 from kodec.log.entries.frame import MAGICS
 from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.entries.records import Record, TimestampType, make_record
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
@@ -135,7 +135,7 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
         if kind is TimestampType.NoTimestampType:
             kind = TimestampType.CreateTime
         if offset != record.offset or kind is not record.timestamp_type:
-            record = Record(offset, timestamp, kind, record.key, record.value, record.headers)
+            record = make_record(offset, timestamp, kind, record.key, record.value, record.headers)
         size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
         for name, value in record.headers:
             size += OVERHEAD_OF_HEADER + _name_size(name) + len(value or b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kodec.generated.log import message_set as legacy
 from kodec.log.entries.batch import HEAD, Batch
 from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
-from kodec.log.entries.records import Limits, Record, TimestampType
+from kodec.log.entries.records import Limits, Record, TimestampType, make_record
 from kodec.log.entries.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed, Truncated
@@ -95,7 +95,7 @@ class MessageEntry(Batch):
             if self.codec == "none":
                 assert not isinstance(value, legacy.MessageSet)
                 self._records = [
-                    Record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
+                    make_record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
                 ]
             else:
                 assert not isinstance(value, legacy.MessageSet)
@@ -132,7 +132,7 @@ class MessageEntry(Batch):
         for offset, message in messages:
             kind, timestamp = wrapper.stamp(message.magic, message.timestamp)
             assert not isinstance(message.value, legacy.MessageSet)
-            found.append(Record(base + offset, timestamp, kind, message.key, message.value))
+            found.append(make_record(base + offset, timestamp, kind, message.key, message.value))
         return found
 
 

@@ -160,7 +160,9 @@ def test_07_magic_0_with_the_timestamp_type_bit(codec: str) -> None:
 
 def test_07_unused_attribute_bits_are_ignored() -> None:
     (found,) = read(message(4, b"k", b"v", attributes=0xF0))
-    assert found == kodec.Record(4, 1000, TimestampType.CreateTime, b"k", b"v")
+    assert found == kodec.Record(
+        offset=4, timestamp=1000, timestamp_type=TimestampType.CreateTime, key=b"k", value=b"v"
+    )
     data = batch([record(0, b"k", b"v", attributes=0x7F)], attributes=0xFF80)
     assert [found.value for found in read(data)] == [b"v"]
     assert view(data).attributes == 0xFF80

@@ -123,7 +123,9 @@ def test_headers_come_by_schema_alone(log_dir: Path) -> None:
 
 
 def test_a_header_key_that_is_not_utf8_is_what_kafka_makes_of_it(tmp_path: Path) -> None:
-    record = kodec.Record(0, 0, headers=((b"a\xff".decode("utf-8", "surrogateescape"), b"1"),))
+    record = kodec.Record(
+        offset=0, timestamp=0, headers=((b"a\xff".decode("utf-8", "surrogateescape"), b"1"),)
+    )
     (tmp_path / "odd-0").mkdir()
     (tmp_path / "odd-0" / "00000000000000000000.log").write_bytes(kodec.encode([record]))
     (row,) = rows(read(tmp_path, schema(headers=True)))
@@ -137,7 +139,14 @@ def test_columns_that_are_not_there_are_named(log_dir: Path, field: StructField)
 
 
 def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Path) -> None:
-    record = kodec.Record(0, -1, kodec.TimestampType.NoTimestampType, b"k", b"v", ())
+    record = kodec.Record(
+        offset=0,
+        timestamp=-1,
+        timestamp_type=kodec.TimestampType.NoTimestampType,
+        key=b"k",
+        value=b"v",
+        headers=(),
+    )
     (tmp_path / "old-0").mkdir()
     (tmp_path / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode([record], magic=0))
     (row,) = rows(read(tmp_path))
@@ -147,7 +156,14 @@ def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Pat
 
 def test_a_timestamp_that_spark_cannot_hold_is_named(tmp_path: Path) -> None:
     (tmp_path / "far-0").mkdir()
-    record = kodec.Record(7, 2**62, kodec.TimestampType.CreateTime, None, b"v", ())
+    record = kodec.Record(
+        offset=7,
+        timestamp=2**62,
+        timestamp_type=kodec.TimestampType.CreateTime,
+        key=None,
+        value=b"v",
+        headers=(),
+    )
     (tmp_path / "far-0" / "00000000000000000007.log").write_bytes(kodec.encode([record]))
     with pytest.raises(TimestampOutOfRange, match=r"far-0.*4611686018427387904 ms at offset 7"):
         read(tmp_path)
@@ -219,7 +235,10 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
     def write(name: str, count: int, size: int) -> Path:
         value = bytes(size)
         kind = kodec.TimestampType.CreateTime
-        records = [kodec.Record(offset, 0, kind, None, value, ()) for offset in range(count)]
+        records = [
+            kodec.Record(offset=offset, timestamp=0, timestamp_type=kind, key=None, value=value, headers=())
+            for offset in range(count)
+        ]
         (tmp_path / name).mkdir()
         (tmp_path / name / "00000000000000000000.log").write_bytes(kodec.encode(records, compression="gzip"))
         return tmp_path / name

@@ -8,7 +8,7 @@ from typing import Any
 
 from kodec.log.entries.encode import encode_with
 from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.entries.records import Record, TimestampType, make_record
 
 __all__ = ["encode_rows"]
 
@@ -30,7 +30,7 @@ def _records(batch: Any) -> Iterator[Record]:
     ordered = [
         columns.get(name, [getattr(default, name)] * batch.num_rows) for name in Record.__dataclass_fields__
     ]
-    return map(Record, *ordered)
+    return map(make_record, *ordered)
 
 
 def _tuples(lists: Any) -> list[Headers]:
