@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kodec.log.entries.options import DEFAULT_LIMITS, OnError, ReadOptions
+from kodec.log.entries.options import OnError, ReadOptions
 from kodec.log.entries.records import Limits
 from kodec.log.files.listing import (
     PartitionFolder,
@@ -201,10 +201,11 @@ def _on_error(given: Mapping[str, str]) -> OnError:
 
 
 def _limits(given: Mapping[str, str]) -> Limits:
+    default = Limits()
     return Limits(
-        batch_bytes=_size(given, "maxBatchBytes", DEFAULT_LIMITS.batch_bytes),
-        decompressed_bytes=_size(given, "maxDecompressedBytes", DEFAULT_LIMITS.decompressed_bytes),
-        elements=_size(given, "maxElements", DEFAULT_LIMITS.elements),
+        batch_bytes=_size(given, "maxBatchBytes", default.batch_bytes),
+        decompressed_bytes=_size(given, "maxDecompressedBytes", default.decompressed_bytes),
+        elements=_size(given, "maxElements", default.elements),
     )
 
 

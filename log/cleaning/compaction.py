@@ -1,7 +1,7 @@
 """Compacts a log: keeps the last value of each key, as a broker's cleaner does, with no broker running.
 
 Followed: `Cleaner.doClean` of `org.apache.kafka.storage.internals.log`, Kafka 4.3. What may be compacted is
-said in `cleanable.py` beside this file, which records stay in `cleaning.py`, how files are exchanged in
+said in `cleanable.py` beside this file, which records stay in `rules.py`, how files are exchanged in
 `swap.py`.
 """
 
@@ -11,7 +11,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from kodec.log.tables.table import scan_table
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError
 
-__all__ = ["CompactionReport", "compact", "has_columns"]
+__all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_columns", "plan_compaction"]
 
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
@@ -82,7 +82,9 @@ class CompactionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Settings:
+class CompactionOptions:
+    """How a log is compacted; see `plan_compaction`. `now` is in ms since epoch."""
+
     delete_retention_ms: int
     min_compaction_lag_ms: int
     segment_bytes: int
@@ -90,14 +92,57 @@ class _Settings:
     buffer_bytes: int
     load_factor: float
     producer_expiration_ms: int
+    from_start: bool
     keep_format: bool
     now: int
+    limits: Limits
+    progress: Callable[[int], None] | None = None
 
 
-def compact(
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """What of a log a compaction would go through; `preview` says what would come out, `apply` does it.
+
+    Attributes:
+        path: the folder, whose name says which `topic_partition` it holds.
+        first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
+            `CompactionReport`.
+        options: what was asked for.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    options: CompactionOptions
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is a range to go through."""
+        return self.first_dirty_offset < self.first_uncleanable_offset
+
+    def preview(self) -> CompactionReport:
+        """Read the log and say what the first round would do; nothing is written. Errors as of `apply`."""
+        return _compact(self.path, self.options, apply=False)
+
+    def apply(self) -> CompactionReport:
+        """Compact the log. No broker may run on the log directory.
+
+        The log is exchanged some segments at a time; when it is killed at any moment, a start of the broker,
+        or `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
+        the log as it was or with some of its segments compacted.
+
+        Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
+        FormatError for a batch that is damaged and for a segment with a torn tail, which is to be recovered
+        first; ValueError for a symbolic link.
+        """
+        with changing(self.path) as folder:
+            return _compact(folder.path, self.options, apply=True)
+
+
+def plan_compaction(
     path: str | os.PathLike[str],
     *,
-    apply: bool = False,
     delete_retention_ms: int = _DAY,
     min_compaction_lag_ms: int = 0,
     segment_bytes: int = 1 << 30,
@@ -108,20 +153,17 @@ def compact(
     from_start: bool = False,
     keep_format: bool = False,
     now: int | None = None,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
-) -> CompactionReport:
-    """Compact the log of a topic-partition, or, without `apply`, say what that would do.
+) -> CompactionPlan:
+    """Find what of the log of a topic-partition can be compacted; reads headers only.
 
-    No broker may run on the directory. A record stays where no newer one of the compacted range has its key;
-    offsets and timestamps stay as they are. Records without a key go, as with a broker. The active segment
-    is not touched, nor what lies behind the last stable offset or the high watermark of
-    `replication-offset-checkpoint`. The log is exchanged some segments at a time; when it is killed at any
-    moment, a start of the broker, or `recover`, finds the old segments or the new ones.
+    A record stays where no newer one of the compacted range has its key; offsets and timestamps stay as they
+    are. Records without a key go, as with a broker. The active segment is not touched, nor what lies behind
+    the last stable offset or the high watermark of `replication-offset-checkpoint`.
 
     Args:
         path: the topic-partition's folder.
-        apply: do it. Otherwise only read: what is reported is then the first round.
         delete_retention_ms: how long a tombstone stays after it was first compacted (`delete.retention.ms`).
         min_compaction_lag_ms: segments with a record younger than that are not compacted.
         segment_bytes, max_index_bytes: neighbouring segments are merged up to these.
@@ -133,15 +175,13 @@ def compact(
         keep_format: messages of magic 0 and 1 stay so, for brokers before 4.0, which did that too.
             Otherwise they become batches of magic 2, as with brokers since.
         now: ms since epoch; the clock's time where it is not given.
-        progress: told now and then how many bytes were read since; what it raises ends the compaction, with
-            the log as it was or with some of its segments compacted.
+        progress: told now and then how many bytes were read since, by `preview` and `apply`.
 
-    Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
-    FormatError for an entry that is damaged and for a segment with a torn tail, which is to be recovered
-    first; ValueError for a folder that is not that of a live topic-partition, for one that something
-    interrupted has left files in, with `apply` for a symbolic link, and for the log of the metadata quorum.
+    Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which is to
+    be recovered first; ValueError for a folder that is not that of a live topic-partition, for one that
+    something interrupted has left files in, and for the log of the metadata quorum.
     """
-    settings = _Settings(
+    options = CompactionOptions(
         delete_retention_ms,
         min_compaction_lag_ms,
         segment_bytes,
@@ -149,52 +189,50 @@ def compact(
         buffer_bytes,
         load_factor,
         producer_expiration_ms,
+        from_start,
         keep_format,
         time.time_ns() // 1_000_000 if now is None else now,
+        limits,
+        progress,
     )
-    with changing(path) if apply else nullcontext(partition_path(path)) as folder:
-        return _compact(folder.path, settings, apply, from_start, limits, progress)
+    with PartitionLog(partition_path(path).path, limits=limits) as log:
+        _, dirty, end = _dirty_range(log, options, None)
+        return CompactionPlan(log.path, log.topic_partition, dirty, end, options)
 
 
-def _compact(
-    path: Path,
-    settings: _Settings,
-    apply: bool,
-    from_start: bool,
-    limits: Limits,
-    progress: Callable[[int], None] | None,
-) -> CompactionReport:
+def _dirty_range(
+    log: PartitionLog, options: CompactionOptions, reached: int | None
+) -> tuple[Known, int, int]:
+    """What all of the log says, and the range to go through; it begins at `reached` after the first round."""
+    _require_compactable(log)
+    known = Known.of(log, now=options.now, producer_expiration_ms=options.producer_expiration_ms)
+    dirty = reached
+    if dirty is None:
+        dirty = log.start_offset if options.from_start else first_dirty(log)
+    lag = options.min_compaction_lag_ms
+    return known, dirty, first_uncleanable(log, known, dirty, now=options.now, min_compaction_lag_ms=lag)
+
+
+def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> CompactionReport:
     report: CompactionReport | None = None
-    dirty: int | None = None
     while True:
-        with PartitionLog(path, limits=limits) as log:
-            _require_compactable(log)
-            known = Known.of(log, now=settings.now, producer_expiration_ms=settings.producer_expiration_ms)
-            if dirty is None:
-                dirty = log.start_offset if from_start else first_dirty(log)
-            end = first_uncleanable(
-                log,
-                known,
-                dirty,
-                now=settings.now,
-                min_compaction_lag_ms=settings.min_compaction_lag_ms,
-            )
+        with PartitionLog(path, limits=options.limits) as log:
+            known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
                 )
             if dirty < end:
-                work = _Round(log, known, settings, dirty, end, progress)
+                work = _Round(log, known, options, dirty, end)
                 work.run(apply)
                 _add(report, work)
-                dirty = report.end_offset
                 if apply:
-                    note_cleaned(log, dirty)
+                    note_cleaned(log, report.end_offset)
                 if apply and not report.complete:
                     continue
             if apply or not report.rounds:
-                report.segments_after, report.bytes_after = _stored(path, limits)
+                report.segments_after, report.bytes_after = _stored(path, options.limits)
             return report
 
 
@@ -239,10 +277,9 @@ class _Round:
         self,
         log: PartitionLog,
         known: Known,
-        settings: _Settings,
+        settings: CompactionOptions,
         dirty: int,
         end: int,
-        progress: Callable[[int], None] | None,
     ) -> None:
         self.log = log
         self.settings = settings
@@ -250,7 +287,7 @@ class _Round:
         self._dirty = dirty
         self._end = end
         self._known = known
-        self._progress = progress
+        self._progress = settings.progress
         self._untold = 0
         self.newest = OffsetMap(settings.buffer_bytes, dirty, end, load_factor=settings.load_factor)
         self.transactions = CleanedTransactions(known.aborted)
@@ -362,7 +399,7 @@ class _Round:
 
 
 def _groups(
-    log: PartitionLog, segments: Sequence[Segment], end: int, settings: _Settings
+    log: PartitionLog, segments: Sequence[Segment], end: int, settings: CompactionOptions
 ) -> Iterator[list[Segment]]:
     """Neighbouring segments that one can take the place of, by what they take now."""
     bases = [segment.base_offset for segment in log.segments]
@@ -393,7 +430,7 @@ class _Output:
     Attributes: `made` has their base offsets.
     """
 
-    def __init__(self, log: PartitionLog, base_offset: int, settings: _Settings, apply: bool) -> None:
+    def __init__(self, log: PartitionLog, base_offset: int, settings: CompactionOptions, apply: bool) -> None:
         self.made: list[int] = []
         self._folder = log.path
         self._limits = log.limits

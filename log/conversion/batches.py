@@ -5,12 +5,11 @@ Followed: `RecordsUtil.downConvert` and `LogValidator` of Kafka up to 3.9, where
 
 from __future__ import annotations
 
-import enum
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.transactions import Transactions
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
@@ -18,75 +17,9 @@ from kodec.log.entries.message import MessageEntry
 from kodec.log.entries.record_batch import RecordBatchEntry
 from kodec.log.entries.records import Limits, Record
 from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
-from kodec.runtime.compression import CODECS, compress
+from kodec.runtime.compression import CODECS
 
-__all__ = ["BATCH_BYTES", "ConversionReport", "Loss", "Losses", "convert_batches"]
-
-BATCH_BYTES = 16_384
-"""What messages that stand alone are gathered to: the default `batch.size` of producers."""
-_FIRST = 3
-
-
-class Loss(enum.Enum):
-    """What the new format cannot hold; the value is what `kodec convert` says."""
-
-    HEADERS = "records whose headers are gone"
-    TIMESTAMPS = "records whose timestamp is gone"
-    PRODUCERS = "batches whose producer and sequence are gone"
-    TRANSACTIONAL = "transactional batches that are plain now"
-    CONTROL = "control records that are gone"
-    ABORTED = "records of aborted transactions that every reader sees now"
-    UNDECIDED = "records of open transactions that every reader sees now"
-    LEFT_OUT = "records of aborted or open transactions that were left out"
-    DELETE_HORIZONS = "batches whose delete horizon is gone"
-    LEADER_EPOCHS = "batches whose leader epoch is gone"
-    EMPTY = "batches without records that are gone"
-    LAST_OFFSETS = "batches whose last offset was above their last record's"
-
-
-@dataclass(slots=True)
-class Losses:
-    """How often something was lost, and the first places: name of the segment, and offset."""
-
-    count: int = 0
-    first: list[tuple[str, int]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class ConversionReport:
-    """What a conversion did, or would do.
-
-    Attributes:
-        source, target: the folders; `target` is None where nothing was written.
-        segments, entries, records, bytes: what was read; control records count.
-        segments_written, entries_written, records_written, bytes_written: what came out.
-        entries_copied: of the entries that came out, those that stayed as they were.
-        losses: what is lost, by kind.
-        end_segment: the base offset of an empty segment that was added so that the log goes on at the same
-            offset, where the last offsets are gone; else None.
-    """
-
-    source: Path | None = None
-    target: Path | None = None
-    segments: int = 0
-    entries: int = 0
-    records: int = 0
-    bytes: int = 0
-    segments_written: int = 0
-    entries_written: int = 0
-    entries_copied: int = 0
-    records_written: int = 0
-    bytes_written: int = 0
-    losses: dict[Loss, Losses] = field(default_factory=dict)
-    end_segment: int | None = None
-
-    def lose(self, what: Loss, count: int, segment: str, offset: int) -> None:
-        """Note that something is lost `count` times, at `offset` first."""
-        if count:
-            found = self.losses.setdefault(what, Losses())
-            found.count += count
-            if len(found.first) < _FIRST:
-                found.first.append((segment, offset))
+__all__ = ["Converter", "convert_batches"]
 
 
 def convert_batches(
@@ -100,7 +33,7 @@ def convert_batches(
     committed: bool = False,
     report: ConversionReport | None = None,
     segment: str = "",
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> Iterator[bytes]:
     """Convert entries of a log; gives, in their order, bytes of one or more whole entries.
 
@@ -123,83 +56,71 @@ def convert_batches(
 
     Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2).
     """
-    if compression is not None and level is not None:
-        compress(compression, b"", level=level)
-    work = _Work(
-        magic,
-        compression,
-        level,
-        batch_bytes,
-        transactions,
-        committed,
-        ConversionReport() if report is None else report,
-        segment,
-        limits,
-    )
-    for batch in batches:
-        yield from work.take(batch)
-    yield from work.flush()
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    converter = Converter(options, ConversionReport() if report is None else report, transactions)
+    converter.segment = segment
+    return converter.convert(batches)
 
 
-class _Work:
-    """A conversion that goes on: messages that wait for others to make a batch with."""
+class Converter:
+    """A conversion that goes on: messages that wait for others to make a batch with.
+
+    Attributes:
+        options: how to convert.
+        report: where what was read, written and lost is added; losses are told with the name `segment`.
+        transactions: which were aborted, and what is undecided; None: nothing is told of them.
+    """
 
     def __init__(
-        self,
-        magic: int | None,
-        compression: str | None,
-        level: int | None,
-        batch_bytes: int,
-        transactions: Transactions | None,
-        committed: bool,
-        report: ConversionReport,
-        segment: str,
-        limits: Limits,
+        self, options: ConvertOptions, report: ConversionReport, transactions: Transactions | None = None
     ) -> None:
-        self.magic = magic
-        self.compression = compression
-        self.level = level
-        self.batch_bytes = batch_bytes
-        self.transactions = transactions
-        self.committed = committed
+        self.options = options
         self.report = report
-        self.segment = segment
-        self.limits = limits
+        self.transactions = transactions
+        self.segment = ""
         self._waiting: list[Record] = []
         self._waiting_for = 2
-        self._room = batch_bytes
+        self._room = options.batch_bytes
 
-    def take(self, batch: Batch) -> Iterator[bytes]:
+    def convert(self, batches: Iterable[Batch]) -> Iterator[bytes]:
+        """Bytes of one or more whole batches, in their order, all that the given ones become."""
+        for batch in batches:
+            yield from self._take(batch)
+        yield from self._flush()
+
+    def _take(self, batch: Batch) -> Iterator[bytes]:
         """What is ready with this entry."""
         report = self.report
         report.entries += 1
         report.bytes += batch.size
-        magic = batch.magic if self.magic is None else self.magic
-        codec = self.compression or batch.codec
+        magic = batch.magic if self.options.magic is None else self.options.magic
+        codec = self.options.compression or batch.codec
         if batch.magic != 2 and batch.codec == "none" and (magic == 2 or codec != "none"):
             if magic != self._waiting_for or batch.size > self._room:
-                yield from self.flush()
+                yield from self._flush()
             self._waiting_for = magic
             self._waiting += self._records(batch, magic)
             self._room -= batch.size
             return
-        yield from self.flush()
+        yield from self._flush()
         data = self._same(batch, codec) if magic == batch.magic else self._other(batch, magic, codec)
         if data is batch.data:
             report.entries_copied += 1
         if data:
             yield data
 
-    def flush(self) -> Iterator[bytes]:
+    def _flush(self) -> Iterator[bytes]:
         """What waits."""
         if self._waiting:
             records, self._waiting = self._waiting, []
-            self._room = self.batch_bytes
-            yield self._encoded(records, self._waiting_for, self.compression or "none", self.batch_bytes)
+            self._room = self.options.batch_bytes
+            yield self._encoded(
+                records, self._waiting_for, self.options.compression or "none", self.options.batch_bytes
+            )
 
     def _level(self, codec: str) -> int | None:
         # A level that was asked for without a codec is for those that have levels.
-        return self.level if codec in CODECS and CODECS[codec].levels else None
+        return self.options.level if codec in CODECS and CODECS[codec].levels else None
 
     def _encoded(
         self, records: list[Record], magic: int, codec: str, batch_bytes: int = sys.maxsize
@@ -221,7 +142,7 @@ class _Work:
             return self._encoded(self._records(batch, batch.magic), batch.magic, codec)
         self.report.records += batch.count
         self.report.records_written += batch.count
-        most = self.limits.decompressed_bytes
+        most = self.options.limits.decompressed_bytes
         if isinstance(batch, RecordBatchEntry):
             return recompressed(batch, codec, level, most)
         assert isinstance(batch, MessageEntry)
@@ -256,7 +177,7 @@ class _Work:
         if self.transactions is not None and batch.is_transactional:
             aborted = self.transactions.drops(batch.producer_id, at)
             undecided = batch.last_offset >= self.transactions.last_stable_offset
-            if self.committed and (aborted or undecided):
+            if self.options.committed and (aborted or undecided):
                 self.report.records += count
                 self._lose(Loss.LEFT_OUT, count, at)
                 return []

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
-from kodec.log.conversion.batches import BATCH_BYTES, ConversionReport, convert_batches
+from kodec.log.conversion.batches import Converter
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.conversion.report import ConversionReport
 from kodec.log.directories.offline import require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
@@ -20,70 +23,110 @@ from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.descriptors import keep_owner, make_folder, open_file
 from kodec.log.files.durable import replace_file, sync_folder
-from kodec.log.files.listing import ReplicaKind
+from kodec.log.files.listing import ReplicaKind, TopicPartition
 from kodec.log.files.lock import locked
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
-from kodec.log.files.paths import PartitionPath, require_apart, writable_partition
+from kodec.log.files.paths import PartitionPath, partition_path, require_apart, writable_partition
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError
 
-__all__ = ["convert_partition"]
+__all__ = ["ConversionPlan", "plan_conversion"]
 
 _ENOUGH = 4 << 20
 _LONGEST_NAME = 255
 
 
-def convert_partition(
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """A conversion of a topic-partition's log; `preview` says what would come out, `apply` does it.
+
+    Attributes:
+        path: the folder that is read, whose name says which `topic_partition` it holds.
+        target: the folder that is made.
+        options: what was asked for.
+        progress: told now and then how many bytes of the source were read since.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    target: Path
+    options: ConvertOptions
+    progress: Callable[[int], None] | None = None
+
+    @property
+    def has_changes(self) -> bool:
+        """Always: the target is not there yet."""
+        return True
+
+    def preview(self) -> ConversionReport:
+        """Read the log and say what would be written and lost; nothing is written. Errors as of `apply`."""
+        with PartitionLog(self.path, limits=self.options.limits) as log:
+            work = _Conversion(log, self.options, self.progress)
+            work.run(None)
+            return work.report
+
+    def apply(self) -> ConversionReport:
+        """Write the target. The source is only read.
+
+        The folder appears when all is written and on the disk, so that after a crash it is whole or not
+        there; the lock of the log directory around it is held meanwhile. Files get the owner, group and
+        permissions of the source's.
+
+        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
+        target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
+        the last one too, which is to be recovered first; EncodeError as `convert_batches`.
+        """
+        with PartitionLog(self.path, limits=self.options.limits) as log:
+            new = writable_partition(self.target)
+            make_folder(new.root, log.root.stat())
+            with locked(new.root):
+                if new.path.exists():
+                    raise FileExistsError(f"{self.target} is there already")
+                work = _Conversion(log, self.options, self.progress)
+                _publish(log, work, new)
+            work.report.target = self.target
+            return work.report
+
+
+def plan_conversion(
     source: str | os.PathLike[str],
-    target: str | os.PathLike[str] | None = None,
+    target: str | os.PathLike[str],
     *,
     magic: int | None = None,
     compression: str | None = None,
     level: int | None = None,
     batch_bytes: int = BATCH_BYTES,
     committed: bool = False,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
-) -> ConversionReport:
-    """Convert the log of a topic-partition into a new folder, or, without `target`, say what that would do.
+) -> ConversionPlan:
+    """Plan to convert the log of a topic-partition into a new folder; reads nothing yet.
 
-    Arguments as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
+    Options as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
     change; one that would grow too large is split. Indexes are made anew, `partition.metadata` is
     copied; in magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint`
-    has an offset for the source, the target's root gets it. The source is only read. The folder appears when
-    all is written and on the disk, so that after a crash it is whole or not there; the lock of the log
-    directory around it is held meanwhile. Files get the owner, group and permissions of the source's.
+    has an offset for the source, the target's root gets it.
 
     Args:
         target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
-        progress: told now and then how many bytes of the source were read since.
+        progress: told now and then how many bytes of the source were read since, by `preview` and `apply`.
 
-    Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
-    target's log directory); ValueError for another name or place; FormatError for an entry that is damaged
-    and for a segment with a torn tail, the last one too, which is to be recovered first; EncodeError as
-    `convert_batches`.
+    Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
     """
-    with PartitionLog(source, limits=limits) as log:
-        work = _Conversion(log, magic, compression, level, batch_bytes, committed, progress)
-        if target is None:
-            work.run(None)
-            return work.report
-        new = writable_partition(target)
-        if new.kind is not ReplicaKind.LIVE:
-            raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
-        require_apart(log.path, new.path)
-        make_folder(new.root, log.root.stat())
-        with locked(new.root):
-            if new.path.exists():
-                raise FileExistsError(f"{target} is there already")
-            _publish(log, work, new, beside_magic_2=magic in (None, 2))
-        work.report.target = Path(target)
-        return work.report
+    read = partition_path(source)
+    new = writable_partition(target)
+    if new.kind is not ReplicaKind.LIVE:
+        raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
+    require_apart(read.path, new.path)
+    if new.path.exists():
+        raise FileExistsError(f"{target} is there already")
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
 
 
-def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath, *, beside_magic_2: bool) -> None:
+def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath) -> None:
     """Write the new folder under another name, and give it its own when all is on the disk."""
     working = new.root / _working_name(new.path.name)
     if working.exists():
@@ -91,7 +134,7 @@ def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath, *, beside
     make_folder(working, log.path.stat())
     try:
         work.run(working)
-        _copy_beside(log, working, beside_magic_2)
+        _copy_beside(log, working, work.options)
         _keep_owners(log, working)
         sync_folder(working)
         # Before the records can be seen: those below the start offset are deleted, and stay so after a crash.
@@ -123,10 +166,10 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
             keep_owner(fd, like, mode)
 
 
-def _copy_beside(log: PartitionLog, folder: Path, magic_2: bool) -> None:
+def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
     """What lies beside the segments and still holds in the new folder."""
     beside = [log.path / PARTITION_METADATA]
-    if magic_2:
+    if options.keeps_markers:
         beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
     for path in beside:
         if path.is_file():
@@ -151,51 +194,30 @@ class _Conversion:
     """One log on its way into a folder; into none where the folder is None."""
 
     def __init__(
-        self,
-        log: PartitionLog,
-        magic: int | None,
-        compression: str | None,
-        level: int | None,
-        batch_bytes: int,
-        committed: bool,
-        progress: Callable[[int], None] | None,
+        self, log: PartitionLog, options: ConvertOptions, progress: Callable[[int], None] | None
     ) -> None:
+        self.options = options
         self.report = ConversionReport(log.path)
         self._log = log
-        self._magic = magic
-        self._compression = compression
-        self._level = level
-        self._batch_bytes = batch_bytes
-        self._committed = committed
         self._progress = progress
         self._untold = 0
         self._going = OpenTransactions()
-        self._keeps_markers = magic in (None, 2)
 
     def run(self, folder: Path | None) -> None:
         log = self._log
         known = None
-        if not self._keeps_markers:
+        if not self.options.keeps_markers:
             known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)
+        converter = Converter(self.options, self.report, known)
         following = 0
         for segment in log.segments:
+            converter.segment = segment.path.name
             self.report.segments += 1
-            told = segment.aborted() if self._keeps_markers else []
+            told = segment.aborted() if self.options.keeps_markers else []
             aborted = _Aborted([] if told is None else told, derive=told is None)
             output = _Output(folder, segment, aborted, self.report)
             try:
-                for data in convert_batches(
-                    self._batches(segment, aborted),
-                    magic=self._magic,
-                    compression=self._compression,
-                    level=self._level,
-                    batch_bytes=self._batch_bytes,
-                    transactions=known,
-                    committed=self._committed,
-                    report=self.report,
-                    segment=segment.path.name,
-                    limits=log.limits,
-                ):
+                for data in converter.convert(self._batches(segment, aborted)):
                     output.write(data)
                 require_whole(segment)
                 output.close()
@@ -213,7 +235,7 @@ class _Conversion:
 
     def _batches(self, segment: Segment, aborted: _Aborted) -> Iterator[Batch]:
         for batch in segment.batches():
-            if self._keeps_markers and batch.producer_id >= 0:
+            if self.options.keeps_markers and batch.producer_id >= 0:
                 ended = self._going.take(batch, marker_of(batch))
                 if aborted.derive and ended is not None and ended.aborted:
                     aborted.entries.append(ended.index_entry())

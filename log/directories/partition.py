@@ -17,7 +17,6 @@ from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
 from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import DEFAULT_LIMITS
 from kodec.log.entries.records import Limits, Record
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
@@ -59,7 +58,7 @@ class LogRead:
     offset: int
     next_offset: int
     data: bytes
-    limits: Limits = field(default=DEFAULT_LIMITS, repr=False, compare=False)
+    limits: Limits = field(default=Limits(), repr=False, compare=False)
 
     def batches(self) -> list[Batch]:
         """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
@@ -99,7 +98,7 @@ class PartitionLog:
         path: str | os.PathLike[str],
         *,
         log_start_offset: int | None = None,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
     ) -> None:
         self.path = Path(path)
         found = partition_path(path)

@@ -199,7 +199,7 @@ class Segment:
     def __init__(
         self,
         files: SegmentFiles,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
         opened: Callable[[Segment], None] | None = None,
     ) -> None:
         self.base_offset = files.base_offset
@@ -225,7 +225,7 @@ class Segment:
         base_offset: int = 0,
         *,
         beside: bool = False,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
     ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
         path = Path(path)

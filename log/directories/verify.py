@@ -101,7 +101,7 @@ def verify_partition(
 def verify_segment(
     segment: Segment,
     *,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Problem]:
     """Check one segment and the indexes beside it; transactions may have begun before it. Raises OSError."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from kodec.log.entries.records import Limits, TimestampType
 
-__all__ = ["DEFAULT_LIMITS", "EncodeOptions", "OnError", "ReadOptions"]
+__all__ = ["EncodeOptions", "OnError", "ReadOptions"]
 
 OnError = Literal["raise", "skip"]
 """What becomes of damage: an error that ends reading, or a range that is skipped, kept and logged."""
-
-DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +29,7 @@ class ReadOptions:
     check_crc: bool = True
     control: bool = False
     on_error: OnError = "raise"
-    limits: Limits = field(default=DEFAULT_LIMITS)
+    limits: Limits = Limits()
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):

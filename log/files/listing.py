@@ -19,11 +19,13 @@ __all__ = [
     "LeftoverKind",
     "PartitionFiles",
     "PartitionFolder",
+    "ReplicaFolder",
     "ReplicaKind",
     "Segment",
     "SegmentFiles",
     "TopicPartition",
     "find_partitions",
+    "find_replicas",
     "list_partition",
     "parse_folder_name",
     "parse_partition_dir",
@@ -73,6 +75,14 @@ class ReplicaKind(enum.Enum):
     DELETED = "delete"
     FUTURE = "future"
     STRAY = "stray"
+
+
+class ReplicaFolder(NamedTuple):
+    """A replica's folder of any kind; see `FolderName` for a topic that may be cut short."""
+
+    topic_partition: TopicPartition
+    kind: ReplicaKind
+    path: Path
 
 
 class FolderName(NamedTuple):
@@ -258,15 +268,24 @@ def _leftover(entry: os.DirEntry[str]) -> Leftover | None:
 _LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)
 
 
-def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:
-    """List the folders of live replicas in a log directory, an entry of ``log.dirs``, by topic and partition.
+def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
+    """List the replicas' folders of any kind in a log directory, by topic and partition.
 
     Raises: OSError if the directory cannot be listed.
     """
     found = []
     with os.scandir(root) as entries:
         for entry in entries:
-            topic_partition = parse_partition_dir(entry.name)
-            if topic_partition is not None and entry.is_dir():
-                found.append(PartitionFolder(topic_partition, Path(entry.path)))
-    return sorted(found)
+            name = parse_folder_name(entry.name)
+            if name is not None and entry.is_dir():
+                found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
+    return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+
+
+def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:
+    """List the folders of live replicas in a log directory, an entry of ``log.dirs``, by topic and partition.
+
+    Raises: OSError if the directory cannot be listed.
+    """
+    live = (each for each in find_replicas(root) if each.kind is ReplicaKind.LIVE)
+    return [PartitionFolder(each.topic_partition, each.path) for each in live]

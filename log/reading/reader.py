@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 from kodec.log import kernel
 from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import DEFAULT_LIMITS, OnError, ReadOptions
+from kodec.log.entries.options import OnError, ReadOptions
 from kodec.log.entries.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
@@ -92,7 +92,7 @@ def read_records(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
 ) -> RecordReader:
     """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in the order they are stored.
 
@@ -122,7 +122,7 @@ def read_batches(
     *,
     check_crc: bool = True,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
 ) -> BatchReader:
     """Read the batches of a log as they are stored: a Batch for each record batch, message or wrapper.
 

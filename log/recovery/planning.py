@@ -37,7 +37,7 @@ def plan_root(
     from_start: bool = False,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Progress = None,
 ) -> Iterator[RecoveryPlan]:
     """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
@@ -58,7 +58,7 @@ def plan_recovery(
     from_start: bool = False,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
     """Find what a broker that starts would do to a topic-partition's folder; reads only.
@@ -99,7 +99,7 @@ def plan_reindex(
     segments: Collection[int] | None = None,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
     """Find which indexes and producer snapshots are not what the log tells; no log is to change.

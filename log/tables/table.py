@@ -8,7 +8,7 @@ from typing import Any
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
-from kodec.log.entries.options import DEFAULT_LIMITS, EncodeOptions, OnError, ReadOptions
+from kodec.log.entries.options import EncodeOptions, OnError, ReadOptions
 from kodec.log.entries.records import Limits, TimestampType
 from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
@@ -41,7 +41,7 @@ def scan_table(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
 ) -> TableReader:
@@ -91,7 +91,7 @@ def read_table(
     check_crc: bool = True,
     control: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
 ) -> Any:
     """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
@@ -114,7 +114,7 @@ def scan_batch_table(
     *,
     check_crc: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
 ) -> TableReader:
     """Read the headers of a log's entries as Arrow batches, a row for each batch or message.
 
@@ -137,7 +137,7 @@ def read_batch_table(
     *,
     check_crc: bool = False,
     on_error: OnError = "raise",
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
 ) -> Any:
     """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()

@@ -48,7 +48,7 @@ class LogDirectoryWriter:
         cluster_id: str | None = None,
         node_id: int | None = None,
         directory_id: str | None = None,
-        config: LogConfig = LogConfig(),  # noqa: B008
+        config: LogConfig = LogConfig(),
     ) -> None:
         self.root = Path(root).absolute()
         self.config = config

@@ -62,7 +62,7 @@ def scan_segment(
     before: int | None = None,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> SegmentScan:
     """Read all entries, verify their checksums, and stop at the first that cannot be part of the log.
@@ -215,7 +215,7 @@ def producers_at(
     snapshots: dict[int, Path],
     number: int,
     *,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> ProducerState:
     """What is known of the producers where `segments[number]` starts.
 

@@ -170,7 +170,7 @@ class LogWriter:
         topic_id: UUID | None = None,
         leader_epoch: int | None = None,
         start_offset: int = 0,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.path = Path(path).absolute()

@@ -2,10 +2,11 @@
 
 import logging
 
-from kodec.log.cleaning.compaction import CompactionReport, compact
-from kodec.log.cleaning.retention import TrimReport, trim
-from kodec.log.conversion.batches import ConversionReport, Loss, convert_batches
-from kodec.log.conversion.partition import convert_partition
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.partition import ConversionPlan, plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
 from kodec.log.directories.segment import Segment, TimestampOffset
@@ -42,9 +43,11 @@ __all__ = [
     "AppendResult",
     "Batch",
     "BatchReader",
+    "CompactionPlan",
     "CompactionReport",
     "ControlRecord",
     "ControlRecordType",
+    "ConversionPlan",
     "ConversionReport",
     "Isolation",
     "Limits",
@@ -65,26 +68,26 @@ __all__ = [
     "TimestampType",
     "TornTail",
     "Transactions",
-    "TrimReport",
+    "TrimPlan",
     "__version__",
     "backend",
-    "compact",
     "convert_batches",
-    "convert_partition",
     "encode",
     "encode_table",
     "errors",
     "multi_message_set_send",
+    "plan_compaction",
+    "plan_conversion",
     "plan_recovery",
     "plan_reindex",
     "plan_root",
+    "plan_trim",
     "read_batch_table",
     "read_batches",
     "read_records",
     "read_table",
     "scan_batch_table",
     "scan_table",
-    "trim",
 ]
 
 __version__ = "0.1.0"

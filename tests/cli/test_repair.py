@@ -35,7 +35,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 def test_recover_tells_and_does_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(root.parent)
-    assert main(["recover", str(root)]) == 1
+    assert main(["recover", str(root)]) == 3
     out = capsys.readouterr().out
     assert f"transactions-0/{0:020d}.log: byte 6150: 8 bytes cut off: fewer bytes" in out
     assert "3 topic-partitions, 8 logs read: 20 changes to do, --apply does them" in out
@@ -46,7 +46,7 @@ def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.C
     assert main(["recover", "--apply", str(root)]) == 0
     out = capsys.readouterr().out
     assert "20 changes done" in out
-    assert f"what was cut is in {root.parent / 'logs.quarantine' / 'transactions-0'}" in out
+    assert f"what was cut off is in {root.parent / 'logs.quarantine' / 'transactions-0'}" in out
     kept = root.parent / "logs.quarantine/transactions-0" / f"{0:020d}.log.cut-6150"
     assert kept.read_bytes() == b"nonsense"
     assert main(["verify", str(root)]) == 0
@@ -93,7 +93,7 @@ def test_recover_from_start_reads_all(root: Path, capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert main(["recover", "--json", str(root)]) == 0
     assert lines(capsys)[-1]["logsRead"] == 0
-    assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 1
+    assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 3
     end = lines(capsys)[-1]
     assert end["logsRead"] == 4 and end["bytesTruncated"] > 30_000
     assert main(["recover", "--apply", "--from-start", str(root)]) == 0
@@ -125,7 +125,7 @@ def test_reindex(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = root / "segments-0" / f"{207:020d}.log"
     before = contents(root)
     log.with_suffix(".index").unlink()
-    assert main(["reindex", "--index-interval-bytes", "512", str(log)]) == 1
+    assert main(["reindex", "--index-interval-bytes", "512", str(log)]) == 3
     assert not log.with_suffix(".index").exists()
     capsys.readouterr()
     assert main(["reindex", "--apply", "--json", "--index-interval-bytes", "512", str(log)]) == 0

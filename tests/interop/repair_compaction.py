@@ -280,15 +280,14 @@ def wait_for_cleaner(logs: Path, topic: str, before: int) -> int:
 
 def compact(case: Compacted, folder: Path, now: int, *, keep_format: bool = False) -> None:
     """kodec compact --apply at the moment at which the broker did it."""
-    kodec.compact(
+    kodec.plan_compaction(
         folder,
-        apply=True,
         segment_bytes=SEGMENT,
         max_index_bytes=MAX_INDEX,
         keep_format=keep_format,
         now=now,
         **case.arguments,
-    )
+    ).apply()
 
 
 def moment(case: Compacted, cleaned: Path, before: Path) -> int | None:

@@ -14,9 +14,9 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.cleaning.compaction import compact
-from kodec.log.cleaning.retention import trim
-from kodec.log.conversion.partition import convert_partition
+from kodec.log.cleaning.compaction import plan_compaction
+from kodec.log.cleaning.retention import plan_trim
+from kodec.log.conversion.partition import plan_conversion
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
@@ -52,8 +52,8 @@ def another_process(code: str, *arguments: object) -> Iterator[int]:
 # Java, and so a broker, takes a lock of this kind.
 BROKER = "fd = os.open(sys.argv[1] + '/.lock', os.O_RDWR | os.O_CREAT); fcntl.lockf(fd, fcntl.LOCK_EX)"
 CHANGES: dict[str, Callable[[str], Any]] = {
-    "trim": lambda path: trim(path, apply=True, before_offset=10),
-    "compact": lambda path: compact(path, apply=True, from_start=True),
+    "trim": lambda path: plan_trim(path, before_offset=10).apply(),
+    "compact": lambda path: plan_compaction(path, from_start=True).apply(),
 }
 
 
@@ -85,9 +85,9 @@ def test_a_running_broker_is_found_by_every_path(
 def test_the_high_watermark_counts_by_every_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ways(root / "topic-0", monkeypatch):
         assert kodec.PartitionLog(path).root == root
-        assert [each.base_offset for each in trim(path, retention_bytes=0).deleted] == [0], path
+        assert [each.base_offset for each in plan_trim(path, retention_bytes=0).deleted] == [0], path
         with pytest.raises(kodec.errors.OffsetOutOfRange):
-            trim(path, before_offset=16)
+            plan_trim(path, before_offset=16)
 
 
 def test_the_log_start_offset_counts_by_every_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_nothing_is_written_through_a_linked_folder(root: Path) -> None:
         with pytest.raises(ValueError, match="symbolic link"):
             plan.apply()
     with pytest.raises(ValueError, match="symbolic link"):
-        convert_partition(root / "topic-0", link, compression="lz4")
+        plan_conversion(root / "topic-0", link, compression="lz4").apply()
     assert made.files(root / "topic-0") == before
     assert [path.name for path in link.parent.iterdir()] == ["topic-0"]
     # Reading through it is fine.
@@ -242,13 +242,13 @@ def test_convert_holds_the_lock_of_the_target(root: Path) -> None:
     out = root.parent / "out"
     out.mkdir()
     with another_process(BROKER, out), pytest.raises(BlockingIOError, match="in use"):
-        convert_partition(root / "topic-0", out / "topic-0", compression="lz4")
+        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
     assert find_partitions(out) == []
 
 
 def test_convert_publishes_the_start_offset_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_offsets(root / "log-start-offset-checkpoint", {TOPIC_0: 13})
-    trim(root / "topic-0", apply=True, before_offset=13)
+    plan_trim(root / "topic-0", before_offset=13).apply()
     out, rename, seen = root.parent / "out", Path.rename, []
 
     def note(self: Path, target: Any) -> Path:
@@ -260,9 +260,9 @@ def test_convert_publishes_the_start_offset_first(root: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Path, "rename", note)
     with pytest.raises(OSError, match="killed"):
-        convert_partition(root / "topic-0", out / "topic-0", compression="lz4")
+        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
     assert find_partitions(out) == []
-    convert_partition(root / "topic-0", out / "topic-0", compression="lz4")
+    plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
     assert seen == [{TOPIC_0: 13}] * 2
     with kodec.PartitionLog(out / "topic-0") as log:
         assert [record.offset for record in log.records()] == list(range(13, 30))
@@ -272,7 +272,7 @@ def test_convert_forgets_the_start_offset_of_one_that_is_gone(root: Path) -> Non
     out = root.parent / "out"
     out.mkdir()
     write_offsets(out / "log-start-offset-checkpoint", {TOPIC_0: 25, TopicPartition("other", 3): 7})
-    convert_partition(root / "topic-0", out / "topic-0", compression="lz4")
+    plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
     assert read_offsets(out / "log-start-offset-checkpoint") == {TopicPartition("other", 3): 7}
     assert len(list(kodec.PartitionLog(out / "topic-0").records())) == 30
 
@@ -285,7 +285,7 @@ def test_what_is_converted_can_be_read_by_those_who_could_read_the_source(root: 
     if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
             os.chown(path, 1234, 2345)
-    convert_partition(folder, out / "topic-0", compression="lz4")
+    plan_conversion(folder, out / "topic-0", compression="lz4").apply()
     want = folder.stat().st_uid, folder.stat().st_gid
     for path in (out / "topic-0").iterdir():
         status = path.stat()

@@ -1,15 +1,15 @@
-"""What `kodec dump` does with each kind of file."""
+"""kodec dump: the batches and records of log files, and the entries of index files."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+import typer
 
 from kodec.cli import output
+from kodec.cli.progress import progress
 from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
@@ -18,7 +18,7 @@ from kodec.log.entries.batch import Batch
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 
-__all__ = ["dump_paths"]
+__all__ = ["dump"]
 
 _SEGMENTS = (".log", ".checkpoint")
 _TABLES: dict[str, tuple[str, Callable[[bytes], list[object]]]] = {
@@ -27,10 +27,46 @@ _TABLES: dict[str, tuple[str, Callable[[bytes], list[object]]]] = {
     ".txnindex": ("abortedTransaction", lambda data: list(TransactionIndex.from_bytes(data).entries)),
     ".snapshot": ("producerState", lambda data: list(ProducerSnapshot.from_bytes(data).entries)),
 }
-_LARGE = 16 << 20
 
 
-def dump_paths(
+def dump(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            readable=True,
+            help="Segments (.log, .checkpoint), .index, .timeindex, .txnindex, .snapshot files, or folders.",
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
+    batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
+) -> None:
+    """Print the batches and records of log files.
+
+    With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
+    bytes in base64, null where there is none; with --batches --json a line for each batch.
+
+    example:  kodec dump --json logs/orders-0/00000000000000000000.log
+
+    exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
+    """
+    printer = output.JsonLines() if json else output.Text()
+    code = _dump_paths(
+        paths,
+        printer,
+        control=control,
+        on_error="skip" if skip else "raise",
+        check_crc=not no_crc,
+        batches_only=batches,
+    )
+    raise typer.Exit(code)
+
+
+def _dump_paths(
     paths: list[Path],
     printer: output.Printer,
     *,
@@ -103,14 +139,10 @@ def _dump_segment(
 
 
 def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:
-    """The batches; with a bar on stderr where the file is large and the output goes elsewhere."""
-    size = path.stat().st_size
-    if size < _LARGE or sys.stdout.isatty() or not sys.stderr.isatty():
-        yield from reader
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(path.name, total=size)
+    """The batches, with a bar where the file is large and the output goes elsewhere."""
+    passed = 0
+    with progress(path.name, path.stat().st_size) as step:
         for batch in reader:
-            progress.update(task, completed=batch.position + batch.size)
             yield batch
+            step(batch.position + batch.size - passed)
+            passed = batch.position + batch.size
