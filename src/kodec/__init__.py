@@ -29,8 +29,8 @@ from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
-    TableReader,
     encode_table,
     read_batch_table,
     read_table,
