@@ -95,14 +95,17 @@ def generate(
         raise typer.BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
         raise typer.BadParameter("--tests needs --package")
-    changes = make(
-        Path(given["schemas"]),
-        Path(given["out"]),
-        tests=None if given["tests"] is None else Path(given["tests"]),
-        package=given["package"] or "",
-        kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-        check=check,
-    )
+    try:
+        changes = make(
+            Path(given["schemas"]),
+            Path(given["out"]),
+            tests=None if given["tests"] is None else Path(given["tests"]),
+            package=given["package"] or "",
+            kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+            check=check,
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     raise typer.Exit(output.changes(changes, check))
 
 

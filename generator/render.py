@@ -45,7 +45,15 @@ def _args(dynamic: list[View]) -> str:
     return "".join(f", {param.name}" for param in dynamic)
 
 
+def _printable(value: object) -> object:
+    """What a template may print: text that is code already, or a whole number; a schema's Text raises."""
+    if isinstance(value, (str, int, jinja2.Undefined)):
+        return value
+    raise TypeError(f"a template prints {type(value).__name__}, which no target has put into words")
+
+
 _ENVIRONMENT = jinja2.Environment(
+    finalize=_printable,
     loader=_Loader(),
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.generator.model import Schema
 from kodec.generator.python.names import RUNTIME
 
-__all__ = ["ModuleView", "View", "docstring"]
+__all__ = ["ModuleView", "View"]
 
 
 @dataclass(slots=True)
@@ -44,33 +43,3 @@ class ModuleView:
         """What is imported from kodec.runtime, by module."""
         found = [(module, sorted(self.uses.intersection(names))) for module, names in RUNTIME.items()]
         return [(module, names) for module, names in found if names]
-
-
-def docstring(text: str, indent: str) -> str:
-    """Schema documentation as a docstring with its quotes; empty where there is none."""
-    inside = _wrap(text, indent)
-    if "\n\n" in inside or inside.endswith('"'):
-        return f'"""{inside}\n{indent}"""'
-    return f'"""{inside}"""' if inside else ""
-
-
-def _wrap(text: str, indent: str, width: int = 100) -> str:
-    """Paragraphs kept, lines wrapped, nothing that would end the string."""
-    text = text.replace("\\", "\\\\").replace('"""', "'''")
-    parts = []
-    for paragraph in text.strip().split("\n\n"):
-        lines = paragraph.splitlines()
-        if any(line.lstrip().startswith(("-", "*", "|")) for line in lines):
-            parts.append("\n".join(f"{indent}{line.rstrip()}" for line in lines))
-        else:
-            parts.append(
-                textwrap.fill(
-                    " ".join(paragraph.split()),
-                    width,
-                    initial_indent=indent,
-                    subsequent_indent=indent,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
-            )
-    return "\n\n".join(parts).strip()
