@@ -72,7 +72,7 @@ def generate(
     exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
     """
     try:
-        from kodec.generator.check import generate as make
+        from kodec.generator.driver import generate as make
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 

@@ -21,7 +21,7 @@ from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import ControlRecord, Record
 
 if TYPE_CHECKING:
-    from kodec.generator.check import Change
+    from kodec.generator.driver import Change
     from kodec.pipeline.jobs.export import ExportSummary
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kodec.generator.model import Model
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
 from kodec.generator.passes.expressions import check_expressions
@@ -13,6 +12,7 @@ from kodec.generator.passes.rows import check_rows
 from kodec.generator.passes.shapes import check_shapes
 from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.problems import Problems
+from kodec.generator.schema.model import Model
 
 __all__ = ["run_passes"]
 

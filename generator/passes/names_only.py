@@ -6,9 +6,9 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
-from kodec.generator import expr as ex
-from kodec.generator.model import ARROW_TYPE, Column, Model, Prim, Schema, Str
 from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import ARROW_TYPE, Column, Model, Prim, Schema, Str
 from kodec.generator.text import Text
 
 __all__ = ["check_names_only"]

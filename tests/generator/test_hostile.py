@@ -21,10 +21,10 @@ import pytest
 import yaml
 
 from kodec.generator import text as text_module
-from kodec.generator.check import Output, generate, load, render_all
-from kodec.generator.keys import KEYS
+from kodec.generator.driver import Output, generate, load, render_all
 from kodec.generator.problems import Problem, SchemaError
 from kodec.generator.render import render_tests
+from kodec.generator.schema.keys import KEYS
 from kodec.generator.text import Text
 
 MARK = "PWNED"

@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.generator.build import build
-from kodec.generator.model import Model, to_json
-from kodec.generator.native.expressions import NotColumnar
-from kodec.generator.native.kernel import kernel_of, planned
 from kodec.generator.passes import run_passes
 from kodec.generator.problems import Problems
-from kodec.generator.python.collisions import check_collisions
-from kodec.generator.python.facts import Facts
-from kodec.generator.python.module import Module
-from kodec.generator.python.tests import test_view
 from kodec.generator.render import GENERATOR_VERSION, formatted, render_kernel, render_module, render_tests
+from kodec.generator.schema.build import build
+from kodec.generator.schema.model import Model, to_json
+from kodec.generator.targets.native.expressions import NotColumnar
+from kodec.generator.targets.native.kernel import kernel_of, planned
+from kodec.generator.targets.python.collisions import check_collisions
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.module import Module
+from kodec.generator.targets.python.tests import test_view
 
 __all__ = ["Change", "Output", "changes", "generate", "render_all"]
 

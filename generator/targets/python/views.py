@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator.model import Schema
-from kodec.generator.python.names import RUNTIME
+from kodec.generator.schema.model import Schema
+from kodec.generator.targets.python.names import RUNTIME
 
 __all__ = ["ModuleView", "View"]
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator.expr import Expr, text_of
 from kodec.generator.problems import Place
+from kodec.generator.schema.expr import Expr, text_of
+from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text
-from kodec.generator.versions import VersionRange
 
 __all__ = [
     "ARROW_TYPE",

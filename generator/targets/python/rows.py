@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import Layout, Run, solve
-from kodec.generator.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
-from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import LOSSLESS
-from kodec.generator.python.names import attribute, column_local
-from kodec.generator.python.types import Types
-from kodec.generator.python.views import View
-from kodec.generator.roles import VARINTS, row_content
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
+from kodec.generator.schema.roles import VARINTS, row_content
+from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.facts import LOSSLESS
+from kodec.generator.targets.python.names import attribute, column_local
+from kodec.generator.targets.python.types import Types
+from kodec.generator.targets.python.views import View
 
 __all__ = ["rows_view"]
 

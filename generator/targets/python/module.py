@@ -6,15 +6,15 @@ import keyword
 from typing import Any
 
 from kodec.generator.layout import Run, Variant
-from kodec.generator.model import Enum, Field, Prim, Ref, Struct
-from kodec.generator.python.context import CODES
-from kodec.generator.python.facts import targets_of
-from kodec.generator.python.names import attribute, camel, local
-from kodec.generator.python.reader import Reader
-from kodec.generator.python.rows import rows_view
-from kodec.generator.python.views import ModuleView, View
-from kodec.generator.python.writer import Writer
-from kodec.generator.roles import codec_field, transparent
+from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
+from kodec.generator.schema.roles import codec_field, transparent
+from kodec.generator.targets.python.context import CODES
+from kodec.generator.targets.python.facts import targets_of
+from kodec.generator.targets.python.names import attribute, camel, local
+from kodec.generator.targets.python.reader import Reader
+from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.views import ModuleView, View
+from kodec.generator.targets.python.writer import Writer
 from kodec.generator.text import Text, docstring, python_literal
 
 __all__ = ["Module"]

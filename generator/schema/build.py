@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.generator import expr as ex
-from kodec.generator.keys import IGNORED, KEYS, UNSUPPORTED
-from kodec.generator.load import Node, Scalar, load_file
-from kodec.generator.model import (
+from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
+from kodec.generator.schema.load import Node, Scalar, load_file
+from kodec.generator.schema.model import (
     ARROW_TYPE,
     Bits,
     Bound,
@@ -36,9 +37,8 @@ from kodec.generator.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
-from kodec.generator.versions import VersionRange
 
 __all__ = ["WIRE_INTRINSICS", "WIRE_TRANSPARENT", "build"]
 
