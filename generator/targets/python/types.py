@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.python.context import Context
-from kodec.generator.python.expressions import emit
-from kodec.generator.roles import VARINTS, codec_field, transparent
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.roles import VARINTS, codec_field, transparent
+from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.expressions import emit
 
 __all__ = ["Types"]
 

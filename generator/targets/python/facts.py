@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layouts, One, Run
-from kodec.generator.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
 from kodec.generator.problems import Place
-from kodec.generator.python.names import camel, local
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
+from kodec.generator.targets.python.names import camel, local
 
 __all__ = [
     "LOSSLESS",

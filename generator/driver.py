@@ -5,21 +5,23 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import keyword
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.generator.build import build
-from kodec.generator.model import Model, to_json
-from kodec.generator.native.expressions import NotColumnar
-from kodec.generator.native.kernel import kernel_of, planned
 from kodec.generator.passes import run_passes
 from kodec.generator.problems import Problems
-from kodec.generator.python.collisions import check_collisions
-from kodec.generator.python.facts import Facts
-from kodec.generator.python.module import Module
-from kodec.generator.python.tests import test_view
 from kodec.generator.render import GENERATOR_VERSION, formatted, render_kernel, render_module, render_tests
+from kodec.generator.schema.build import build
+from kodec.generator.schema.model import Model, to_json
+from kodec.generator.targets.native.expressions import NotColumnar
+from kodec.generator.targets.native.kernel import kernel_of, planned
+from kodec.generator.targets.python.collisions import check_collisions
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.module import Module
+from kodec.generator.targets.python.tests import test_view
 
 __all__ = ["Change", "Output", "changes", "generate", "render_all"]
 
@@ -58,6 +60,8 @@ def render_all(schemas: Path, *, package: str | None = None, kernels: Sequence[s
     `package` is what tests import the modules as; None gives no tests. `kernels` names the schemas that get a
     native kernel, in the folder `kernels`. Raises ValueError for one that has no rows.
     """
+    if package is not None and not all(_importable(part) for part in package.split(".")):
+        raise ValueError(f"`{package}` is not the name of a Python package")
     model = load(schemas)
     back = Facts(model)
     problems = Problems()
@@ -92,6 +96,10 @@ def render_all(schemas: Path, *, package: str | None = None, kernels: Sequence[s
     }
     modules["MANIFEST.json"] = json.dumps(document, indent=1, sort_keys=True) + "\n"
     return Output(modules, tests)
+
+
+def _importable(part: str) -> bool:
+    return part.isidentifier() and not keyword.iskeyword(part)
 
 
 def _kernels(model: Model, manifest: dict[str, dict[str, str]], names: Sequence[str]) -> dict[str, str]:
@@ -167,13 +175,38 @@ def generate(
         found += changes(output.tests, tests)
     if check:
         return found
-    wanted = {out / name: text for name, text in output.modules.items()}
+    wanted = {out / name: (out, text) for name, text in output.modules.items()}
     if tests is not None:
-        wanted |= {tests / name: text for name, text in output.tests.items()}
+        wanted |= {tests / name: (tests, text) for name, text in output.tests.items()}
+    _not_ours(found)
     for change in found:
         if change.kind == "stale":
             change.path.unlink()
         else:
-            change.path.parent.mkdir(parents=True, exist_ok=True)
-            change.path.write_text(wanted[change.path], encoding="utf-8", newline="\n")
+            _write(change.path, *wanted[change.path])
     return found
+
+
+def _not_ours(found: list[Change]) -> None:
+    """Raise ValueError where a file that somebody wrote would be lost."""
+    for change in found:
+        if change.kind == "changed":
+            start = change.path.read_text("utf-8", "replace")[:200]
+            if start.strip() and MARK not in start and change.path.suffix != ".json":
+                raise ValueError(f"{change.path} does not carry our first line: it would be lost")
+
+
+def _write(path: Path, root: Path, text: str) -> None:
+    """Put a whole file in place, inside `root` only: no link is followed out of it, or written through."""
+    root.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.resolve().is_relative_to(root.resolve()):
+        raise ValueError(f"{path.parent} leads out of {root}")
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with made.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        made.replace(path)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise

@@ -5,6 +5,7 @@ Scalars follow the YAML 1.2 core schema, as ksc reads them: `yes` and `on` are s
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,9 @@ __all__ = ["Node", "Scalar", "load_text"]
 Scalar = str | int | float | bool | None
 
 _INT = re.compile(r"[-+]?[0-9][0-9_]*\Z")
-_HEX = re.compile(r"0x[0-9a-fA-F_]+\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F][0-9a-fA-F_]*\Z")
 _OCT = re.compile(r"0o[0-7]+\Z")
-_BIN = re.compile(r"0b[01_]+\Z")
+_BIN = re.compile(r"0b[01][01_]*\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Scalar] = {
     "": None,
@@ -36,6 +37,7 @@ _WORDS: dict[str, Scalar] = {
     "FALSE": False,
 }
 MAX_DEPTH = 64
+MAX_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
         return None
     except yaml.YAMLError as error:
         problems.add(Place(file, 1, 1), "", f"not YAML: {error}")
+        return None
+    except RecursionError:
+        problems.add(Place(file, 1, 1), "", f"nesting deeper than {MAX_DEPTH} is not supported")
         return None
     if root is None:
         problems.add(Place(file, 1, 1), "", "the file is empty")
@@ -120,9 +125,11 @@ def _scalar(node: yaml.ScalarNode) -> Scalar:
         return text
     if text in _WORDS:
         return _WORDS[text]
-    if _INT.match(text):
-        return int(text)
-    for pattern, base in ((_HEX, 16), (_OCT, 8), (_BIN, 2)):
+    if len(text) > MAX_DIGITS:
+        return text
+    for pattern, base, start in ((_INT, 10, 0), (_HEX, 16, 2), (_OCT, 8, 2), (_BIN, 2, 2)):
         if pattern.match(text):
-            return int(text[2:], base)
-    return float(text) if _FLOAT.match(text) else text
+            return int(text[start:], base)
+    if _FLOAT.match(text) and math.isfinite(float(text)):
+        return float(text)
+    return text

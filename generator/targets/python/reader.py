@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layout, One, Run, RunField
-from kodec.generator.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.python.context import BIT_CODES, CODES
-from kodec.generator.python.expressions import emit, negate, operand
-from kodec.generator.python.facts import LOSSLESS, NOTHING, READ_WIRE, Env, bare, expressions_of, fields_of
-from kodec.generator.python.names import attribute, local
-from kodec.generator.python.types import Types
-from kodec.generator.python.views import View, docstring
-from kodec.generator.roles import codec_field, transparent
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.roles import codec_field, transparent
+from kodec.generator.targets.python.context import BIT_CODES, CODES
+from kodec.generator.targets.python.expressions import emit, negate, operand
+from kodec.generator.targets.python.facts import (
+    LOSSLESS,
+    NOTHING,
+    READ_WIRE,
+    Env,
+    bare,
+    expressions_of,
+    fields_of,
+)
+from kodec.generator.targets.python.names import attribute, local
+from kodec.generator.targets.python.types import Types
+from kodec.generator.targets.python.views import View
+from kodec.generator.text import Text, docstring
 
 __all__ = ["Reader"]
 
@@ -561,7 +570,7 @@ class Reader(Types):
         for each in struct.instances:
             value = None if each.value is None else self.layouts.inline(struct, each.value)
             if value is not None and ex.names(value) <= ids:
-                doc = docstring(each.doc or f"`{each.id}`, from what was peeked.", "    ")
+                doc = docstring(each.doc or Text(f"`{each.id}`, from what was peeked."), "    ")
                 text = emit(value, Env({}, struct), self.model)
                 values.append({"name": each.id, "expr": text, "doc": doc})
         return View(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Model
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Model
 
 __all__ = ["NotColumnar", "bare", "condition", "number"]
 

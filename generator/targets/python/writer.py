@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layout, Run, RunField
-from kodec.generator.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, Valid
-from kodec.generator.python.context import BIT_CODES
-from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import LOSSLESS, WRITE_WIRE, Env, fields_of, with_type
-from kodec.generator.python.names import attribute, local
-from kodec.generator.python.reader import Reader
-from kodec.generator.python.views import View
-from kodec.generator.roles import transparent
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, Valid
+from kodec.generator.schema.roles import transparent
+from kodec.generator.targets.python.context import BIT_CODES
+from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.facts import LOSSLESS, WRITE_WIRE, Env, fields_of, with_type
+from kodec.generator.targets.python.names import attribute, local
+from kodec.generator.targets.python.reader import Reader
+from kodec.generator.targets.python.views import View
 
 __all__ = ["Writer"]
 

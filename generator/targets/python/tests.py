@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
 from kodec.generator.passes.sizes import interval_of
-from kodec.generator.python.facts import Facts
-from kodec.generator.python.names import attribute
-from kodec.generator.roles import codec_field, transparent
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.roles import codec_field, transparent
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.names import attribute
 
 __all__ = ["TestView", "test_view"]
 

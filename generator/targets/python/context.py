@@ -6,9 +6,9 @@ import posixpath
 from typing import Any
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
-from kodec.generator.model import Prim, Schema
-from kodec.generator.python.facts import Facts
-from kodec.generator.python.names import camel
+from kodec.generator.schema.model import Prim, Schema
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.names import camel
 
 __all__ = ["CODES", "Context"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kodec.generator.model import Field, Model, Ref, Struct
+from kodec.generator.schema.model import Field, Model, Ref, Struct
 
 __all__ = ["VARINTS", "RowContent", "codec_field", "row_content", "transparent"]
 

@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layouts, One, Run
-from kodec.generator.model import (
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import (
     Bytes,
     Derive,
     Field,
@@ -22,8 +22,8 @@ from kodec.generator.model import (
     Struct,
     Valid,
 )
-from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
-from kodec.generator.roles import VARINTS
+from kodec.generator.schema.roles import VARINTS
+from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
 
 __all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
 

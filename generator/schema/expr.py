@@ -5,6 +5,7 @@ Source followed: the expression section of the Kaitai Struct user guide.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -136,6 +137,9 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 _NOT_LEVEL = 2
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 MAX_DEPTH = 60
+MAX_TOKENS = 300
+MAX_DIGITS = 40
+_WIDEST = 1 << 128
 
 
 class _Parser:
@@ -150,6 +154,8 @@ class _Parser:
             kind = match.lastgroup or ""
             self.tokens.append((kind, match.group(kind), match.start(kind)))
             at = match.end()
+            if len(self.tokens) > MAX_TOKENS:
+                raise ExprError(f"longer than {MAX_TOKENS} parts", at)
         self.tokens.append(("end", "", end))
         self.at = 0
         self.depth = 0
@@ -169,10 +175,13 @@ class _Parser:
         if self.take(text) is None:
             raise ExprError(f"`{text}` expected, found `{self.here[1] or 'the end'}`", self.here[2])
 
-    def ternary(self) -> Expr:
+    def deeper(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise ExprError(f"nested deeper than {MAX_DEPTH}", self.here[2])
+
+    def ternary(self) -> Expr:
+        self.deeper()
         test = self.level(0)
         if self.take("?"):
             yes = self.ternary()
@@ -183,7 +192,10 @@ class _Parser:
 
     def level(self, n: int) -> Expr:
         if n == _NOT_LEVEL and self.take("not"):
-            return Unary("not", self.level(n))
+            self.deeper()
+            negated = Unary("not", self.level(n))
+            self.depth -= 1
+            return negated
         if n == len(_LEVELS):
             return self.unary()
         left = self.level(n + 1)
@@ -193,7 +205,9 @@ class _Parser:
 
     def unary(self) -> Expr:
         if op := self.take("-", "~", "+"):
+            self.deeper()
             of = self.unary()
+            self.depth -= 1
             if op == "-" and isinstance(of, Literal) and isinstance(of.value, (int, float)):
                 return Literal(-of.value)
             return of if op == "+" else Unary(op, of)
@@ -238,6 +252,8 @@ class _Parser:
         self.at += 1
         if kind == "num":
             plain = text.replace("_", "")
+            if len(plain) > MAX_DIGITS or ("." in plain and not math.isfinite(float(plain))):
+                raise ExprError("the number is too large", column)
             return Literal(
                 float(plain)
                 if "." in plain
@@ -389,7 +405,9 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
         a, b = left.value, right.value
         both_int = isinstance(a, int) and isinstance(b, int)
         if both_int and not (op in "/%" and b == 0) and not (op in ("<<", ">>") and not 0 <= b <= 256):  # type: ignore[operator]
-            return Literal(_FOLD[op](a, b))  # type: ignore[arg-type]
+            value = _FOLD[op](a, b)  # type: ignore[arg-type]
+            # what is wider fits no field: it stays as it was written
+            return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))
     match op, left, right:

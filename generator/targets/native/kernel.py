@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import Layouts, solve
-from kodec.generator.model import Bits, Bytes, Column, Field, Model, Prim, Ref, Schema, Str, Struct
-from kodec.generator.native.expressions import NotColumnar, literal
-from kodec.generator.native.objects import gives_objects
-from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_name
-from kodec.generator.native.writing import Writer, total
-from kodec.generator.roles import RowContent, row_content
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Bytes, Column, Field, Model, Prim, Ref, Schema, Str, Struct
+from kodec.generator.schema.roles import RowContent, row_content
+from kodec.generator.targets.native.expressions import NotColumnar, literal
+from kodec.generator.targets.native.objects import gives_objects
+from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, Step, c_name
+from kodec.generator.targets.native.writing import Writer, total
 
 __all__ = ["Kernel", "kernel_of", "planned"]
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator.expr import Expr, text_of
 from kodec.generator.problems import Place
-from kodec.generator.versions import VersionRange
+from kodec.generator.schema.expr import Expr, text_of
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.text import NO_TEXT, Text
 
 __all__ = [
+    "ARROW_TYPE",
     "Bits",
     "Bound",
     "Bytes",
@@ -42,6 +45,13 @@ __all__ = [
 ]
 
 MODEL_VERSION = 1
+_PLAIN = (
+    r"(u?int(8|16|32|64)|float|double|bool|binary|string|utf8"
+    r"|timestamp\[(s|ms|us|ns)(, ?[A-Za-z0-9/_+:-]+)?\])"
+)
+_PAIR = rf"[a-z]\w*: {_PLAIN}"
+ARROW_TYPE = re.compile(rf"({_PLAIN}|list<({_PLAIN}|struct<{_PAIR}(, {_PAIR})*>)>)\Z", re.ASCII)
+"""The Arrow types that a column can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +165,8 @@ class Tag:
     number: int
     id: str
     type: TypeRef
-    orig_id: str | None = None
-    doc: str = ""
+    orig_id: Text = NO_TEXT
+    doc: Text = NO_TEXT
     default: Expr | None = None
     ignorable: bool = False
 
@@ -185,7 +195,7 @@ class Field:
     id: str
     type: TypeRef
     place: Place = field(compare=False)
-    orig_id: str | None = None
+    orig_id: Text = NO_TEXT
     size: Expr | None = None
     size_eos: bool = False
     contents: bytes | None = None
@@ -204,8 +214,8 @@ class Field:
     codec: Codec | None = None
     tags: tuple[Tag, ...] = ()
     column: Column | None = None
-    doc: str = ""
-    doc_ref: tuple[str, ...] = ()
+    doc: Text = NO_TEXT
+    doc_ref: tuple[Text, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:
@@ -222,21 +232,21 @@ class Instance:
     value: Expr | None = None
     peek_at: int | None = None
     peek_type: Prim | None = None
-    doc: str = ""
+    doc: Text = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
     id: str
     type: str
-    doc: str = ""
+    doc: Text = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class EnumItem:
     value: int
     id: str
-    doc: str = ""
+    doc: Text = NO_TEXT
     since: int | None = None
     until: int | None = None
 
@@ -256,8 +266,8 @@ class Struct:
     fields: tuple[Field, ...] = ()
     instances: tuple[Instance, ...] = ()
     params: tuple[Param, ...] = ()
-    doc: str = ""
-    doc_ref: tuple[str, ...] = ()
+    doc: Text = NO_TEXT
+    doc_ref: tuple[Text, ...] = ()
     wire: str | None = None
     row: bool = False
     columns: tuple[str | Column, ...] = ()
@@ -266,7 +276,7 @@ class Struct:
     versions: VersionRange | None = None
     version_field: str = "version"
     flexible: VersionRange | None = None
-    topic: str | None = None
+    topic: Text = NO_TEXT
 
     @property
     def id(self) -> str:
@@ -289,9 +299,9 @@ class Schema:
     id: str
     path: str
     sha256: str
-    title: str = ""
-    application: str = ""
-    license: str = ""
+    title: Text = NO_TEXT
+    application: Text = NO_TEXT
+    license: Text = NO_TEXT
     imports: tuple[str, ...] = ()
     structs: tuple[Struct, ...] = ()
     enums: tuple[Enum, ...] = ()
@@ -327,6 +337,8 @@ def to_json(model: Model) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Expr):
         return text_of(value)
+    if isinstance(value, Text):
+        return value.raw
     if isinstance(value, VersionRange):
         return str(value)
     if isinstance(value, bytes):

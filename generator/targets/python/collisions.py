@@ -5,11 +5,11 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator
 
-from kodec.generator.model import Field, Model, Ref, Schema, Struct
 from kodec.generator.problems import Place, Problems
-from kodec.generator.python.facts import Facts, targets_of
-from kodec.generator.python.names import RUNTIME
-from kodec.generator.roles import codec_field
+from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct
+from kodec.generator.schema.roles import codec_field
+from kodec.generator.targets.python.facts import Facts, targets_of
+from kodec.generator.targets.python.names import RUNTIME
 
 __all__ = ["check_collisions"]
 

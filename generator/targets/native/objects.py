@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kodec.generator.model import Str
-from kodec.generator.native.plan import Step
+from kodec.generator.schema.model import Str
+from kodec.generator.targets.native.plan import Step
 
 __all__ = ["gives_objects"]
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import Layout, Run, solve
-from kodec.generator.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
-from kodec.generator.python.expressions import emit
-from kodec.generator.python.facts import LOSSLESS
-from kodec.generator.python.names import attribute, column_local
-from kodec.generator.python.types import Types
-from kodec.generator.python.views import View
-from kodec.generator.roles import VARINTS, row_content
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
+from kodec.generator.schema.roles import VARINTS, row_content
+from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.facts import LOSSLESS
+from kodec.generator.targets.python.names import attribute, column_local
+from kodec.generator.targets.python.types import Types
+from kodec.generator.targets.python.views import View
 
 __all__ = ["rows_view"]
 
@@ -40,8 +40,13 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
         return None
     columns = flat.columns()
     hoist = _Hoist(module, struct)
+    computed = [module.layouts.inline(row, column.value) for column, _ in columns if column.value is not None]
+    if not {name for expr in computed for name in ex.names(expr)} <= flat.numbers | {"_batch"}:
+        return None
     values = [
-        hoist.text(column.value) if column.value is not None else column_local(column.name)
+        hoist.text(module.layouts.inline(row, column.value))
+        if column.value is not None
+        else column_local(column.name)
         for column, _ in columns
     ]
     inverse = _inverse(module, columns, hoist)
@@ -62,7 +67,6 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
         "inverse": inverse,
         "path": holder.id,
         "least": module.layouts.layout(element, {}).min_size,
-        "doc": row.doc,
         "texts": flat.texts,
         "lists": any(op.kind == "list" for op in _inside(ops)),
     }
@@ -87,7 +91,10 @@ class _Hoist:
         self._known: dict[str, str] = {}
 
     def text(self, expr: ex.Expr) -> str:
-        return emit(ex.replace(expr, self._swap), lambda name: name, self.module.model)
+        return emit(ex.replace(expr, self._swap), self._resolve, self.module.model)
+
+    def _resolve(self, name: str) -> str:
+        return name if name in self._known.values() else column_local(name)
 
     def _swap(self, part: ex.Expr) -> ex.Expr | None:
         if isinstance(part, ex.EnumValue) and part.enum.partition("::")[0] == part.enum:
@@ -133,7 +140,7 @@ class _Flat:
     def __init__(self, module: Types, row: Struct) -> None:
         self.module = module
         self.row = row
-        self.wires: set[str] = set()
+        self.numbers: set[str] = set()
         self.texts = False
         self._stops = 0
 
@@ -185,10 +192,8 @@ class _Flat:
                     if wire != "zigzag32":
                         raise _NotFlat
                     length = spec
-                    self.wires.add(wire)
                     continue
-                assert wire is not None
-                self.wires.add(wire)
+                self.numbers.add(prefix + spec.id)
                 found.append(View("varint", {"var": column_local(prefix + spec.id), "wire": wire}))
                 continue
             if length is None or length.derive is None or length.derive.first != spec.id:

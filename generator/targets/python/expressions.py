@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Model
-from kodec.generator.python.names import attribute
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Model
+from kodec.generator.targets.python.names import attribute
 
 __all__ = ["emit", "negate", "operand"]
 

@@ -6,15 +6,16 @@ import keyword
 from typing import Any
 
 from kodec.generator.layout import Run, Variant
-from kodec.generator.model import Enum, Field, Prim, Ref, Struct
-from kodec.generator.python.context import CODES
-from kodec.generator.python.facts import targets_of
-from kodec.generator.python.names import attribute, camel, local
-from kodec.generator.python.reader import Reader
-from kodec.generator.python.rows import rows_view
-from kodec.generator.python.views import ModuleView, View, docstring
-from kodec.generator.python.writer import Writer
-from kodec.generator.roles import codec_field, transparent
+from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
+from kodec.generator.schema.roles import codec_field, transparent
+from kodec.generator.targets.python.context import CODES
+from kodec.generator.targets.python.facts import targets_of
+from kodec.generator.targets.python.names import attribute, camel, local
+from kodec.generator.targets.python.reader import Reader
+from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.views import ModuleView, View
+from kodec.generator.targets.python.writer import Writer
+from kodec.generator.text import Text, docstring, python_literal
 
 __all__ = ["Module"]
 
@@ -30,12 +31,12 @@ class Module(Reader):
         siblings = sorted(
             (self.relative(schema), sorted(names)) for schema, names in self.sibling_names.items()
         )
-        head = self.schema.title or camel(self.schema.id)
+        head = self.schema.title or Text(camel(self.schema.id))
         doc = self.schema.root.doc
         return ModuleView(
             self.schema,
             self.path,
-            docstring(f"{head}.\n\n{doc}" if doc else f"{head}.", ""),
+            docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
             siblings,
             list(self.runs.values()),
             enums,
@@ -91,7 +92,8 @@ class Module(Reader):
                             "type": "list[tuple[int, bytes]]",
                             "default": "field(default_factory=list)",
                             "doc": docstring(
-                                spec.doc or "Tagged fields that the schema does not know: (tag, bytes).",
+                                spec.doc
+                                or Text("Tagged fields that the schema does not know: (tag, bytes)."),
                                 "    ",
                             ),
                         },
@@ -156,7 +158,7 @@ class Module(Reader):
             "writers": writers,
             "head": head is not None,
             "peek": peek,
-            "dynamic": [View("param", {"name": local(param.id), "doc": param.doc}) for param in dynamic],
+            "dynamic": [View("param", {"name": local(param.id)}) for param in dynamic],
             "rows": rows,
             "checksum": checksum,
             "exports": exports,
@@ -175,9 +177,9 @@ class Module(Reader):
         return View("checksum", {"name": name, "at": at, "start": start, "function": kind})
 
     def class_doc(self, struct: Struct) -> str:
-        doc = struct.doc or f"`{struct.id}` of {self.schema.path}."
-        if struct.doc_ref:
-            doc += "\n\nSource: " + "; ".join(struct.doc_ref)
+        doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
+        for index, source in enumerate(struct.doc_ref):
+            doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
         return docstring(doc, "    ")
 
     def constants(self, struct: Struct) -> list[tuple[str, str]]:
@@ -190,7 +192,7 @@ class Module(Reader):
                 ("FLEXIBLE", f"range({flexible.first}, {flexible.last + 1})" if flexible else "range(0)")
             )
         if struct.topic:
-            found.append(("TOPIC", repr(struct.topic)))
+            found.append(("TOPIC", python_literal(struct.topic)))
         return found
 
     def reader(

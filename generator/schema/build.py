@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.generator import expr as ex
-from kodec.generator.load import Node, Scalar, load_file
-from kodec.generator.model import (
+from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
+from kodec.generator.schema.load import Node, Scalar, load_file
+from kodec.generator.schema.model import (
+    ARROW_TYPE,
     Bits,
     Bound,
     Bytes,
@@ -34,8 +37,8 @@ from kodec.generator.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.problems import Place, Problems, nearest
-from kodec.generator.versions import VersionRange
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.text import NO_TEXT, Text, not_text
 
 __all__ = ["WIRE_INTRINSICS", "WIRE_TRANSPARENT", "build"]
 
@@ -43,69 +46,11 @@ WIRE_INTRINSICS = ("zigzag32", "zigzag64", "uvarint32", "uuid")
 WIRE_TRANSPARENT = ("string", "bytes", "list")
 WIRE_KINDS = (*WIRE_INTRINSICS, *WIRE_TRANSPARENT, "tags")
 
-_IGNORED = re.compile(r"-(webide-.*|affected-by)\Z")
-_TOP_KEYS = {"meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"}
-_TYPE_OWN_KEYS = {"-wire", "-row", "-versions", "-flexible", "-topic", "-orig-id"}
-_META_KEYS = {
-    "id",
-    "title",
-    "application",
-    "file-extension",
-    "xref",
-    "tags",
-    "license",
-    "ks-version",
-    "imports",
-    "encoding",
-    "endian",
-    "bit-endian",
-}
-_FIELD_KEYS = {
-    "id",
-    "size",
-    "size-eos",
-    "type",
-    "enum",
-    "valid",
-    "contents",
-    "repeat",
-    "repeat-expr",
-    "repeat-until",
-    "if",
-    "encoding",
-    "doc",
-    "doc-ref",
-}
-_FIELD_OWN_KEYS = {
-    "-orig-id",
-    "-derive",
-    "-default",
-    "-nullable",
-    "-since",
-    "-until",
-    "-ignorable",
-    "-tags",
-    "-codec",
-    "-inner",
-    "-column",
-}
-_UNSUPPORTED = {
-    "process": "decode the bytes yourself, or use `-codec`",
-    "terminator": "use a length field and `size`",
-    "consume": "use a length field and `size`",
-    "include": "use a length field and `size`",
-    "eos-error": "use a length field and `size`",
-    "pad-right": "read the padding as a field of its own",
-    "io": "only the stream at hand can be read",
-    "parent": "parent casts are not supported",
-    "opaque-types": "all types must be in the schemas",
-    "ks-opaque-types": "all types must be in the schemas",
-    "ks-debug": "it changes nothing here: leave it out",
-}
 _PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]?)(be|le)?\Z")
 _IDENT = re.compile(r"[a-z]([a-z0-9_]*[a-z0-9])?\Z")
+_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
 _DERIVE = re.compile(
     r"\s*(length_of|count_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
     r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
@@ -168,6 +113,8 @@ def _load_unit(file: Path, name: str, folder: Path, problems: Problems) -> _Unit
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")
     imports = []
     listed = meta.get("imports")
+    if listed is not None and not isinstance(listed.value, list):
+        problems.add(listed.place, "meta/imports", "`imports` must be a list")
     for item in listed.items if listed else []:
         path = str(item.value)
         target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(name), path)
@@ -212,7 +159,7 @@ class _Builder:
         self.unit = unit
         meta = unit.root.get("meta")
         assert meta is not None
-        self._known(meta, _META_KEYS, {"-orig-id"}, "meta")
+        self._known(meta, "meta", "meta")
         self.endian = self._word(meta, "endian", "meta", ("be", "le"))
         self.encoding = self._text(meta, "encoding")
         if self._word(meta, "bit-endian", "meta", ("be", "le")) == "le":
@@ -225,9 +172,9 @@ class _Builder:
             unit.id,
             unit.path,
             unit.digest,
-            self._text(meta, "title") or "",
-            self._text(meta, "application") or "",
-            self._text(meta, "license") or "",
+            self._words(meta, "title"),
+            self._words(meta, "application"),
+            self._words(meta, "license"),
             unit.imports,
             structs,
             enums,
@@ -238,20 +185,22 @@ class _Builder:
     def _bad(self, node: Node | Place, path: str, text: str, hint: str = "") -> None:
         self.problems.add(node.place if isinstance(node, Node) else node, path, text, hint)
 
-    def _known(self, node: Node, plain: set[str], own: set[str], path: str) -> None:
+    def _known(self, node: Node, kind: str, path: str) -> None:
+        """Report the keys that a mapping of this kind cannot have."""
+        known = KEYS[kind]
         if not isinstance(node.value, dict):
             self._bad(node, path, "a mapping is expected here")
             return
         for key, place in node.keys.items():
             name = str(key)
-            if name in plain or name in own or _IGNORED.match(name):
+            if name in known or IGNORED.match(name):
                 continue
-            if name in _UNSUPPORTED:
-                self._bad(place, path, f"`{name}` is not supported", _UNSUPPORTED[name])
+            if name in UNSUPPORTED:
+                self._bad(place, path, f"`{name}` is not supported", UNSUPPORTED[name])
             elif name.startswith("-"):
-                self._bad(place, path, f"unknown extension key `{name}`", nearest(name, own))
+                self._bad(place, path, f"unknown extension key `{name}`", nearest(name, known.own))
             else:
-                self._bad(place, path, f"unknown key `{name}`", nearest(name, plain))
+                self._bad(place, path, f"unknown key `{name}`", nearest(name, known.plain))
 
     def _text(self, node: Node, key: str) -> str | None:
         child = node.get(key)
@@ -261,6 +210,26 @@ class _Builder:
             self._bad(child, key, f"`{key}` must be text")
             return None
         return None if child.value is None else str(child.value).strip()
+
+    def _words(self, node: Node, key: str) -> Text:
+        """What is meant for people; empty where there is none."""
+        child = node.get(key)
+        return NO_TEXT if child is None else self._as_words(child, self._text(node, key) or "", key)
+
+    def _as_words(self, node: Node, raw: str, key: str) -> Text:
+        sign = not_text(raw)
+        if sign is not None:
+            self._bad(node, key, f"`{key}` holds {sign}, which is not shown as what it is", "leave it out")
+            return NO_TEXT
+        return Text(raw)
+
+    def _name(self, node: Node, path: str, what: str) -> str:
+        """A scalar that has to be a name, but need not be in lower case."""
+        text = "" if node.value is None or isinstance(node.value, (list, dict)) else str(node.value)
+        if not _NAME.match(text):
+            self._bad(node, path, f"{what} `{text}` is not a name", "letters, digits and `_`")
+            return f"unnamed_{node.place.line}"
+        return text
 
     def _word(self, node: Node, key: str, path: str, words: Iterable[str]) -> str | None:
         text = self._text(node, key)
@@ -281,11 +250,15 @@ class _Builder:
             self._bad(child, path, f"`{key}` must be a mapping")
         return child.map if child is not None else {}
 
-    def _refs(self, node: Node) -> tuple[str, ...]:
+    def _refs(self, node: Node) -> tuple[Text, ...]:
         child = node.get("doc-ref")
         if child is None:
             return ()
-        return tuple(str(item.value).strip() for item in (child.items or [child]))
+        items = child.items or [child]
+        if any(isinstance(item.value, (list, dict)) for item in items):
+            self._bad(child, "doc-ref", "`doc-ref` must be text, or a list of texts")
+            return ()
+        return tuple(self._as_words(item, str(item.value).strip(), "doc-ref") for item in items)
 
     def _expr(self, node: Node | None, path: str) -> ex.Expr | None:
         if node is None:
@@ -350,7 +323,7 @@ class _Builder:
         assert self.unit is not None
         top = name == self.unit.id
         self.scope = name
-        self._known(node, _TOP_KEYS if top else _TOP_KEYS - {"meta"}, _TYPE_OWN_KEYS, path)
+        self._known(node, "schema" if top else "type", path)
         wire = self._word(node, "-wire", path, WIRE_KINDS)
         versions, version_field = self._versions(node, path)
         params = tuple(self._param(item, path) for item in self._list(node, "params", path))
@@ -370,7 +343,7 @@ class _Builder:
             fields,
             instances,
             params,
-            self._text(node, "doc") or "",
+            self._words(node, "doc"),
             self._refs(node),
             wire,
             row,
@@ -380,7 +353,7 @@ class _Builder:
             versions,
             version_field,
             self._range(node, "-flexible", path),
-            self._text(node, "-topic"),
+            self._words(node, "-topic"),
         )
 
     def _range(self, node: Node, key: str, path: str) -> VersionRange | None:
@@ -399,24 +372,23 @@ class _Builder:
         child = node.get("-row")
         if child is None or not isinstance(child.value, dict):
             return self._flag(node, "-row", path), (), None, ()
-        self._known(child, {"columns", "unless", "bounds"}, set(), path)
+        self._known(child, "-row", path)
         columns: list[str | Column] = []
-        listed = child.get("columns")
-        for item in listed.items if listed else []:
+        for item in self._list(child, "columns", path):
             if isinstance(item.value, dict):
-                self._known(item, {"name", "type", "value"}, set(), path)
+                self._known(item, "column of a -row", path)
                 columns.append(
                     Column(
-                        self._text(item, "name") or "",
-                        self._text(item, "type"),
+                        self._name(item.get("name") or item, path, "the column"),
+                        self._arrow(item, path),
                         self._expr(item.get("value"), path),
                     )
                 )
             else:
-                columns.append(str(item.value))
+                columns.append(self._name(item, path, "the column"))
         bounds = []
         for name, item in self._map(child, "bounds", path).items():
-            self._known(item, {"first", "last"}, set(), path)
+            self._known(item, "bound of a -row", path)
             first, last = (self._expr(item.get(key), path) for key in ("first", "last"))
             bounds.append(Bound(str(name), first, last))
         return True, tuple(columns), self._expr(child.get("unless"), path), tuple(bounds)
@@ -431,11 +403,11 @@ class _Builder:
                 )
                 found = None
             return found, "version"
-        self._known(child, {"field", "range"}, set(), path)
+        self._known(child, "-versions", path)
         return self._range(child, "range", path), self._text(child, "field") or "version"
 
     def _param(self, node: Node, path: str) -> Param:
-        self._known(node, {"id", "type", "doc", "doc-ref", "enum"}, {"-orig-id"}, path)
+        self._known(node, "parameter", path)
         ident = self._ident(node, path)
         kind = self._text(node, "type") or ""
         if kind != "bool" and not _PRIM.match(kind):
@@ -445,7 +417,7 @@ class _Builder:
                 f"a parameter of type `{kind}` is not supported",
                 "bool, or an integer type",
             )
-        return Param(ident, kind, self._text(node, "doc") or "")
+        return Param(ident, kind, self._words(node, "doc"))
 
     def _ident(self, node: Node, path: str) -> str:
         ident = self._text(node, "id")
@@ -462,7 +434,7 @@ class _Builder:
     def _field(self, node: Node, scope: str, path: str) -> Field:
         ident = self._ident(node, path)
         path = f"{path}.{ident}"
-        self._known(node, _FIELD_KEYS, _FIELD_OWN_KEYS, path)
+        self._known(node, "field", path)
         kind = self._type(node, scope, path)
         contents = self._contents(node, path)
         enum = self._text(node, "enum")
@@ -482,7 +454,7 @@ class _Builder:
             ident,
             kind,
             node.place,
-            self._text(node, "-orig-id"),
+            self._words(node, "-orig-id"),
             self._expr(node.get("size"), path),
             self._flag(node, "size-eos", path),
             contents,
@@ -501,7 +473,7 @@ class _Builder:
             codec,
             self._tags(node, kind, path),
             self._column(node, ident, path),
-            self._text(node, "doc") or "",
+            self._words(node, "doc"),
             self._refs(node),
             {str(key): each.place for key, each in node.map.items()},
         )
@@ -572,12 +544,11 @@ class _Builder:
         return Ref(target, args)
 
     def _switch(self, child: Node, node: Node, scope: str, path: str) -> TypeRef:
-        self._known(child, {"switch-on", "cases"}, set(), path)
+        self._known(child, "switch", path)
         on = self._expr(child.get("switch-on"), path)
         cases: list[tuple[ex.Expr, TypeRef]] = []
         default: TypeRef | None = None
-        listed = child.get("cases")
-        for key, item in listed.map.items() if listed else ():
+        for key, item in self._map(child, "cases", path).items():
             kind = self._named_type(item, str(item.value), node, scope, path)
             if key == "_":
                 default = kind
@@ -614,7 +585,10 @@ class _Builder:
         out = b""
         for part in parts:
             if isinstance(part.value, str):
-                out += part.value.encode()
+                # a lone surrogate is no character, so that it has no bytes
+                if any("\ud800" <= sign <= "\udfff" for sign in part.value):
+                    self._bad(part, path, "contents hold half a surrogate pair")
+                out += part.value.encode("utf-8", "replace")
             elif isinstance(part.value, int) and 0 <= part.value <= 255:
                 out += bytes([part.value])
             else:
@@ -627,11 +601,13 @@ class _Builder:
             return None
         if not isinstance(child.value, dict):
             return Valid(eq=self._expr(child, path))
-        self._known(child, {"eq", "min", "max", "any-of", "expr"}, set(), path)
-        any_of = child.get("any-of")
-        choices = (
-            tuple(e for item in any_of.items if (e := self._expr(item, path)) is not None) if any_of else None
-        )
+        self._known(child, "valid", path)
+        choices = None
+        if child.get("any-of") is not None:
+            listed = self._list(child, "any-of", path)
+            choices = tuple(e for item in listed if (e := self._expr(item, path)) is not None)
+            if not listed:
+                self._bad(child, path, "`any-of` lists no value")
         return Valid(
             self._expr(child.get("eq"), path),
             self._expr(child.get("min"), path),
@@ -648,7 +624,7 @@ class _Builder:
         verify = "equal"
         text_node: Node | None = child
         if isinstance(child.value, dict):
-            self._known(child, {"value", "verify", "when"}, set(), path)
+            self._known(child, "-derive", path)
             text_node = child.get("value")
             when = self._expr(child.get("when"), path)
             verify = self._word(child, "verify", path, ("equal", "at_least")) or "equal"
@@ -685,10 +661,15 @@ class _Builder:
         pairs: tuple[tuple[str, str], ...] = ()
         when: ex.Expr | None = None
         if isinstance(child.value, dict):
-            self._known(child, {"field", "replace", "when"}, set(), path)
+            self._known(child, "-codec", path)
             by_node = child.get("field")
-            swap = child.get("replace")
-            pairs = tuple((str(key), str(item.value)) for key, item in (swap.map if swap else {}).items())
+            pairs = tuple(
+                (
+                    self._name(Node(key, item.place, {}), path, "the codec"),
+                    self._name(item, path, "the codec"),
+                )
+                for key, item in self._map(child, "replace", path).items()
+            )
             when = self._expr(child.get("when"), path)
         by = self._expr(by_node, path)
         target = self._resolve(str(inner.value), scope, lambda unit: unit.types)
@@ -711,7 +692,7 @@ class _Builder:
         if isinstance(kind, Switch):
             cases = {case.value: each for case, each in kind.cases if isinstance(case, ex.Literal)}
         tags: list[Tag] = []
-        for number, item in child.map.items():
+        for number, item in self._map(node, "-tags", path).items():
             if not isinstance(number, int) or number not in cases:
                 self._bad(
                     item,
@@ -721,21 +702,21 @@ class _Builder:
                 )
                 continue
             if isinstance(item.value, dict):
-                self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-default", "-ignorable"}, path)
+                self._known(item, "tag", path)
                 ident = self._ident(item, path)
                 tags.append(
                     Tag(
                         number,
                         ident,
                         cases[number],
-                        self._text(item, "-orig-id"),
-                        self._text(item, "doc") or "",
+                        self._words(item, "-orig-id"),
+                        self._words(item, "doc"),
                         self._expr(item.get("-default"), path),
                         self._flag(item, "-ignorable", path),
                     )
                 )
             else:
-                tags.append(Tag(number, str(item.value), cases[number]))
+                tags.append(Tag(number, self._name(item, path, "the tag"), cases[number]))
         for case in cases.keys() - {tag.number for tag in tags}:
             self._bad(child, path, f"case {case} of the switch has no tag")
         return tuple(sorted(tags, key=lambda tag: tag.number))
@@ -747,22 +728,30 @@ class _Builder:
         if child.value is False:
             return Column(ident, hidden=True)
         if isinstance(child.value, str):
-            return Column(child.value)
-        self._known(child, {"name", "type", "value"}, set(), path)
+            return Column(self._name(child, path, "the column"))
+        self._known(child, "-column", path)
+        name = child.get("name")
         return Column(
-            self._text(child, "name") or ident,
-            self._text(child, "type"),
+            ident if name is None else self._name(name, path, "the column"),
+            self._arrow(child, path),
             self._expr(child.get("value"), path),
         )
+
+    def _arrow(self, node: Node, path: str) -> str | None:
+        """The Arrow type of a column."""
+        text = self._text(node, "type")
+        if text is not None and not ARROW_TYPE.match(text):
+            hint = "int8 to int64, uint8 to uint64, float, double, bool, binary, string, timestamp[ms, UTC]"
+            self._bad(node.map["type"], path, f"`{text}` is not the type of a column", hint)
+            return None
+        return text
 
     def _instance(self, ident: str, node: Node, path: str) -> Instance:
         path = f"{path}.{ident}"
         if not _IDENT.match(ident):
             self._bad(node, path, f"`{ident}` is not a name", "lower_snake_case")
-        self._known(
-            node, {"value", "pos", "type", "doc", "doc-ref", "if", "enum"}, {"-orig-id", "-column"}, path
-        )
-        doc = self._text(node, "doc") or ""
+        self._known(node, "instance", path)
+        doc = self._words(node, "doc")
         for key in ("if", "enum"):
             if node.get(key) is not None:
                 self._bad(node, path, f"`{key}` on an instance is not supported", "put it in the expression")
@@ -794,12 +783,12 @@ class _Builder:
                 self._bad(item, path, f"`{value}` is not a whole number")
                 continue
             if isinstance(item.value, dict):
-                self._known(item, {"id", "doc", "doc-ref"}, {"-orig-id", "-since", "-until"}, path)
+                self._known(item, "enum value", path)
                 items.append(
                     EnumItem(
                         value,
                         self._ident(item, path),
-                        self._text(item, "doc") or "",
+                        self._words(item, "doc"),
                         self._number(item, "-since", path),
                         self._number(item, "-until", path),
                     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
-from kodec.generator.model import Bytes, Field, Model, Prim, Ref, Struct
-from kodec.generator.native.expressions import NotColumnar, bare, condition, literal, number
-from kodec.generator.native.plan import Member, Scope, Step, tests_of
-from kodec.generator.roles import VARINTS
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Field, Model, Prim, Ref, Struct
+from kodec.generator.schema.roles import VARINTS
+from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
+from kodec.generator.targets.native.plan import Member, Scope, Step, tests_of
 
 __all__ = ["WritePlan", "Writer", "total"]
 
