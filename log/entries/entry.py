@@ -9,9 +9,11 @@ from kodec.log.entries.record_batch import RecordBatchEntry
 from kodec.log.entries.records import Limits
 from kodec.runtime.errors import FormatError, Truncated, Unsupported
 
-__all__ = ["MAGICS", "open_batch"]
+__all__ = ["LEGACY", "MAGICS", "open_batch"]
 
-MAGICS = (0, 1, 2)
+LEGACY = (0, 1)
+"""The formats in which each message is an entry."""
+MAGICS = (*LEGACY, RecordBatchEntry.magic)
 
 
 def open_batch(data: bytes, position: int, limits: Limits) -> Batch:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry
 from kodec.log.entries.batch import HEAD, Batch
@@ -11,11 +14,23 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed
 from kodec.runtime.fields import ReadOptions, too_many
 
-__all__ = ["MessageEntry"]
+__all__ = ["MessageEntry", "plain_messages"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
 _KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
+_TYPES = {int(kind): kind for kind in TimestampType}
+
+
+def plain_messages(data: bytes, check_crc: bool) -> Iterator[tuple[Record, int]]:
+    """The records of `data`, whose messages follow one another, each with where its message ends.
+
+    It ends before the first message that is compressed, not whole, or has anything wrong with it.
+    """
+    for record, stop in legacy.read_entry_rows(data, 0, len(data), Record, ReadOptions(check_crc=check_crc)):
+        record.timestamp_type = _TYPES[record.timestamp_type]
+        record.headers = ()
+        yield record, stop
 
 
 class MessageEntry(Batch):
@@ -110,42 +125,50 @@ class MessageEntry(Batch):
         except FormatError as error:
             raise self.located(error.within("message.value"), shift=at) from None
         try:
-            entries = _inner_entries(inner, ReadOptions(check_crc=check_crc, elements=self._limits.elements))
-            return self._absolute(entries)
+            options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
+            return self._absolute(_inner_rows(inner, options) or _inner_records(inner, options))
         except FormatError as error:
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
-    def _absolute(self, entries: list[tuple[int, legacy.Message]]) -> list[Record]:
+    def _absolute(self, records: list[Record]) -> list[Record]:
         """Kafka's rules for offsets and timestamps in a wrapper, by the wrapper's magic (KIP-31, KIP-32)."""
         base = 0
         if self.magic:
-            last = entries[-1][0]
+            last = records[-1].offset
             # a wrapper that says 0 holds absolute offsets: some producers wrote it so
             if self.last_offset:
                 base = self.last_offset - last
                 if base < 0:
                     raise Malformed(
-                        f"[{len(entries) - 1}].offset",
+                        f"[{len(records) - 1}].offset",
                         "relative offset beyond the wrapper's",
                         at=0,
                         need=f"at most {self.last_offset}",
                         have=last,
                     )
-        appended = self.timestamp_type is TimestampType.LogAppendTime
-        found = []
-        for offset, message in entries:
-            if message.magic:
-                kind, timestamp = self.timestamp_type, self.max_timestamp if appended else message.timestamp
-            else:
-                kind, timestamp = TimestampType.NoTimestampType, -1
-            assert not isinstance(message.value, legacy.MessageSet)
-            found.append(Record(base + offset, timestamp, kind, message.key, message.value))
-        return found
+        kind = self.timestamp_type
+        for record in records:
+            record.offset += base
+            # a message of magic 0 has no timestamp, whatever the wrapper says
+            record.timestamp_type = kind if record.timestamp_type >= 0 else TimestampType.NoTimestampType
+            record.headers = ()
+        if kind is TimestampType.LogAppendTime:
+            for record in records:
+                if record.timestamp_type is kind:
+                    record.timestamp = self.max_timestamp
+        return records
 
 
-def _inner_entries(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.Message]]:
-    """(offset, message) of each whole entry in a wrapper; a part of one at the end is dropped."""
-    found: list[tuple[int, legacy.Message]] = []
+def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
+    """The messages in a wrapper as they are stored; None where not all is well with all of them."""
+    rows = legacy.read_entry_rows(data, 0, len(data), Record, options)
+    found = list(islice(rows, options.elements))
+    return [record for record, _ in found] if found and found[-1][1] == len(data) else None
+
+
+def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
+    """The same of each whole entry; a part of one at the end is dropped. Raises FormatError."""
+    found: list[Record] = []
     pos, end = 0, len(data)
     # Kafka looks at a length as soon as offset and length are there, so a part of an entry needs a right one
     while end - pos >= BEFORE_BODY:
@@ -173,7 +196,9 @@ def _inner_entries(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.
             )
         if len(found) == options.elements:
             raise too_many("", pos, options)
-        found.append((offset, message))
+        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+        assert not isinstance(message.value, legacy.MessageSet)
+        found.append(Record(offset, message.timestamp, kind, message.key, message.value))
         pos += size
     if not found:
         raise Malformed("", "a compressed message holds no message", at=0)

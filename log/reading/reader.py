@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from types import TracebackType
-from typing import Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.log import kernel
 from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import MAGICS, open_batch
+from kodec.log.entries.entry import LEGACY, MAGICS, open_batch
+from kodec.log.entries.message import plain_messages
 from kodec.log.entries.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.entries.sizes import LEAST_BODY
 from kodec.log.reading.source import CHUNK, Source, open_source
@@ -25,6 +26,7 @@ OnError = Literal["raise", "skip"]
 T = TypeVar("T")
 _log = logging.getLogger("kodec")
 _FIRST_BLOCK = 4096
+_BLOCK = 1 << 16
 # What a question after an entry costs: about as much as so many bytes searched, or 64 times as many summed.
 _GLANCE, _TRIAL = 64, 1024
 
@@ -85,9 +87,14 @@ class _Reader(Generic[T]):
                 if end == start:
                     return
                 yield from found
+                yield from self._more()
                 self._source.forget(start)
         finally:
             self.close()
+
+    def _more(self) -> Iterator[T]:
+        """What follows the entry that was read last and can be read faster than by `_next`."""
+        return iter(())
 
     def _next(self, pos: int, use: Callable[[Batch], T]) -> tuple[int, tuple[T, ...]]:
         """The end of the entry at `pos`, or of what was passed over there, and what `use` made of it.
@@ -300,14 +307,29 @@ class RecordReader(_Reader[Record]):
         self, source: Source, check_crc: bool, on_error: OnError, limits: Limits, control: bool
     ) -> None:
         self._control = control
+        self._message = False
         super().__init__(source, check_crc, on_error, limits)
 
     def _iterate(self) -> Iterator[Record]:
-        control, check_crc = self._control, self._check_crc
         batches: _Reader[list[Record]] = self  # type: ignore[assignment]
-        return chain.from_iterable(
-            Flattened(batches._entries(lambda batch: batch.records(control=control, check_crc=check_crc)))
-        )
+        return chain.from_iterable(Flattened(batches._entries(self._records)))
+
+    def _records(self, batch: Batch) -> list[Record]:
+        self._message = batch.magic in LEGACY and batch.codec == "none"
+        return batch.records(control=self._control, check_crc=self._check_crc)
+
+    def _more(self) -> Iterator[Any]:
+        """The messages behind one that is not compressed, as far as they are so and all is well with them."""
+        going = self._message
+        while going:
+            start, last, going = self.position, 0, False
+            block = self._source.read(start, min(_BLOCK, self._source.remaining(start, 1)))
+            for record, stop in plain_messages(block, self._check_crc):
+                if stop - last > self._limits.batch_bytes:
+                    return
+                self.position, last, going = start + stop, stop, True
+                yield (record,)
+            self._source.forget(self.position)
 
 
 def read_records(
