@@ -13,7 +13,7 @@ from kodec.generator.native.expressions import NotColumnar, literal
 from kodec.generator.native.objects import gives_objects
 from kodec.generator.native.plan import Member, Names, Parser, Scope, Step, c_name
 from kodec.generator.native.writing import Writer, total
-from kodec.generator.roles import RowContent, row_content
+from kodec.generator.roles import RowContent, listed_rows, row_content
 
 __all__ = ["Kernel", "kernel_of", "planned"]
 
@@ -90,13 +90,8 @@ def _container(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
 
 def _plain_list(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
     """A type that is rows to its end, one after another."""
-    if len(struct.fields) != 1 or struct.fields[0].repeat != "eos":
-        return None
-    kind = struct.fields[0].type
-    if not isinstance(kind, Ref) or kind.args or struct.fields[0].size is not None:
-        return None
-    unit = model.struct(kind.target)
-    return Kernel(schema, unit, None, unit) if unit.row else None
+    unit = listed_rows(model, struct)
+    return None if unit is None else Kernel(schema, unit, None, unit)
 
 
 class _Builder:

@@ -12,6 +12,7 @@ from kodec.generator.python.facts import targets_of
 from kodec.generator.python.names import attribute, camel, local
 from kodec.generator.python.reader import Reader
 from kodec.generator.python.rows import rows_view
+from kodec.generator.python.units import units_view
 from kodec.generator.python.views import ModuleView, View, docstring
 from kodec.generator.python.writer import Writer
 from kodec.generator.roles import codec_field, transparent
@@ -137,6 +138,9 @@ class Module(Reader):
         rows = rows_view(self, struct, function)
         if rows is not None:
             exports += [rows.reader, rows.writer]
+        units = units_view(self, struct, function)
+        if units is not None:
+            exports += [units.reader]
         peek = None
         if peeks:
             peek = self.peek(function, struct)
@@ -158,6 +162,7 @@ class Module(Reader):
             "peek": peek,
             "dynamic": [View("param", {"name": local(param.id), "doc": param.doc}) for param in dynamic],
             "rows": rows,
+            "units": units,
             "checksum": checksum,
             "exports": exports,
             "methods": methods,
