@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.reading.reader import Flattened, OnError, RecordReader
+from kodec.log.reading.reader import OnError, RecordReader
 from kodec.log.reading.source import Source
 from kodec.log.reading.windows import Buffer, Windows
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
+from kodec.runtime.native.face import Flattened
 
 __all__ = ["NativeRecordReader", "rows_of"]
 
@@ -52,7 +52,7 @@ class NativeRecordReader(Windows, RecordReader):
         super().__init__(source, check_crc, on_error, limits, control)
 
     def _iterate(self) -> Iterator[Record]:
-        return chain.from_iterable(Flattened(self._batches()))
+        return Flattened(self._batches())
 
     def _batches(self) -> Iterator[Iterable[Record]]:
         try:

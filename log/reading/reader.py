@@ -6,7 +6,6 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
 from types import TracebackType
 from typing import Any, Generic, Literal, Self, TypeVar
 
@@ -20,7 +19,7 @@ from kodec.log.entries.sizes import LEAST_BODY
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 
-__all__ = ["BatchReader", "Flattened", "OnError", "RecordReader", "read_batches", "read_records"]
+__all__ = ["BatchReader", "OnError", "RecordReader", "read_batches", "read_records"]
 
 OnError = Literal["raise", "skip"]
 T = TypeVar("T")
@@ -286,20 +285,6 @@ class BatchReader(_Reader[Batch]):
         return self._entries(lambda batch: batch)
 
 
-class Flattened(Iterator[T]):
-    """The source of a chain of iterables, where that is a generator.
-
-    A chain whose source raises lets go of it, and CPython crashes where another thread is inside of it then.
-    This object lives as long as it runs: two threads that share a reader get ValueError instead.
-    """
-
-    def __init__(self, items: Iterator[T]) -> None:
-        self._items = items
-
-    def __next__(self) -> T:
-        return next(self._items)
-
-
 class RecordReader(_Reader[Record]):
     """An iterator of records; see `read_records`."""
 
@@ -311,8 +296,9 @@ class RecordReader(_Reader[Record]):
         super().__init__(source, check_crc, on_error, limits)
 
     def _iterate(self) -> Iterator[Record]:
+        # not a chain: where two threads share the reader, the one that is refused would end it for both
         batches: _Reader[list[Record]] = self  # type: ignore[assignment]
-        return chain.from_iterable(Flattened(batches._entries(self._records)))
+        return (record for found in batches._entries(self._records) for record in found)
 
     def _records(self, batch: Batch) -> list[Record]:
         self._message = batch.magic in LEGACY and batch.codec == "none"
