@@ -8,6 +8,7 @@ that cannot do anything raises ValueError, and so does one that is called while 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -69,7 +70,7 @@ cdef extern from "kodec_kernel.h" nogil:
         PyObject *small[16]
         PyObject *all
     ctypedef struct kd_shape:
-        PyObject *cls
+        PyTypeObject *cls
         bint refills
         int columns
         int others
@@ -138,8 +139,8 @@ cdef extern from "kodec_kernel.h" nogil:
         ) except -1
 
 cdef extern from "kodec_kernel.h":
-    Py_ssize_t kd_slot(PyObject *, object) except -1
-    bint kd_is_all_slots(PyObject *, Py_ssize_t)
+    Py_ssize_t kd_slot(PyTypeObject *, object) except -1
+    bint kd_is_all_slots(const PyTypeObject *, Py_ssize_t)
     bint kd_is_alone(PyObject *)
     void kd_texts_clear(kd_texts *)
 
@@ -712,7 +713,7 @@ cdef class Shape:
         memset(&self.s, 0, sizeof(self.s))
         # what the shape points to lives as long as it
         self.kept = cls, given, constants
-        self.s.cls = <PyObject *>cls
+        self.s.cls = <PyTypeObject *>cls
         self.s.columns = len(columns)
         self.s.others = len(constants)
         for i, name in enumerate([*columns, *constants]):
