@@ -37,14 +37,14 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
+from kodec.generator.schema.roles import TRANSPARENT
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
+from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
 
-__all__ = ["WIRE_INTRINSICS", "WIRE_TRANSPARENT", "build"]
+__all__ = ["build"]
 
-WIRE_INTRINSICS = ("zigzag32", "zigzag64", "uvarint32", "uuid")
-WIRE_TRANSPARENT = ("string", "bytes", "list")
-WIRE_KINDS = (*WIRE_INTRINSICS, *WIRE_TRANSPARENT, "tags")
+WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 _PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
@@ -55,13 +55,7 @@ _DERIVE = re.compile(
     r"\s*(length_of|count_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
     r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
 )
-_ENCODINGS = {
-    "utf-8": "utf-8",
-    "ascii": "ascii",
-    "iso-8859-1": "latin-1",
-    "utf-16le": "utf-16-le",
-    "utf-16be": "utf-16-be",
-}
+_ENCODINGS = {name.lower(): name for name in ENCODINGS}
 
 
 @dataclass(slots=True)
@@ -506,7 +500,7 @@ class _Builder:
                 )
             if node.get("size") is None and node.get("size-eos") is None:
                 self._bad(at, path, "a str needs `size` or `size-eos`")
-            return Str(_ENCODINGS.get(encoding.lower(), "utf-8"))
+            return Str(_ENCODINGS.get(encoding.lower(), "UTF-8"))
         if text == "strz":
             self._bad(at, path, "`strz` is not supported", "use `str` with a length field and `size`")
             return Bytes()
@@ -520,8 +514,7 @@ class _Builder:
             self._bad(
                 at, path, f"`{text}` has no byte order", "set meta/endian, or write the type with le or be"
             )
-        name = re.sub(r"(le|be)\Z", "", text)
-        return Prim(name, width, signed, floating, endian or "be")
+        return Prim(WIRE[re.sub(r"(le|be)\Z", "", text)].name, width, signed, floating, endian or "be")
 
     def _ref(self, at: Node, text: str, scope: str, path: str) -> TypeRef:
         try:

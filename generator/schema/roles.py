@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from kodec.generator.schema.model import Field, Model, Ref, Struct
 
-__all__ = ["VARINTS", "RowContent", "codec_field", "row_content", "transparent"]
+__all__ = ["TRANSPARENT", "RowContent", "codec_field", "row_content", "transparent"]
 
-VARINTS = ("zigzag32", "zigzag64", "uvarint32")
-"""The `-wire` types that are whole numbers of variable length."""
+TRANSPARENT = ("string", "bytes", "list")
+"""The `-wire` types that stand for their one member."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from kodec.generator.targets.native.expressions import NotColumnar, literal
 from kodec.generator.targets.native.objects import gives_objects
 from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, Step, c_name
 from kodec.generator.targets.native.writing import Writer, total
+from kodec.generator.wire import ENCODINGS, WIRE
 
 __all__ = ["Kernel", "kernel_of", "planned"]
 
@@ -303,7 +304,8 @@ class _Builder:
         assert member is not None
         if member.kind == "blob":
             encoding = member.spec.type.encoding if isinstance(member.spec.type, Str) else None
-            as_text = encoding in ("utf-8", "ascii") and column.type != "binary"
+            plain = encoding is not None and ENCODINGS[encoding].arrow == "string"
+            as_text = plain and column.type != "binary"
             return Step(
                 "blob",
                 {**name, "source": source, "format": "u" if as_text else "z", "nullable": member.nullable,
@@ -513,9 +515,7 @@ def _natural(member: Member) -> str:
     """The Arrow type that holds every value of the field."""
     kind = member.spec.type
     if isinstance(kind, Prim):
-        if kind.floating:
-            return "float" if kind.width == 4 else "double"
-        return f"{'' if kind.signed else 'u'}int{8 * kind.width}"
+        return WIRE[kind.name].arrow
     if isinstance(kind, Ref):
         return f"{'' if member.signed else 'u'}int{member.bits}"
     if member.bits == 1 and member.spec.enum is None:

@@ -18,4 +18,4 @@ def _is_same(column: Step) -> bool:
     if column.kind != "blob":
         return True
     kind = column.member.spec.type
-    return not isinstance(kind, Str) or (column.text and kind.encoding == "utf-8")
+    return not isinstance(kind, Str) or (column.text and kind.encoding == "UTF-8")

@@ -22,8 +22,8 @@ from kodec.generator.schema.model import (
     Struct,
     Valid,
 )
-from kodec.generator.schema.roles import VARINTS
 from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
+from kodec.generator.wire import VARINTS, WIRE
 
 __all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
 
@@ -378,7 +378,7 @@ class Parser:
                 )
             ]
         if wire in VARINTS:
-            bits = 64 if wire == "zigzag64" else 32
+            form = WIRE[wire]
             scope.members.append(
                 Member(
                     name,
@@ -386,8 +386,8 @@ class Parser:
                     spec,
                     scope.struct,
                     path=prefix + spec.id,
-                    bits=bits,
-                    signed=wire != "uvarint32",
+                    bits=form.bits,
+                    signed=form.signed,
                 )
             )
             return [Step("varint", {"wire": wire, "target": target, "field": field_id})]
@@ -544,9 +544,10 @@ def _join(path: str, name: str) -> str:
 
 
 def _kind_of(kind: Prim) -> str:
-    if kind.floating:
-        return "float" if kind.width == 4 else "double"
-    return "uint" if kind.width == 8 and not kind.signed else "int"
+    form = WIRE[kind.name].c
+    if form is None:
+        raise NotColumnar(f"`{kind.name}` is not in a kernel")
+    return form.kind
 
 
 def _load(kind: Prim, at: str) -> str:
@@ -554,7 +555,7 @@ def _load(kind: Prim, at: str) -> str:
     order = "" if kind.width == 1 else kind.endian
     raw = f"kd_load_u{kind.width}{order}({at})"
     if kind.floating:
-        return f"kd_{'float' if kind.width == 4 else 'double'}_of({raw})"
+        return f"kd_{_kind_of(kind)}_of({raw})"
     if kind.signed:
         return f"(int{8 * kind.width}_t){raw}"
     return raw

@@ -12,9 +12,9 @@ from typing import Any
 from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Prim, Ref, Struct
-from kodec.generator.schema.roles import VARINTS
 from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
 from kodec.generator.targets.native.plan import Member, Scope, Step, tests_of
+from kodec.generator.wire import VARINTS, WIRE
 
 __all__ = ["WritePlan", "Writer", "total"]
 
@@ -256,9 +256,12 @@ class Writer:
         if isinstance(kind, Prim):
             return [*rules, self._store(kind, value, index, spec, key)], [str(kind.width)]
         if wire in VARINTS:
-            fits = {"zigzag32": "int32_t", "uvarint32": "uint32_t"}.get(wire or "")
-            raw = f"(uint64_t)(uint32_t){value}" if wire == "uvarint32" else f"kd_zigzag({value})"
-            step = Step("varint", {"raw": raw, "value": value, "fits": fits, "field": index})
+            form = WIRE[wire]
+            raw = f"kd_zigzag({value})" if form.zigzag else f"(uint64_t)(uint32_t){value}"
+            step = Step(
+                "varint",
+                {"raw": raw, "value": value, "fits": None if form.c is None else form.c.fits, "field": index},
+            )
             return [*rules, step], [f"kd_size_uvarint({raw})"]
         raise NotColumnar(f"`{spec.id}` is of a type that is not written")
 
@@ -275,12 +278,10 @@ class Writer:
 
     def _store(self, kind: Prim, value: str, index: int, spec: Field, key: str) -> Step:
         order = "be" if kind.width == 1 else kind.endian
-        if kind.floating:
-            name = "float" if kind.width == 4 else "double"
-            raw, fits = f"kd_bits_of_{name}(({name}){value})", None
-        else:
-            raw = f"(uint64_t){value}"
-            fits = None if kind.width == 8 else f"{'' if kind.signed else 'u'}int{8 * kind.width}_t"
+        form = WIRE[kind.name].c
+        assert form is not None
+        fits = form.fits
+        raw = f"kd_bits_of_{form.kind}(({form.kind}){value})" if kind.floating else f"(uint64_t){value}"
         place = None
         if spec.derive is not None and spec.derive.is_range:
             place = _mark("place", key)

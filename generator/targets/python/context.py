@@ -9,22 +9,11 @@ from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.schema.model import Prim, Schema
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel
+from kodec.generator.wire import WIRE
 
-__all__ = ["CODES", "Context"]
+__all__ = ["BIT_CODES", "Context"]
 
-CODES = {
-    "u1": "B",
-    "s1": "b",
-    "u2": "H",
-    "s2": "h",
-    "u4": "I",
-    "s4": "i",
-    "u8": "Q",
-    "s8": "q",
-    "f4": "f",
-    "f8": "d",
-}
-BIT_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+BIT_CODES = {size: WIRE[f"u{size}"].python.code for size in (1, 2, 4, 8)}
 
 
 class Context:
@@ -108,7 +97,7 @@ class Context:
     @staticmethod
     def code(item: RunField) -> str:
         if isinstance(item.what, Prim):
-            return CODES[item.what.name]
+            return WIRE[item.what.name].python.code
         if isinstance(item.what, BitGroup):
             return BIT_CODES.get(item.size, f"{item.size}s")
         return f"{item.size}s"

@@ -9,12 +9,10 @@ from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
 from kodec.generator.targets.python.names import camel, local
+from kodec.generator.wire import INTRINSICS
 
 __all__ = [
-    "LOSSLESS",
     "NOTHING",
-    "READ_WIRE",
-    "WRITE_WIRE",
     "Env",
     "Facts",
     "bare",
@@ -23,15 +21,6 @@ __all__ = [
     "targets_of",
     "with_type",
 ]
-
-READ_WIRE = {
-    "zigzag32": "read_zigzag32",
-    "zigzag64": "read_zigzag64",
-    "uvarint32": "read_uvarint32",
-    "uuid": "read_uuid",
-}
-WRITE_WIRE = {"zigzag32": "write_zigzag32", "zigzag64": "write_zigzag64", "uvarint32": "write_uvarint32"}
-LOSSLESS = {"utf-8": "surrogateescape", "ascii": "surrogateescape"}
 
 
 class Facts:
@@ -70,7 +59,7 @@ class Facts:
         return any(not self.in_runtime(struct) for struct in schema.structs)
 
     def in_runtime(self, struct: Struct) -> bool:
-        if struct.wire in (*READ_WIRE, "tags"):
+        if struct.wire in (*INTRINSICS, "tags"):
             return True
         # the parts of a tagged section are framed by the runtime
         return struct.name in self._tag_parts

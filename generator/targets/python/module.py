@@ -8,7 +8,6 @@ from typing import Any
 from kodec.generator.layout import Run, Variant
 from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
 from kodec.generator.schema.roles import codec_field, transparent
-from kodec.generator.targets.python.context import CODES
 from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.reader import Reader
@@ -16,6 +15,7 @@ from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.views import ModuleView, View
 from kodec.generator.targets.python.writer import Writer
 from kodec.generator.text import Text, docstring, python_literal
+from kodec.generator.wire import WIRE
 
 __all__ = ["Module"]
 
@@ -247,7 +247,11 @@ class Module(Reader):
             at = next(f for f in first.fields if f.field is not None and f.field.id == name)
             assert isinstance(at.what, Prim)
             order = ">" if at.what.endian == "be" else "<"
-            facts["peek"] = {"offset": at.offset, "size": at.size, "format": order + CODES[at.what.name]}
+            facts["peek"] = {
+                "offset": at.offset,
+                "size": at.size,
+                "format": order + WIRE[at.what.name].python.code,
+            }
             facts["run"] = self.run_id(first)
         return View("dispatch", facts)
 

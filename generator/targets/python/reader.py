@@ -9,12 +9,10 @@ from kodec.generator.layout import BitGroup, Layout, One, Run, RunField
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import codec_field, transparent
-from kodec.generator.targets.python.context import BIT_CODES, CODES
+from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit, negate, operand
 from kodec.generator.targets.python.facts import (
-    LOSSLESS,
     NOTHING,
-    READ_WIRE,
     Env,
     bare,
     expressions_of,
@@ -24,6 +22,7 @@ from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views import View
 from kodec.generator.text import Text, docstring
+from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
 
 __all__ = ["Reader"]
 
@@ -308,19 +307,23 @@ class Reader(Types):
                 run = Run((RunField(Field(spec.id, prim, spec.place), 0, width, prim),), width)
                 return View(
                     "prim",
-                    {**facts, "number": self.run_id(run), "width": width, "code": order + CODES[prim.name]},
+                    {
+                        **facts,
+                        "number": self.run_id(run),
+                        "width": width,
+                        "code": order + WIRE[prim.name].python.code,
+                    },
                 )
             case Bytes():
                 facts["contents"] = None
                 return View("bytes", facts)
             case Str(encoding):
-                return View(
-                    "str", {**facts, "encoding": encoding, "errors": LOSSLESS.get(encoding, "strict")}
-                )
+                form = ENCODINGS[encoding]
+                return View("str", {**facts, "encoding": form.python, "errors": form.errors})
             case Ref(target, args):
                 struct = self.model.struct(target)
-                if struct.wire in READ_WIRE:
-                    return View("wire", {**facts, "call": READ_WIRE[struct.wire]})
+                if struct.wire in INTRINSICS:
+                    return View("wire", {**facts, "call": WIRE[struct.wire].python.read})
                 call, extra = self.call("read", struct, args, env)
                 return View("struct", {**facts, "call": call, "args": extra})
             case Switch(on, cases, default):
@@ -561,7 +564,7 @@ class Reader(Types):
         order = ">"
         for each in peeks:
             assert each.peek_at is not None and each.peek_type is not None
-            codes += f"{each.peek_at - at}x" * (each.peek_at > at) + CODES[each.peek_type.name]
+            codes += f"{each.peek_at - at}x" * (each.peek_at > at) + WIRE[each.peek_type.name].python.code
             at = each.peek_at + each.peek_type.width
             if each.peek_type.width > 1 and each.peek_type.endian == "le":
                 order = "<"

@@ -13,12 +13,12 @@ from typing import Any, Literal
 from kodec.generator.layout import Layout, Run, solve
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
-from kodec.generator.schema.roles import VARINTS, row_content
+from kodec.generator.schema.roles import row_content
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import LOSSLESS
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views import View
+from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
 
 __all__ = ["rows_view"]
 
@@ -189,12 +189,17 @@ class _Flat:
                     and spec.derive.last is None
                     and spec.derive.plus is None
                 ):
-                    if wire != "zigzag32":
+                    if not WIRE[wire].zigzag or WIRE[wire].bits != 32:
                         raise _NotFlat
                     length = spec
                     continue
                 self.numbers.add(prefix + spec.id)
-                found.append(View("varint", {"var": column_local(prefix + spec.id), "wire": wire}))
+                found.append(
+                    View(
+                        "varint",
+                        {"var": column_local(prefix + spec.id), "wire": wire, "zigzag": WIRE[wire].zigzag},
+                    )
+                )
                 continue
             if length is None or length.derive is None or length.derive.first != spec.id:
                 raise _NotFlat
@@ -238,15 +243,15 @@ class _Flat:
                 "list", {"var": var, "ops": inner, "names": names, "type": self._type_in(struct, spec)}
             )
         if isinstance(spec.type, (Bytes, Str)):
-            text = spec.type.encoding if isinstance(spec.type, Str) else None
+            text = ENCODINGS[spec.type.encoding] if isinstance(spec.type, Str) else None
             self.texts = self.texts or text is not None
             return View(
                 "blob",
                 {
                     "var": var,
                     "nullable": spec.nullable is not None,
-                    "encoding": text,
-                    "errors": LOSSLESS.get(text or "", "strict"),
+                    "encoding": None if text is None else text.python,
+                    "errors": "" if text is None else text.errors,
                 },
             )
         if isinstance(spec.type, Ref):

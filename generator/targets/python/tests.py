@@ -12,6 +12,7 @@ from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, 
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["TestView", "test_view"]
 
@@ -202,7 +203,7 @@ class _Maker:
                         raise _NoStrategy
                     return (
                         "st.text(max_size=20)"
-                        if kind.encoding.startswith("utf")
+                        if kind.encoding.startswith("UTF")
                         else "st.text(max_codepoint=127, max_size=20)"
                     )
                 return (
@@ -232,9 +233,9 @@ class _Maker:
         return f"st.integers({int(low)}, {_exact(high)})"
 
     def _ref(self, spec: Field, target: Struct) -> str:
-        if target.wire == "uuid":
-            return "st.uuids()"
-        if target.wire in ("zigzag32", "zigzag64", "uvarint32"):
+        if target.wire in INTRINSICS:
+            if WIRE[target.wire].range is None:
+                return "st.uuids()"
             low, high = interval_of(self.model, spec)
             return f"st.integers({int(low)}, {_exact(high)})"
         inner = transparent(target)

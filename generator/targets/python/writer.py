@@ -11,10 +11,11 @@ from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, S
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import LOSSLESS, WRITE_WIRE, Env, fields_of, with_type
+from kodec.generator.targets.python.facts import Env, fields_of, with_type
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.views import View
+from kodec.generator.wire import ENCODINGS, INTRINSICS, VARINTS, WIRE
 
 __all__ = ["Writer"]
 
@@ -107,8 +108,8 @@ class Writer:
                         {
                             "var": f"bytes_of_{spec.id}",
                             "value": self.value(spec),
-                            "encoding": spec.type.encoding,
-                            "errors": LOSSLESS.get(spec.type.encoding, "strict"),
+                            "encoding": ENCODINGS[spec.type.encoding].python,
+                            "errors": ENCODINGS[spec.type.encoding].errors,
                             "path": spec.id,
                             "nullable": spec.nullable is not None,
                         },
@@ -391,16 +392,16 @@ class Writer:
                 return View("bytes", facts)
             case Str(encoding):
                 if source != f"bytes_of_{spec.id}":
-                    errors = LOSSLESS.get(encoding, "strict")
+                    form = ENCODINGS[encoding]
                     path = "" if source == "item" else spec.id
-                    facts["value"] = f'encode_text("{path}", {source}, "{encoding}", "{errors}")'
+                    facts["value"] = f'encode_text("{path}", {source}, "{form.python}", "{form.errors}")'
                 return View("bytes", facts)
             case Ref(target, args):
                 struct = self.m.model.struct(target)
-                if struct.wire == "uuid":
+                if struct.wire in VARINTS:
+                    return View("wire", {**facts, "call": WIRE[struct.wire].python.write})
+                if struct.wire in INTRINSICS:
                     return View("bytes", {**facts, "value": f"{source}.bytes"})
-                if struct.wire in WRITE_WIRE:
-                    return View("wire", {**facts, "call": WRITE_WIRE[struct.wire]})
                 call, extra = self.m.call("write", struct, args, self.env)
                 return View("struct", {**facts, "call": call, "args": extra})
             case Switch():
