@@ -85,6 +85,27 @@ def test_the_committed_modules_read_them() -> None:
     assert count > 100 and refused > 50
 
 
+def test_places_and_sizes_are_those_of_the_bytes() -> None:
+    """The constants of the classes: in every vector the field's number stands where they say."""
+    back = Facts(load(FOLDERS["schemas"]))
+    looked = 0
+    for _, document, module in modules():
+        for name, of in document["types"].items():
+            kind = getattr(module, back.classes[name])
+            for each in of["valid"]:
+                data = bytes.fromhex(each["bytes"])
+                assert len(data) == kind.SIZE if hasattr(kind, "SIZE") else len(data) >= kind.MIN_SIZE
+                offsets, sizes = getattr(kind, "OFFSETS", {}), getattr(kind, "SIZES", {})
+                for field in offsets.keys() & sizes.keys() & each["value"].keys():
+                    value, at = each["value"][field], offsets[field]
+                    absent = back.model.struct(name).field(field)
+                    if isinstance(value, int) and absent is not None and absent.condition is None:
+                        stored = data[at : at + sizes[field]]
+                        assert int.from_bytes(stored, "big", signed=value < 0) == value, (name, field)
+                        looked += 1
+    assert looked > 200
+
+
 def same(found: Any, value: Any) -> None:
     """A value read, and the one of the vector; parts have vectors of their own."""
     if isinstance(value, (int, float)) and not isinstance(found, (bytes, str)):

@@ -12,7 +12,7 @@ from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.rows import rows_view
-from kodec.generator.targets.python.views import ModuleView, View
+from kodec.generator.targets.python.views import Constant, ModuleView, View
 from kodec.generator.targets.python.writer import Writer
 from kodec.generator.text import Text, docstring, python_literal
 from kodec.generator.wire import WIRE
@@ -182,17 +182,36 @@ class Module(Reader):
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
         return docstring(doc, "    ")
 
-    def constants(self, struct: Struct) -> list[tuple[str, str]]:
+    def constants(self, struct: Struct) -> list[Constant]:
+        """What holds for every object of a class: its versions, its topic, where its fields stand."""
         found = []
         if struct.versions:
-            found.append(("VERSIONS", f"range({struct.versions.first}, {struct.versions.last + 1})"))
+            found.append(
+                Constant("VERSIONS", "range", f"range({struct.versions.first}, {struct.versions.last + 1})")
+            )
         if struct.flexible is not None:
             flexible = struct.flexible if not struct.versions else struct.flexible.intersect(struct.versions)
-            found.append(
-                ("FLEXIBLE", f"range({flexible.first}, {flexible.last + 1})" if flexible else "range(0)")
-            )
+            text = f"range({flexible.first}, {flexible.last + 1})" if flexible else "range(0)"
+            found.append(Constant("FLEXIBLE", "range", text))
         if struct.topic:
-            found.append(("TOPIC", python_literal(struct.topic)))
+            found.append(Constant("TOPIC", "str", python_literal(struct.topic)))
+        return found + self.places(struct)
+
+    def places(self, struct: Struct) -> list[Constant]:
+        """Sizes and places that hold in every layout."""
+        found = []
+        shape = self.back.shape(struct)
+        if shape.size is not None:
+            found.append(Constant("SIZE", "int", str(shape.size), "Bytes that one takes."))
+        else:
+            found.append(Constant("MIN_SIZE", "int", str(shape.least), "The fewest bytes that one can take."))
+        for name, table, doc in (
+            ("OFFSETS", shape.offsets, "Where fields start that always start there, in bytes."),
+            ("SIZES", shape.sizes, "Bytes of fields that always take as many, where they are there."),
+        ):
+            items = ", ".join(f'"{key}": {value}' for key, value in table.items())
+            if items:
+                found.append(Constant(name, "dict[str, int]", f"{{{items}}}", doc))
         return found
 
     def reader(

@@ -8,7 +8,7 @@ from typing import Any
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
 
-__all__ = ["ModuleView", "View"]
+__all__ = ["Constant", "ModuleView", "View"]
 
 
 @dataclass(slots=True)
@@ -23,6 +23,16 @@ class View:
             return self.facts[name]
         except KeyError:
             raise AttributeError(name) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of a class: its name, type and value as Python, and what it says."""
+
+    name: str
+    type: str
+    value: str
+    doc: str = ""
 
 
 @dataclass(slots=True)
