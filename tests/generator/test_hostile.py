@@ -25,7 +25,7 @@ from kodec.generator.driver import Output, generate, load, render_all
 from kodec.generator.problems import Problem, SchemaError
 from kodec.generator.schema.keys import KEYS
 from kodec.generator.target import DEFAULT
-from kodec.generator.targets.python.tests import TestView
+from kodec.generator.targets.python.contract_tests import ContractTests
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text
 
@@ -461,7 +461,7 @@ def test_text_of_a_schema_does_not_become_a_str_by_itself() -> None:
 def test_a_template_cannot_print_what_nobody_put_into_words(value: object) -> None:
     with pytest.raises(TypeError, match=f"prints {type(value).__name__}"):
         Templates("kodec.generator.targets.python", mark=value, params=str).render(
-            "test.py.j2", m=TestView(load(FORMATS).schemas[0], "made")
+            "test.py.j2", m=ContractTests(load(FORMATS).schemas[0], "made")
         )
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.target import File, Request
 from kodec.generator.targets.python.collisions import check_collisions
+from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
 from kodec.generator.targets.python.emit import formatted, render_module, render_package, render_tests
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.module import Module
-from kodec.generator.targets.python.tests import TestView, test_view
 from kodec.generator.targets.python.views import ModuleView
 
 __all__ = ["TARGET"]
@@ -22,7 +22,7 @@ class _Plan:
     """The views of the modules, and of the tests by their file's name."""
 
     modules: tuple[ModuleView, ...]
-    tests: dict[str, TestView]
+    tests: dict[str, ContractTests]
 
 
 class _Python:
@@ -40,7 +40,7 @@ class _Python:
     def plan(self, request: Request) -> _Plan:
         back = Facts(request.model)
         modules: list[ModuleView] = []
-        tests: dict[str, TestView] = {}
+        tests: dict[str, ContractTests] = {}
         for schema in request.model.schemas:
             if not back.wanted(schema):
                 continue
@@ -48,7 +48,7 @@ class _Python:
             modules.append(view)
             if request.package is None:
                 continue
-            found = test_view(back, schema, request.package)
+            found = contract_tests(back, schema, request.package)
             if found is not None:
                 flat = view.path.replace("/", "_")
                 # `a/b.ksy` and `a_b.ksy` are two schemas

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Any
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.schema.model import Prim, Schema
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel
+from kodec.generator.targets.python.views import Run as RunView
 from kodec.generator.wire import WIRE
 
 __all__ = ["BIT_CODES", "Context"]
@@ -32,7 +32,7 @@ class Context:
             own |= {f"{verb}_{back.function(struct)}" for verb in ("read", "write")}
         # which schema each name of the module comes from
         self._imported = dict.fromkeys(own, schema.id)
-        self.runs: dict[tuple[Any, ...], tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]] = {}
+        self.runs: dict[tuple[str, str, tuple[tuple[str, str], ...]], RunView] = {}
 
     def relative(self, schema_id: str) -> str:
         here = posixpath.dirname(self.path)
@@ -58,13 +58,14 @@ class Context:
     def class_of(self, struct_name: str) -> str:
         return self.imported(struct_name, self.back.classes[struct_name])
 
-    def run_id(self, run: Run, prefix: str = "") -> int:
+    def run_id(self, run: Run) -> int:
+        """The number of the `Struct` of a run, which is made when it is first asked for."""
         codes, sizes, names = self.run_codes(run)
         order = ">" if self.order(run) == "be" else "<"
         key = (order, codes, tuple(names))
         if key not in self.runs:
-            self.runs[key] = (str(len(self.runs) + 1), order + codes, sizes, names)
-        return int(self.runs[key][0])
+            self.runs[key] = RunView(len(self.runs) + 1, order + codes, tuple(sizes), tuple(names))
+        return self.runs[key].number
 
     def order(self, run: Run) -> str:
         return byte_order(run.fields) or "be"

@@ -12,8 +12,8 @@ from pathlib import Path
 from ruff import find_ruff_bin
 
 from kodec.generator.target import mark
-from kodec.generator.targets.python.tests import TestView
-from kodec.generator.targets.python.views import ModuleView, View
+from kodec.generator.targets.python.contract_tests import ContractTests
+from kodec.generator.targets.python.views import ModuleView
 from kodec.generator.templates import Templates
 
 __all__ = ["formatted", "render_module", "render_package", "render_tests"]
@@ -28,12 +28,12 @@ def _import_line(start: str, names: list[str]) -> str:
     return start + "(\n" + "".join(f"    {name},\n" for name in names) + ")"
 
 
-def _params(dynamic: list[View]) -> str:
-    return "".join(f", {param.name}: int = 0" for param in dynamic)
+def _params(dynamic: tuple[str, ...]) -> str:
+    return "".join(f", {name}: int = 0" for name in dynamic)
 
 
-def _args(dynamic: list[View]) -> str:
-    return "".join(f", {param.name}" for param in dynamic)
+def _args(dynamic: tuple[str, ...]) -> str:
+    return "".join(f", {name}" for name in dynamic)
 
 
 _TEMPLATES = Templates("kodec.generator.targets.python", import_line=_import_line, params=_params, args=_args)
@@ -42,11 +42,11 @@ _TEMPLATES = Templates("kodec.generator.targets.python", import_line=_import_lin
 def render_module(view: ModuleView) -> str:
     """The text of one generated module, not yet formatted."""
     draft = ast.parse(_TEMPLATES.render("module.py.j2", m=view, mark=mark(view.schema)))
-    uses = {node.id for node in ast.walk(draft) if isinstance(node, ast.Name)}
+    uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
     return _TEMPLATES.render("module.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
 
 
-def render_tests(view: TestView) -> str:
+def render_tests(view: ContractTests) -> str:
     """The text of one generated test module, not yet formatted."""
     return _TEMPLATES.render("test.py.j2", m=view, mark=mark(view.schema))
 
