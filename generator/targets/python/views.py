@@ -1,6 +1,6 @@
 """What the templates see: typed steps of ready-made text, in which nothing is left to decide.
 
-A template asks a step for its `kind`, and prints it by the macro of that name. All text is Python already; texts
+A template asks a step for its `kind`, and prints it by the macro of that name. All text is Python already; text
 of a schema (`doc`) have been put into docstrings.
 """
 
