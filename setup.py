@@ -30,7 +30,7 @@ if NATIVE not in ("auto", "require", "off"):
 def kernel(face: Path) -> Extension:
     """The extension of one schema: its Cython face over its C core."""
     core = face.with_name(f"{face.stem}_core.c")
-    headers = [core.with_suffix(".h"), *sorted(HEADERS.glob("*.h"))]
+    headers = [core.with_suffix(".h"), face.with_name(f"{face.stem}_objects.h"), *sorted(HEADERS.glob("*.h"))]
     return Extension(
         f"{PACKAGE}.{'.'.join(face.with_suffix('').parts)}",
         sources=[face.as_posix(), core.as_posix()],

@@ -13,7 +13,12 @@ from benchmarks.corpora import CASES, WORKLOADS, Case, build
 from benchmarks.measure import Settings
 from benchmarks.peers import PEERS, load, own
 
-DIRECTIONS = {"decode": measure.decode, "iterate": measure.iterate, "encode": measure.encode}
+DIRECTIONS = {
+    "decode": measure.decode,
+    "key-value": measure.key_value,
+    "iterate": measure.iterate,
+    "encode": measure.encode,
+}
 _MIB = 1 << 20
 ITERATED = ("kodec", "kodec-pure", "kafka-python", "aiokafka")
 _RESULTS = Path(__file__).resolve().parent / "results"
@@ -92,7 +97,7 @@ def main(given: list[str] | None = None) -> int:
                 if options.only not in (None, direction):
                     continue
                 who = everybody
-                if direction == "iterate":
+                if direction in ("key-value", "iterate"):
                     # of one format it is enough, and of those whose records are made one by one
                     who = [each for each in everybody if each.name in ITERATED]
                     if (case.magic, case.codec) != (2, "none"):

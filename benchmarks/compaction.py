@@ -22,7 +22,7 @@ _SEGMENT = 256 << 20
 _CHILD = """
 import json, re, sys, time
 from pathlib import Path
-from kodec.log.rewriting.compaction import compact
+from kodec.log.cleaning.compaction import plan_compaction
 
 def peak():
     # Not getrusage: what that says of a process begins with its parent's memory.
@@ -31,7 +31,7 @@ def peak():
 folder, buffer = sys.argv[1], int(sys.argv[2])
 idle = peak()
 begun, used = time.perf_counter(), time.process_time()
-report = compact(folder, apply=True, buffer_bytes=buffer, segment_bytes=1 << 30)
+report = plan_compaction(folder, buffer_bytes=buffer, segment_bytes=1 << 30).apply()
 print(json.dumps({
     "seconds": time.perf_counter() - begun,
     "cpu": time.process_time() - used,

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import kodec
-from kodec.log.directories.durable import write_all
-from kodec.log.directories.layout import list_partition
 from kodec.log.directories.segment import Segment
-from kodec.log.repair.recovery import plan_recovery
-from kodec.log.repair.repair import apply_plan
+from kodec.log.files.durable import write_all
+from kodec.log.files.listing import list_partition
+from kodec.log.recovery.planning import plan_recovery
 from kodec.log.writing.writer import LogConfig, LogWriter
 from kodec.runtime.crc import crc32c
 
@@ -166,8 +165,8 @@ def recovery(folder: Path) -> None:
     for what, work in (
         (f"read {size:.0f} MiB, in memory", lambda: read(False)),
         ("read and CRC-32C of it", lambda: read(True)),
-        ("recover it and rebuild its indexes", lambda: apply_plan(plan_recovery(folder, from_start=True))),
-        ("recover it again: nothing to do", lambda: apply_plan(plan_recovery(folder, from_start=True))),
+        ("recover it and rebuild its indexes", lambda: plan_recovery(folder, from_start=True).apply()),
+        ("recover it again: nothing to do", lambda: plan_recovery(folder, from_start=True).apply()),
     ):
         took = _timed(work)
         _line(what, f"{took.clock:.2f} s", f"{size / took.clock:,.0f} MiB/s ({took.cpu:.2f} s of CPU)")

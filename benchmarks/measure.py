@@ -10,13 +10,23 @@ from statistics import median
 from time import process_time
 
 from benchmarks.corpora import Corpus
-from benchmarks.peers import Gives, Peer, Pure
+from benchmarks.peers import Gives, Loop, Peer, Pure
 from kodec.generated.log.log_segment import peek_entry
 from kodec.generated.log.message_set import read_message_head
 from kodec.generated.log.record_batch import read_record_batch_head
 from kodec.runtime.compression import compress, decompress
 
-__all__ = ["ALONE", "Disagreement", "Figures", "Settings", "decode", "encode", "iterate", "ratio"]
+__all__ = [
+    "ALONE",
+    "Disagreement",
+    "Figures",
+    "Settings",
+    "decode",
+    "encode",
+    "iterate",
+    "key_value",
+    "ratio",
+]
 
 ALONE = {"decode": "decompression alone", "encode": "compression alone"}
 """What the codec's library takes of it, by direction."""
@@ -119,7 +129,7 @@ def _equal(who: str, found: Iterator[object], expected: Iterator[object]) -> Non
             raise Disagreement(f"{who}: record {index} is {theirs!r}, not {ours!r}")
 
 
-def _reading(corpus: Corpus, peers: list[Peer], settings: Settings, *, touch: bool) -> list[_Runner]:
+def _reading(corpus: Corpus, peers: list[Peer], settings: Settings, loop: Loop) -> list[_Runner]:
     case = corpus.case
     # of a long log this is enough to compare; all that is timed is counted
     compared = (len(corpus.rows) + 3) // 4
@@ -129,14 +139,13 @@ def _reading(corpus: Corpus, peers: list[Peer], settings: Settings, *, touch: bo
     ]
 
     def runner(peer: Peer) -> _Runner:
-        read = peer.decode if touch else peer.iterate
         clock: Callable[[], float] = getattr(peer, "clock", process_time)
 
         def make(batches: int) -> Callable[[], object]:
             data = corpus.data[: corpus.ends[batches - 1]]
 
             def run() -> None:
-                count = read(data)
+                count = peer.read(data, loop)
                 if count != batches * corpus.batch:
                     raise Disagreement(f"{peer.name}: {count} records, not {batches * corpus.batch}")
 
@@ -152,15 +161,20 @@ def _reading(corpus: Corpus, peers: list[Peer], settings: Settings, *, touch: bo
 
 def decode(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
     """Figures of each peer that reads the case, and of its codec alone. Raises Disagreement."""
-    runners = _reading(corpus, [peer for peer in peers if peer.reads(corpus.case)], settings, touch=True)
+    runners = _reading(corpus, [peer for peer in peers if peer.reads(corpus.case)], settings, "decode")
     if corpus.case.codec != "none":
         runners.append(_alone(corpus, settings, "decode"))
     return _rounds(runners, settings)
 
 
+def key_value(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
+    """Figures of going through the records and reading key and value. Raises Disagreement."""
+    return _rounds(_reading(corpus, peers, settings, "key-value"), settings)
+
+
 def iterate(corpus: Corpus, peers: list[Peer], settings: Settings) -> list[Figures]:
     """Figures of going through the records, no field of which is read. Raises Disagreement."""
-    return _rounds(_reading(corpus, peers, settings, touch=False), settings)
+    return _rounds(_reading(corpus, peers, settings, "iterate"), settings)
 
 
 def _contents(data: bytes) -> Iterator[object]:

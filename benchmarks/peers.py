@@ -26,7 +26,7 @@ from benchmarks.corpora import Case
 from benchmarks.java import peer as java
 from kodec.log import kernel
 
-__all__ = ["OWN", "PEERS", "Absent", "Gives", "Peer", "Pure", "Row", "load", "own"]
+__all__ = ["OWN", "PEERS", "Absent", "Gives", "Loop", "Peer", "Pure", "Row", "load", "own"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _CODES = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -36,6 +36,9 @@ _ROOMY_BATCH = 64 << 20  # more than this, and tables are written by the pure pa
 
 Gives = Literal["objects", "columns", "bytes"]
 """What one that is measured makes of a log, or makes a log of."""
+
+Loop = Literal["decode", "key-value", "iterate"]
+"""What a loop reads of each record: all five fields, key and value, nothing."""
 
 Row = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
 """Offset, timestamp (-1 is none), key, value, headers."""
@@ -64,11 +67,8 @@ class Peer(Protocol):
     def writes(self, case: Case) -> bool:
         """Whether it can encode the case."""
 
-    def decode(self, data: bytes) -> int:
-        """Decode the log, verify its checksums, touch each record; how many there were. This is timed."""
-
-    def iterate(self, data: bytes) -> int:
-        """As `decode`, and no field is read: a reader may then leave undone what nobody asks for."""
+    def read(self, data: bytes, loop: Loop) -> int:
+        """Decode the log with its checksums, go through its records; how many there were. This is timed."""
 
     def rows(self, data: bytes) -> Iterator[Row]:
         """What it decodes, to be compared."""
@@ -77,14 +77,23 @@ class Peer(Protocol):
         """A function that encodes the batches, its input already in the peer's own form. That is timed."""
 
 
-def _count(records: Iterable[Any]) -> int:
+def _nothing(records: Iterable[Any]) -> int:
     count = 0
     for _ in records:
         count += 1
     return count
 
 
-def _touch(records: Iterable[Any]) -> int:
+def _key_and_value(records: Iterable[Any]) -> int:
+    count = 0
+    for record in records:
+        record.key  # noqa: B018
+        record.value  # noqa: B018
+        count += 1
+    return count
+
+
+def _all_fields(records: Iterable[Any]) -> int:
     count = 0
     for record in records:
         record.offset  # noqa: B018
@@ -96,13 +105,15 @@ def _touch(records: Iterable[Any]) -> int:
     return count
 
 
-def _loops() -> tuple[Callable[[Iterable[Any]], int], Callable[[Iterable[Any]], int]]:
-    """`_touch` and `_count` for one reader alone.
+_LOOPS: dict[Loop, Any] = {"decode": _all_fields, "key-value": _key_and_value, "iterate": _nothing}
+
+
+def _loops() -> dict[Loop, Callable[[Iterable[Any]], int]]:
+    """The loops for one reader alone.
 
     CPython makes the loop's bytecode fit the classes that it meets: shared, it would fit nobody's.
     """
-    touch, count = (FunctionType(each.__code__.replace(), globals()) for each in (_touch, _count))
-    return touch, count
+    return {name: FunctionType(each.__code__.replace(), globals()) for name, each in _LOOPS.items()}
 
 
 def _as_rows(records: Iterable[Any]) -> Iterator[Row]:
@@ -119,7 +130,7 @@ class _Objects:
     about = f"kodec {kodec.__version__}, records of the native kernel"
 
     def __init__(self) -> None:
-        self._touch, self._count = _loops()
+        self._loops = _loops()
 
     def reads(self, case: Case) -> bool:
         return True
@@ -127,11 +138,8 @@ class _Objects:
     def writes(self, case: Case) -> bool:
         return False  # records are written by the pure path
 
-    def decode(self, data: bytes) -> int:
-        return self._touch(kodec.read_records(data))
-
-    def iterate(self, data: bytes) -> int:
-        return self._count(kodec.read_records(data))
+    def read(self, data: bytes, loop: Loop) -> int:
+        return self._loops[loop](kodec.read_records(data))
 
     def rows(self, data: bytes) -> Iterator[Row]:
         return _as_rows(kodec.read_records(data))
@@ -154,18 +162,13 @@ class _Objects:
 
 @contextmanager
 def _pure() -> Iterator[None]:
-    """Inside, kodec is as under KODEC_PURE=1: also what native records add to their class is not there."""
+    """Inside, kodec is as under KODEC_PURE=1."""
     before = kernel.backend
-    touch = vars(kodec.Record).get("__getattr__")
     kernel.backend = lambda: "pure"  # type: ignore[assignment]
-    if touch is not None:
-        del kodec.Record.__getattr__  # type: ignore[attr-defined]
     try:
         yield
     finally:
         kernel.backend = before
-        if touch is not None:
-            kodec.Record.__getattr__ = touch  # type: ignore[attr-defined]
 
 
 class Pure(_Objects):
@@ -177,13 +180,9 @@ class Pure(_Objects):
     def writes(self, case: Case) -> bool:
         return True
 
-    def decode(self, data: bytes) -> int:
+    def read(self, data: bytes, loop: Loop) -> int:
         with _pure():
-            return super().decode(data)
-
-    def iterate(self, data: bytes) -> int:
-        with _pure():
-            return super().iterate(data)
+            return super().read(data, loop)
 
     def rows(self, data: bytes) -> Iterator[Row]:
         with _pure():
@@ -209,11 +208,9 @@ class _Columns(_Objects):
     def writes(self, case: Case) -> bool:
         return True
 
-    def decode(self, data: bytes) -> int:
+    def read(self, data: bytes, loop: Loop) -> int:
+        assert loop == "decode", "there is no record of which a field is read"
         return sum(batch.num_rows for batch in kodec.scan_table(data))
-
-    def iterate(self, data: bytes) -> int:
-        raise NotImplementedError("columns are not iterated")
 
     def rows(self, data: bytes) -> Iterator[Row]:
         for batch in kodec.scan_table(data):
@@ -269,9 +266,7 @@ class _Classes:
     builder: Callable[..., Any]
     legacy_builder: Callable[..., Any]
     gives: Gives = "objects"
-    loops: tuple[Callable[[Iterable[Any]], int], Callable[[Iterable[Any]], int]] = field(
-        default_factory=_loops
-    )
+    loops: dict[Loop, Callable[[Iterable[Any]], int]] = field(default_factory=_loops)
 
     def reads(self, case: Case) -> bool:
         return True
@@ -279,20 +274,13 @@ class _Classes:
     def writes(self, case: Case) -> bool:
         return True
 
-    def decode(self, data: bytes) -> int:
+    def read(self, data: bytes, loop: Loop) -> int:
+        through = self.loops[loop]
         count = 0
         for batch in self.batches(data):
             if not batch.validate_crc():
                 raise ValueError(f"{self.name}: wrong checksum")
-            count += self.loops[0](batch)
-        return count
-
-    def iterate(self, data: bytes) -> int:
-        count = 0
-        for batch in self.batches(data):
-            if not batch.validate_crc():
-                raise ValueError(f"{self.name}: wrong checksum")
-            count += self.loops[1](batch)
+            count += through(batch)
         return count
 
     def rows(self, data: bytes) -> Iterator[Row]:
@@ -423,7 +411,8 @@ class _Ksc:
     def writes(self, case: Case) -> bool:
         return False
 
-    def decode(self, data: bytes) -> int:
+    def read(self, data: bytes, loop: Loop) -> int:
+        assert loop == "decode", "it makes all of a record at once"
         count = 0
         for start, stop, _ in _entries(data):
             batch = self._reader.from_bytes(data[start:stop])
@@ -437,9 +426,6 @@ class _Ksc:
                 body.headers  # noqa: B018
                 count += 1
         return count
-
-    def iterate(self, data: bytes) -> int:
-        raise NotImplementedError("it makes all of a record at once")
 
     def rows(self, data: bytes) -> Iterator[Row]:
         for start, stop, _ in _entries(data):

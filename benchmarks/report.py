@@ -51,7 +51,7 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was measured of one case in one direction (`decode`, `iterate` or `encode`)."""
+    """What was measured of one case in one direction (`decode`, `key-value`, `iterate` or `encode`)."""
 
     direction: str
     case: Case

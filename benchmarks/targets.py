@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from benchmarks.corpora import Case
+from benchmarks.corpora import CASES, Case
 from benchmarks.measure import ALONE, Figures, ratio
 
 __all__ = ["TARGETS", "Target", "Verdict", "verdicts"]
@@ -76,8 +76,11 @@ TARGETS = (
     *_plain("decode", _COLUMNS, "ksc", W2=1000),
     *_packed("decode", _COLUMNS, "aiokafka", gzip=3, snappy=2, lz4=3, zstd=2),
     *_packed("decode", _COLUMNS, ALONE["decode"], **_CODECS),
-    *_plain("iterate", _OBJECTS, "aiokafka", W2=2.8, W3=6, W4=4.5),
+    *_plain("decode", _OBJECTS, "aiokafka", W1=1.25, W2=1.5, W3=1.4, W4=5),
+    *_plain("key-value", _OBJECTS, "aiokafka", W1=1.5, W2=1.9, W3=1.6, W4=5),
+    *_plain("iterate", _OBJECTS, "aiokafka", W1=1.9, W2=1.9, W3=1.9, W4=1.9),
     *_plain("decode", _PURE, "kafka-python", W1=3.5, W2=3.5, W3=2.5),
+    *(Target("decode", case, _PURE, "kafka-python", 1) for case in CASES if case.magic != 2),
     *_plain("decode", _PURE, "aiokafka", W4=1),
     *_plain("decode", _PURE, "ksc", W2=30),
     *_plain("encode", _COLUMNS, "aiokafka", W1=2, W2=2, W3=2, W4=2),

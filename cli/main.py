@@ -8,6 +8,7 @@ from kodec.runtime.errors import KodecError
 
 __all__ = ["main"]
 
+# Not from `outcome`, which needs the libraries that may be missing.
 BAD_BYTES = 1
 BAD_USAGE = 2
 
@@ -15,7 +16,7 @@ BAD_USAGE = 2
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; give its exit code: 0 done, 1 bad bytes or a check that failed, 2 bad usage."""
     try:
-        from kodec.cli.commands import run
+        from kodec.cli.app import run
     except ImportError as error:
         if error.name not in ("typer", "rich"):
             raise

@@ -6,35 +6,26 @@ import base64
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.survey import Overview
-from kodec.log.directories.verify import Problem
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.records import ControlRecord, Record
-
-if TYPE_CHECKING:
-    from kodec.generator.driver import Change
-    from kodec.pipeline.jobs.export import ExportSummary
+from kodec.log.files.listing import TopicPartition
 
 __all__ = [
     "JsonLines",
     "Printer",
     "Text",
-    "changes",
-    "export_summary",
-    "overviews",
-    "problem",
+    "camel",
+    "count",
+    "ending",
+    "named",
     "row_of",
     "say",
-    "verified",
+    "size_of",
+    "time_of",
     "warn",
 ]
 
@@ -203,143 +194,6 @@ class Text:
         print("  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
 
 
-def changes(found: Sequence[Change], check: bool) -> int:
-    """Say what `generate` did, or (with `check`) what it would do; the exit code."""
-    if check:
-        for change in found:
-            sys.stdout.write(change.diff)
-        if found:
-            files = f"{len(found)} file{'s' * (len(found) != 1)}"
-            warn(f"{files} differ from what the schemas give: run `kodec generate`")
-            return 1
-        say("generated code is up to date")
-        return 0
-    for change in found:
-        print(f"{change.kind:8} {change.path}")
-    print(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
-    return 0
-
-
-def export_summary(summary: ExportSummary) -> None:
-    """A table with a row for each topic-partition, then what was left out."""
-    table = Table(
-        title=f"{summary.records:,} records to {escape(str(summary.out))} in {summary.seconds:.1f} s"
-    )
-    for name in (
-        "topic",
-        "partition",
-        "records",
-        "offsets",
-        "first timestamp",
-        "last timestamp",
-        "segments",
-        "read",
-        "written",
-    ):
-        table.add_column(name, justify="left" if name == "topic" else "right")
-    for row in summary.partitions:
-        span = "" if row.first_offset is None else f"{row.first_offset}..{row.last_offset}"
-        table.add_row(
-            escape(row.topic),
-            str(row.partition),
-            f"{row.records:,}",
-            span,
-            time_of(row.min_timestamp),
-            time_of(row.max_timestamp),
-            str(row.segments),
-            size_of(row.bytes),
-            size_of(row.written),
-        )
-    width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
-    for row in summary.partitions:
-        for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
-            for line in lines:
-                warn(f"{row.topic}-{row.partition}: {what}: {line}")
-
-
-def overviews(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
-    """A row, or a JSON object, for each topic-partition; what is not clean is told on stderr."""
-    if as_json:
-        for log, found in rows:
-            print(
-                json.dumps(
-                    {
-                        "topic": log.topic_partition.topic,
-                        "partition": log.topic_partition.partition,
-                        "path": str(log.path),
-                        "segments": found.segments,
-                        "startOffset": found.start_offset,
-                        "endOffset": found.end_offset,
-                        "firstTimestamp": found.first_timestamp,
-                        "lastTimestamp": found.last_timestamp,
-                        "bytes": found.bytes,
-                        "entries": found.entries,
-                        "codecs": found.codecs,
-                        "magics": found.magics,
-                        "health": found.health,
-                        "problems": found.problems,
-                    }
-                )
-            )
-    else:
-        table = Table(title=f"{len(rows)} topic-partition{'s' * (len(rows) != 1)}")
-        for name in (
-            "topic",
-            "partition",
-            "segments",
-            "start",
-            "end",
-            "first timestamp",
-            "last timestamp",
-            "bytes",
-            "codecs",
-            "health",
-        ):
-            left = name in ("topic", "codecs", "health")
-            table.add_column(name, justify="left" if left else "right", overflow="fold")
-        for log, found in rows:
-            table.add_row(
-                escape(log.topic_partition.topic),
-                str(log.topic_partition.partition),
-                str(found.segments),
-                str(found.start_offset),
-                str(found.end_offset),
-                _second(found.first_timestamp),
-                _second(found.last_timestamp),
-                size_of(found.bytes),
-                " ".join(found.codecs),
-                found.health,
-            )
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
-    for _, found in rows:
-        for line in found.problems:
-            warn(line)
-
-
-def _second(timestamp: int | None) -> str:
-    """A time without its milliseconds."""
-    return time_of(timestamp).partition(".")[0]
-
-
-def problem(found: Problem, as_json: bool) -> None:
-    """A line for one thing that is wrong."""
-    if not as_json:
-        print(found)
-        return
-    facts = {"file": str(found.path), "byte": found.at, "what": found.what}
-    print(json.dumps(facts | {"need": found.need, "have": found.have}, default=str))
-
-
-def verified(segments: int, size: int, problems: int, as_json: bool) -> None:
-    """What was checked, and how it came out."""
-    if as_json:
-        print(json.dumps({"segments": segments, "bytes": size, "problems": problems}))
-        return
-    ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
-    print(f"{segments} segment{'s' * (segments != 1)}, {size_of(size)}: {ending}")
-
-
 def size_of(size: float) -> str:
     """A number of bytes for people."""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -347,3 +201,29 @@ def size_of(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def count(number: int, name: str, several: str = "") -> str:
+    """A number of things; `several` is their name in the plural, where that is not `name` and s."""
+    return f"{number} {name if number == 1 else several or name + 's'}"
+
+
+def camel(name: str) -> str:
+    """A name of Python's as one of JSON's."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def named(topic_partition: TopicPartition, path: Path, applied: bool) -> dict[str, object]:
+    """What each report says first."""
+    return {
+        "topic": topic_partition.topic,
+        "partition": topic_partition.partition,
+        "path": str(path),
+        "applied": applied,
+    }
+
+
+def ending(applied: bool) -> str:
+    """How a report ends."""
+    return "done" if applied else "nothing is written without --apply"

@@ -15,6 +15,7 @@ __all__ = [
     "FormatError",
     "KodecError",
     "LimitExceeded",
+    "LogFailed",
     "Malformed",
     "MissingDependency",
     "OffsetOutOfRange",
@@ -201,3 +202,22 @@ class OffsetOutOfRange(KodecError, LookupError):
 
     def __str__(self) -> str:
         return f"{self.log} has offsets {self.start} to {self.end} (exclusive), not {self.offset}"
+
+
+class LogFailed(KodecError, RuntimeError):
+    """A writer that takes nothing more: something before was not completed, so log and disk may disagree.
+
+    An interrupted call, a failed fsync or a failed roll leads here, and a process that was forked. The writer
+    is to be closed and the log opened again, which reads its end from the disk; where that is refused,
+    recovered. `__cause__` is what went wrong first, where it is known.
+
+    Attributes: `log` (the path of what was written to), `reason`.
+    """
+
+    def __init__(self, log: str, reason: str) -> None:
+        super().__init__(log, reason)
+        self.log = log
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.log}: {self.reason}: close this writer and open the log again"

@@ -64,7 +64,8 @@ def test_command_of_a_page_runs(page: Path, command: str) -> None:
     assert words[0] in ("kodec", "python"), f"{named(page)}: who runs `{command}`?"
     words[:1] = [sys.executable, "-m", "kodec"] if words[0] == "kodec" else [sys.executable]
     done = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    # 3: a dry run that has something to show
+    assert done.returncode in (0, 3), done.stderr[-3000:]
 
 
 def test_shell_blocks_are_run_elsewhere() -> None:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyx"))
-HEADERS = {"kodec_arrow.h", "kodec_core.h"}
+HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_objects.h"}
 NO_COMPILER = {"CC": "/bin/false"}
 
 
@@ -57,7 +57,8 @@ def test_the_codec_needs_none_of_the_extras() -> None:
         f"import sys; sys.modules.update(dict.fromkeys({extras!r}))\n"
         "import kodec\n"
         "from kodec import Record, encode, read_records\n"
-        "print(len(list(read_records(encode([Record(0, 0, 0, b'k', b'v', ())])))))"
+        "data = encode([Record(offset=0, timestamp=0, timestamp_type=0, key=b'k', value=b'v')])\n"
+        "print(len(list(read_records(data))))"
     )
     assert run(sys.executable, "-I", "-c", code).strip() == "1"
 
@@ -150,7 +151,7 @@ def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(
         held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
     assert {f"runtime/native/{name}" for name in HEADERS} <= held
     in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
-    parts = (".pyx", ".pyi", "_core.c", "_core.h")
+    parts = (".pyx", ".pyi", "_core.c", "_core.h", "_objects.h")
     assert KERNELS
     assert in_kernels == {"__init__.py", *(name + part for name in KERNELS for part in parts)}
 

@@ -6,6 +6,7 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -36,7 +37,7 @@ cdef extern from "kodec_arrow.h" nogil:
         kd_buffer values
     void kd_free(kd_buffer *)
     const char *const kd_status_names[]
-    int KD_OK, KD_END, KD_FULL, KD_COMPRESSED, KD_MEMORY
+    int KD_OK, KD_END, KD_FULL, KD_COMPRESSED, KD_LIMIT, KD_MEMORY
 
 cdef extern from "message_set_core.h" nogil:
     cdef struct message_set_unit_message_attributes:
@@ -517,88 +518,30 @@ cdef class Writer:
         self.out.size = 0
         return given
 
-from cpython.ref cimport PyObject
-from libc.stdint cimport uint32_t
-
-cdef extern from *:
-    """
-    #include "structmember.h"
-    #define KD_SLOT(item, at) (*(PyObject **)((char *)(item) + (at)))
-    #define KD_SET_SLOT(item, at, value) (KD_SLOT(item, at) = (value))
-    #define KD_CLEAR_SLOT(item, at) Py_CLEAR(KD_SLOT(item, at))
-    #define KD_AT(descriptor) (((PyMemberDescrObject *)(descriptor))->d_member->offset)
-    #define KD_IS_SLOT(thing) (Py_TYPE(thing) == &PyMemberDescr_Type)
-    #define KD_NEW(cls) PyType_GenericAlloc((PyTypeObject *)(cls), 0)
-    #define KD_PLAIN(cls) (((PyTypeObject *)(cls))->tp_finalize == NULL && ((PyTypeObject *)(cls))->tp_del == NULL)
-    #ifdef Py_GIL_DISABLED
-    #define KD_ALONE(item) 0
-    #else
-    #define KD_ALONE(item) (Py_REFCNT(item) == 1)
-    #endif
-    """
-    PyObject *KD_SLOT(PyObject *, Py_ssize_t)
-    void _set "KD_SET_SLOT"(PyObject *, Py_ssize_t, PyObject *)
-    void KD_CLEAR_SLOT(PyObject *, Py_ssize_t)
-    Py_ssize_t KD_AT(object)
-    bint KD_IS_SLOT(object)
-    PyObject *KD_NEW(PyObject *)
-    bint KD_PLAIN(PyObject *)
-    bint KD_ALONE(PyObject *)
-
-cdef extern from "Python.h":
-    PyObject *PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize"(const char *, Py_ssize_t)
-    PyObject *PyUnicode_DecodeUTF8_ "PyUnicode_DecodeUTF8"(const char *, Py_ssize_t, const char *)
-    PyObject *PyLong_FromLongLong_ "PyLong_FromLongLong"(long long)
-    PyObject *PyLong_FromUnsignedLongLong_ "PyLong_FromUnsignedLongLong"(unsigned long long)
-    PyObject *PyFloat_FromDouble_ "PyFloat_FromDouble"(double)
-    PyObject *PyTuple_New_ "PyTuple_New"(Py_ssize_t)
-    void PyTuple_SET_ITEM_ "PyTuple_SET_ITEM"(PyObject *, Py_ssize_t, PyObject *)
-    PyObject *PyList_GET_ITEM_ "PyList_GET_ITEM"(PyObject *, Py_ssize_t)
-    void PyList_SET_ITEM_ "PyList_SET_ITEM"(PyObject *, Py_ssize_t, PyObject *)
-    void Py_INCREF_ "Py_INCREF"(PyObject *)
-    void Py_DECREF_ "Py_DECREF"(PyObject *)
-    void Py_XDECREF_ "Py_XDECREF"(PyObject *)
-    object PyObject_GenericGetAttr(object, object)
-
-cdef extern from "message_set_core.h" nogil:
-    ctypedef struct kd_items:
-        size_t count
-    ctypedef struct message_set_object:
-        int64_t offset
-        int64_t timestamp
-        int64_t timestamp_type
-        kd_span key
-        kd_span value
-    int message_set_one(const uint8_t *, size_t, size_t, const message_set_options *, message_set_unit *,
-        message_set_object *, kd_where *)
-
-cdef inline PyObject *_bytes(kd_span span):
-    if span.data == NULL:
-        Py_INCREF_(<PyObject *>None)
-        return <PyObject *>None
-    return PyBytes_FromStringAndSize_(<const char *>span.data, span.size)
-
-cdef inline PyObject *_text(kd_span span):
-    if span.data == NULL:
-        Py_INCREF_(<PyObject *>None)
-        return <PyObject *>None
-    return PyUnicode_DecodeUTF8_(<const char *>span.data, span.size, "surrogateescape")
-
-cdef inline PyObject *_flag(int value):
-    cdef PyObject *found = <PyObject *>True if value else <PyObject *>False
-    Py_INCREF_(found)
-    return found
-
-cdef enum:
-    VALUES = 5
-    # Rows whose number is kept ready, and how the habit of touching what is given is learned.
-    READY = 1024
-    HABIT = 4
-    TRUST = 1024
-    LEAST = -1
-    SMALL = 16
-
-cdef list _ROW_NUMBERS = list(range(READY))
+cdef extern from "message_set_objects.h":
+    cdef enum:
+        KD_LEAST_MEMBER
+        KD_SMALL_MEMBERS
+        KD_MOST_SLOTS
+    ctypedef struct kd_members:
+        PyObject *small[KD_SMALL_MEMBERS]
+        PyObject *all
+    ctypedef struct kd_shape:
+        PyObject *cls
+        bint refills
+        int columns
+        int others
+        Py_ssize_t slots[KD_MOST_SLOTS]
+        PyObject *constants[KD_MOST_SLOTS]
+        kd_members members[KD_MOST_SLOTS]
+    ctypedef struct kd_texts:
+        pass
+    void kd_texts_clear(kd_texts *)
+    Py_ssize_t kd_slot(PyObject *, object) except -1
+    bint kd_is_alone(PyObject *)
+    bint kd_is_all_slots(PyObject *, Py_ssize_t)
+    int message_set_make(const uint8_t *, size_t, size_t, size_t, const message_set_options *,
+        const kd_shape *, kd_texts *, PyObject *, message_set_unit *, size_t *, kd_where *) except -1
 
 cdef class Shape:
     """Where the objects of a class keep the values of a row.
@@ -607,141 +550,126 @@ cdef class Shape:
         members: for a column of numbers, which object stands for which number.
         others: what is in slots that are no columns.
     """
-    cdef readonly type cls
-    cdef Py_ssize_t slots[VALUES]
-    cdef bint plain
-    cdef list others
-    cdef tuple members
-    # the members for small numbers, from LEAST on
-    cdef PyObject *small[VALUES][SMALL]
-    def __init__(self, type cls, members=None, others=None):
+    cdef kd_shape s
+    cdef object kept
+    def __cinit__(self, type cls not None, members=None, others=None):
         cdef int i
-        given = members or {}
+        memset(&self.s, 0, sizeof(self.s))
+        given = {name: dict(numbers) for name, numbers in (members or {}).items()}
+        constants = dict(others or {})
         for name in given:
             if name not in _NUMBERED:
                 raise ValueError(f"members: {name!r} is not a column of whole numbers")
-        self.cls = cls
-        self.members = tuple([dict(given[name]) if name in given else None for name in COLUMNS])
-        memset(self.small, 0, sizeof(self.small))
-        for i, name in enumerate(COLUMNS):
-            self.slots[i] = _slot(cls, name)
-            for number, member in given.get(name, {}).items():
-                if LEAST <= number < LEAST + SMALL:
-                    self.small[i][<int>number - LEAST] = <PyObject *>self.members[i][number]
-        self.others = [(_slot(cls, name), value) for name, value in (others or {}).items()]
-        self.plain = KD_PLAIN(<PyObject *>cls)
-    cdef inline PyObject *number(self, int column, int64_t number):
-        """The object that stands for a number: a member, or an int."""
-        cdef PyObject *found
-        if LEAST <= number < LEAST + SMALL and self.small[column][number - LEAST] != NULL:
-            found = self.small[column][number - LEAST]
-            Py_INCREF_(found)
-            return found
-        found = PyLong_FromLongLong_(number)
-        if found != NULL and self.members[column] is not None:
-            member = (<dict>self.members[column]).get(<object>found)
-            if member is not None:
-                Py_DECREF_(found)
-                found = <PyObject *>member
-                Py_INCREF_(found)
-        return found
-    cdef int fill(self, PyObject *item, const message_set_unit *u, const message_set_object *found) except -1:
-        """Give an object the values that it has not."""
-        cdef PyObject *values[VALUES]
-        cdef Py_ssize_t at
-        cdef int i
-        values[0] = self.number(0, found.offset)
-        values[1] = self.number(1, found.timestamp)
-        values[2] = self.number(2, found.timestamp_type)
-        values[3] = _bytes(found.key)
-        values[4] = _bytes(found.value)
-        for i in range(VALUES):
-            if values[i] == NULL:
-                break
-        else:
-            for i in range(VALUES):
-                if KD_SLOT(item, self.slots[i]) == NULL:
-                    _set(item, self.slots[i], values[i])
-                else:
-                    Py_DECREF_(values[i])
-            for at, value in self.others:
-                if KD_SLOT(item, at) == NULL:
-                    Py_INCREF_(<PyObject *>value)
-                    _set(item, at, <PyObject *>value)
-            return 0
-        for i in range(VALUES):
-            Py_XDECREF_(values[i])
-        raise MemoryError
-
-cdef Py_ssize_t _slot(type cls, str name) except -1:
-    found = getattr(cls, name, None)
-    if not KD_IS_SLOT(found):
-        raise TypeError(f"{cls.__name__} has no slot {name!r}")
-    return KD_AT(found)
+        if len(COLUMNS) + len(constants) > KD_MOST_SLOTS:
+            raise ValueError("others: too many")
+        # what the shape points to lives as long as it
+        self.kept = cls, given, constants
+        self.s.cls = <PyObject *>cls
+        self.s.columns = len(COLUMNS)
+        self.s.others = len(constants)
+        for i, name in enumerate([*COLUMNS, *constants]):
+            self.s.slots[i] = kd_slot(self.s.cls, name)
+            if name in constants:
+                self.s.constants[i] = <PyObject *>constants[name]
+            if name in given:
+                self.s.members[i].all = <PyObject *>given[name]
+                for number, member in given[name].items():
+                    if KD_LEAST_MEMBER <= number < KD_LEAST_MEMBER + KD_SMALL_MEMBERS:
+                        self.s.members[i].small[<int>number - KD_LEAST_MEMBER] = <PyObject *>member
+        slots = {self.s.slots[i] for i in range(self.s.columns + self.s.others)}
+        self.s.refills = kd_is_all_slots(self.s.cls, len(slots))
 
 cdef class Objects:
-    """Goes from unit to unit, and gives each, which is a row, as an object of a class with its values.
-    Args: `shape` is of the class; the others are as of Rows.
+    """Goes from unit to unit, each of which is a row, and makes an object of a class of it.
+    The objects are whole when they are given, and hold nothing of the bytes that they were made of. One that nobody else
+    holds when the next are made, with the list that it is in, is filled again.
+    Args:
+        shape: of the class.
+        check: verify checksums.
+        unit_bytes, elements: as of Rows.
+    An object is to be used by one thread at a time.
     """
     cdef Shape shape
     cdef message_set_options o
     cdef message_set_unit u
-    cdef message_set_unit inner
     cdef kd_where w
+    cdef kd_texts texts
+    cdef list made
     cdef size_t content_start
     cdef size_t content_size
-    cdef object found
-    def __cinit__(self):
+    cdef bint compressed
+    cdef bint busy
+    def __cinit__(
+        self, Shape shape not None, *, bint check=True, bint stop_at_hidden=False, size_t unit_bytes=1 << 30,
+        size_t elements=1_000_000,
+    ):
         memset(&self.o, 0, sizeof(self.o))
         memset(&self.u, 0, sizeof(self.u))
         memset(&self.w, 0, sizeof(self.w))
-    def __init__(
-        self, Shape shape not None, *, bint check=True, size_t unit_bytes=1 << 30, size_t elements=1_000_000
-    ):
+        memset(&self.texts, 0, sizeof(self.texts))
+        self.made = []
         self.shape = shape
         self.o.check = check
+        self.o.stop_at_hidden = stop_at_hidden
         self.o.unit_bytes = unit_bytes
         self.o.elements = elements
+    def __dealloc__(self):
+        kd_texts_clear(&self.texts)
+    cdef list _start(self):
+        """The list to be filled. What the values before belong to may call this object while they are dropped."""
+        if self.busy:
+            raise ValueError("already in use by another call")
+        self.busy = True
+        self.compressed = False
+        if not kd_is_alone(<PyObject *>self.made):
+            self.made = []
+        return self.made
     def next(self, data, size_t pos, size_t end):
         """Read the unit at `data[pos:end]`; give (status, place).
-        `ok`: `found` is its row; the place is where it ends. `compressed`: see `content`, and the same. `end`,
-        and anything else: why there is none, and where that unit starts.
+        `ok`: `items` is its row alone; the place is where it ends. `compressed`: see `content`, and the same.
+        `end`, and anything else: why there is none, and where that unit starts.
         """
         cdef Py_buffer view
-        cdef message_set_object found
+        cdef size_t stop = pos
         cdef int status
         cdef const uint8_t *buf
+        cdef kd_span content
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if end > <size_t>view.len or pos > end:
                 raise ValueError("pos and end are outside of the data")
             buf = <const uint8_t *>view.buf if view.len else &NOTHING
-            status = message_set_one(buf, pos, end, &self.o, &self.u, &found, &self.w)
-            if status == KD_OK:
-                self.found = self._made(&self.u, &found)
-                return "ok", pos + self.u.unit_size
+            items = self._start()
+            try:
+                status = message_set_make(
+                    buf, pos, end, 1, &self.o, &self.shape.s, &self.texts, <PyObject *>items, &self.u, &stop,
+                    &self.w,
+                )
+                if status == KD_FULL or (status == KD_END and len(items)):
+                    status = KD_OK
+                content = self.u.message.value
+                if status == KD_COMPRESSED:
+                    stop += self.u.unit_size
+            finally:
+                self.busy = False
             if status == KD_COMPRESSED:
-                self.content_start = self.u.message.value.data - buf
-                self.content_size = self.u.message.value.size
-                return "compressed", pos + self.u.unit_size
-            return STATUSES[status], pos
+                self.compressed = True
+                self.content_start = content.data - buf if content.data != NULL else pos
+                self.content_size = content.size
         finally:
             PyBuffer_Release(&view)
-    cdef object _made(self, const message_set_unit *u, const message_set_object *found):
-        cdef PyObject *item = KD_NEW(<PyObject *>self.shape.cls)
-        if item == NULL:
-            raise MemoryError
-        made = <object>item
-        Py_DECREF_(item)
-        self.shape.fill(item, u, found)
-        return made
+        return STATUSES[status], stop
     @property
-    def row(self):
-        """The row that was read last."""
-        return self.found
+    def items(self):
+        """The objects that were made last. The list is filled again where nobody else holds it then."""
+        return self.made
+    @property
+    def unit(self):
+        """Where the unit that was reached starts, and its size, in bytes."""
+        return self.u.unit_start, self.u.unit_size
     @property
     def head(self):
-        """The numbers in the head of the unit that was read last, by name."""
+        """The numbers in the head of that unit, by name."""
         return {
             "offset": self.u.offset,
             "len_message": self.u.len_message,
@@ -757,21 +685,30 @@ cdef class Objects:
     @property
     def content(self):
         """Of the unit that was reached as compressed: codec, where its content starts, and its size."""
+        if not self.compressed:
+            raise ValueError("no compressed unit was reached")
         return message_set_codec(&self.u).decode(), self.content_start, self.content_size
     def rows(self, bytes data not None):
-        """The rows of that unit, whose content `data` was decompressed; None where not all is well with them."""
-        cdef message_set_object found
+        """Make objects of the rows of that unit, whose content `data` was decompressed: `items`. Gives the status."""
         cdef const uint8_t *buf = <const uint8_t *><const char *>data
-        cdef size_t pos = 0, end = len(data)
-        cdef list rows = []
-        cdef int status = KD_OK
-        while True:
-            status = message_set_one(buf, pos, end, &self.o, &self.inner, &found, &self.w)
-            if status != KD_OK or <size_t>len(rows) == self.o.elements:
-                break
-            rows.append(self._made(&self.inner, &found))
-            pos += self.inner.unit_size
-        return rows if status == KD_END else None
+        cdef int status
+        cdef size_t stop = 0
+        cdef message_set_unit inner
+        if not self.compressed:
+            raise ValueError("no compressed unit was reached")
+        items = self._start()
+        try:
+            status = message_set_make(
+                buf, 0, len(data), self.o.elements, &self.o, &self.shape.s,
+                &self.texts, <PyObject *>items, &inner, &stop, &self.w,
+            )
+            status = KD_OK if status == KD_END else KD_LIMIT if status == KD_FULL else status
+        finally:
+            self.busy = False
+        return STATUSES[status]
+    def forget(self):
+        """Keep no object."""
+        self.made = []
 
 _NUMBERED = ("offset", "timestamp", "timestamp_type", )
 

@@ -120,7 +120,7 @@ typedef struct {
 } message_set_object;
 
 /* The unit at `pos`, which is a row; where its content is compressed, only its head. */
-int message_set_one(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+int message_set_take(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where);
 void message_set_prepare(void);
 

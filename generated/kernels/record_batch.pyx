@@ -6,11 +6,12 @@
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows", "Objects", "Shape", "Unread", "touch", "Writer"]
+__all__ = ["COLUMNS", "HEADS", "STATUSES", "Columns", "Heads", "Rows", "Objects", "Shape", "Writer"]
 
 cdef extern from "kodec_arrow.h" nogil:
     cdef struct ArrowSchema:
@@ -36,7 +37,7 @@ cdef extern from "kodec_arrow.h" nogil:
         kd_buffer values
     void kd_free(kd_buffer *)
     const char *const kd_status_names[]
-    int KD_OK, KD_END, KD_FULL, KD_COMPRESSED, KD_MEMORY
+    int KD_OK, KD_END, KD_FULL, KD_COMPRESSED, KD_LIMIT, KD_MEMORY
 
 cdef extern from "record_batch_core.h" nogil:
     cdef struct record_batch_unit_attributes:
@@ -577,449 +578,206 @@ cdef class Writer:
         self.out.size = 0
         return given
 
-from cpython.ref cimport PyObject
-from libc.stdint cimport uint32_t
-
-cdef extern from *:
-    """
-    #include "structmember.h"
-    #define KD_SLOT(item, at) (*(PyObject **)((char *)(item) + (at)))
-    #define KD_SET_SLOT(item, at, value) (KD_SLOT(item, at) = (value))
-    #define KD_CLEAR_SLOT(item, at) Py_CLEAR(KD_SLOT(item, at))
-    #define KD_AT(descriptor) (((PyMemberDescrObject *)(descriptor))->d_member->offset)
-    #define KD_IS_SLOT(thing) (Py_TYPE(thing) == &PyMemberDescr_Type)
-    #define KD_NEW(cls) PyType_GenericAlloc((PyTypeObject *)(cls), 0)
-    #define KD_PLAIN(cls) (((PyTypeObject *)(cls))->tp_finalize == NULL && ((PyTypeObject *)(cls))->tp_del == NULL)
-    #ifdef Py_GIL_DISABLED
-    #define KD_ALONE(item) 0
-    #else
-    #define KD_ALONE(item) (Py_REFCNT(item) == 1)
-    #endif
-    """
-    PyObject *KD_SLOT(PyObject *, Py_ssize_t)
-    void _set "KD_SET_SLOT"(PyObject *, Py_ssize_t, PyObject *)
-    void KD_CLEAR_SLOT(PyObject *, Py_ssize_t)
-    Py_ssize_t KD_AT(object)
-    bint KD_IS_SLOT(object)
-    PyObject *KD_NEW(PyObject *)
-    bint KD_PLAIN(PyObject *)
-    bint KD_ALONE(PyObject *)
-
-cdef extern from "Python.h":
-    PyObject *PyBytes_FromStringAndSize_ "PyBytes_FromStringAndSize"(const char *, Py_ssize_t)
-    PyObject *PyUnicode_DecodeUTF8_ "PyUnicode_DecodeUTF8"(const char *, Py_ssize_t, const char *)
-    PyObject *PyLong_FromLongLong_ "PyLong_FromLongLong"(long long)
-    PyObject *PyLong_FromUnsignedLongLong_ "PyLong_FromUnsignedLongLong"(unsigned long long)
-    PyObject *PyFloat_FromDouble_ "PyFloat_FromDouble"(double)
-    PyObject *PyTuple_New_ "PyTuple_New"(Py_ssize_t)
-    void PyTuple_SET_ITEM_ "PyTuple_SET_ITEM"(PyObject *, Py_ssize_t, PyObject *)
-    PyObject *PyList_GET_ITEM_ "PyList_GET_ITEM"(PyObject *, Py_ssize_t)
-    void PyList_SET_ITEM_ "PyList_SET_ITEM"(PyObject *, Py_ssize_t, PyObject *)
-    void Py_INCREF_ "Py_INCREF"(PyObject *)
-    void Py_DECREF_ "Py_DECREF"(PyObject *)
-    void Py_XDECREF_ "Py_XDECREF"(PyObject *)
-    object PyObject_GenericGetAttr(object, object)
-
-cdef extern from "record_batch_core.h" nogil:
-    ctypedef struct kd_items:
-        size_t count
-    ctypedef struct record_batch_object:
-        int64_t offset
-        int64_t timestamp
-        int64_t timestamp_type
-        kd_span key
-        kd_span value
-        kd_items headers
-    ctypedef struct record_batch_object_headers:
-        kd_span key
-        kd_span value
-    int record_batch_item_headers(const record_batch_unit *, kd_items *, record_batch_object_headers *)
+cdef extern from "record_batch_objects.h":
+    cdef enum:
+        KD_LEAST_MEMBER
+        KD_SMALL_MEMBERS
+        KD_MOST_SLOTS
+    ctypedef struct kd_members:
+        PyObject *small[KD_SMALL_MEMBERS]
+        PyObject *all
+    ctypedef struct kd_shape:
+        PyObject *cls
+        bint refills
+        int columns
+        int others
+        Py_ssize_t slots[KD_MOST_SLOTS]
+        PyObject *constants[KD_MOST_SLOTS]
+        kd_members members[KD_MOST_SLOTS]
+    ctypedef struct kd_texts:
+        pass
+    void kd_texts_clear(kd_texts *)
+    Py_ssize_t kd_slot(PyObject *, object) except -1
+    bint kd_is_alone(PyObject *)
+    bint kd_is_all_slots(PyObject *, Py_ssize_t)
     int record_batch_next(const uint8_t *, size_t, size_t, const record_batch_options *, record_batch_unit *,
-        size_t *, kd_where *)
-    int record_batch_mark(const record_batch_unit *, const uint8_t *, size_t, const record_batch_options *,
-        uint32_t **, kd_where *)
-    int record_batch_at(const record_batch_unit *, const uint8_t *, size_t, size_t, record_batch_object *)
-
-cdef inline PyObject *_bytes(kd_span span):
-    if span.data == NULL:
-        Py_INCREF_(<PyObject *>None)
-        return <PyObject *>None
-    return PyBytes_FromStringAndSize_(<const char *>span.data, span.size)
-
-cdef inline PyObject *_text(kd_span span):
-    if span.data == NULL:
-        Py_INCREF_(<PyObject *>None)
-        return <PyObject *>None
-    return PyUnicode_DecodeUTF8_(<const char *>span.data, span.size, "surrogateescape")
-
-cdef inline PyObject *_flag(int value):
-    cdef PyObject *found = <PyObject *>True if value else <PyObject *>False
-    Py_INCREF_(found)
-    return found
-
-cdef PyObject *_list_headers(const record_batch_unit *u, kd_items rest):
-    cdef Py_ssize_t count = rest.count, i
-    cdef record_batch_object_headers found
-    cdef PyObject *items = PyTuple_New_(count)
-    cdef PyObject *item
-    cdef PyObject *value
-    if items == NULL:
-        return NULL
-    for i in range(count):
-        record_batch_item_headers(u, &rest, &found)
-        item = PyTuple_New_(2)
-        if item == NULL:
-            Py_DECREF_(items)
-            return NULL
-        PyTuple_SET_ITEM_(items, i, item)
-        value = _text(found.key)
-        if value == NULL:
-            Py_DECREF_(items)
-            return NULL
-        PyTuple_SET_ITEM_(item, 0, value)
-        value = _bytes(found.value)
-        if value == NULL:
-            Py_DECREF_(items)
-            return NULL
-        PyTuple_SET_ITEM_(item, 1, value)
-    return items
-
-cdef enum:
-    VALUES = 6
-    # Rows whose number is kept ready, and how the habit of touching what is given is learned.
-    READY = 1024
-    HABIT = 4
-    TRUST = 1024
-    LEAST = -1
-    SMALL = 16
-
-cdef list _ROW_NUMBERS = list(range(READY))
+        size_t *, kd_where *) nogil
+    int record_batch_make(const record_batch_unit *, const uint8_t *, size_t, const record_batch_options *,
+        const kd_shape *, kd_texts *, PyObject *, kd_where *) except -1
 
 cdef class Shape:
     """Where the objects of a class keep the values of a row.
     Args:
-        cls: a class with a slot for each of COLUMNS, and the two slots of an unread object: `_batch` and `_row`.
+        cls: a class with a slot for each of COLUMNS.
         members: for a column of numbers, which object stands for which number.
         others: what is in slots that are no columns.
     """
-    cdef readonly type cls
-    cdef Py_ssize_t slots[VALUES]
-    cdef Py_ssize_t batch
-    cdef Py_ssize_t row
-    cdef bint plain
-    cdef list others
-    cdef tuple members
-    # the members for small numbers, from LEAST on
-    cdef PyObject *small[VALUES][SMALL]
-    def __init__(self, type cls, members=None, others=None):
+    cdef kd_shape s
+    cdef object kept
+    def __cinit__(self, type cls not None, members=None, others=None):
         cdef int i
-        given = members or {}
+        memset(&self.s, 0, sizeof(self.s))
+        given = {name: dict(numbers) for name, numbers in (members or {}).items()}
+        constants = dict(others or {})
         for name in given:
             if name not in _NUMBERED:
                 raise ValueError(f"members: {name!r} is not a column of whole numbers")
-        self.cls = cls
-        self.members = tuple([dict(given[name]) if name in given else None for name in COLUMNS])
-        memset(self.small, 0, sizeof(self.small))
-        for i, name in enumerate(COLUMNS):
-            self.slots[i] = _slot(cls, name)
-            for number, member in given.get(name, {}).items():
-                if LEAST <= number < LEAST + SMALL:
-                    self.small[i][<int>number - LEAST] = <PyObject *>self.members[i][number]
-        self.batch = _slot(cls, "_batch")
-        self.row = _slot(cls, "_row")
-        self.others = [(_slot(cls, name), value) for name, value in (others or {}).items()]
-        self.plain = KD_PLAIN(<PyObject *>cls)
-    cdef inline PyObject *number(self, int column, int64_t number):
-        """The object that stands for a number: a member, or an int."""
-        cdef PyObject *found
-        if LEAST <= number < LEAST + SMALL and self.small[column][number - LEAST] != NULL:
-            found = self.small[column][number - LEAST]
-            Py_INCREF_(found)
-            return found
-        found = PyLong_FromLongLong_(number)
-        if found != NULL and self.members[column] is not None:
-            member = (<dict>self.members[column]).get(<object>found)
-            if member is not None:
-                Py_DECREF_(found)
-                found = <PyObject *>member
-                Py_INCREF_(found)
-        return found
-    cdef int fill(self, PyObject *item, const record_batch_unit *u, const record_batch_object *found) except -1:
-        """Give an object the values that it has not."""
-        cdef PyObject *values[VALUES]
-        cdef Py_ssize_t at
-        cdef int i
-        values[0] = self.number(0, found.offset)
-        values[1] = self.number(1, found.timestamp)
-        values[2] = self.number(2, found.timestamp_type)
-        values[3] = _bytes(found.key)
-        values[4] = _bytes(found.value)
-        values[5] = _list_headers(u, found.headers)
-        for i in range(VALUES):
-            if values[i] == NULL:
-                break
-        else:
-            for i in range(VALUES):
-                if KD_SLOT(item, self.slots[i]) == NULL:
-                    _set(item, self.slots[i], values[i])
-                else:
-                    Py_DECREF_(values[i])
-            for at, value in self.others:
-                if KD_SLOT(item, at) == NULL:
-                    Py_INCREF_(<PyObject *>value)
-                    _set(item, at, <PyObject *>value)
-            return 0
-        for i in range(VALUES):
-            Py_XDECREF_(values[i])
-        raise MemoryError
-
-cdef Py_ssize_t _slot(type cls, str name) except -1:
-    found = getattr(cls, name, None)
-    if not KD_IS_SLOT(found):
-        raise TypeError(f"{cls.__name__} has no slot {name!r}")
-    return KD_AT(found)
-
-cdef class Unread:
-    """The rows of one unit of which not all were looked at: its content, and where in it each row starts."""
-    cdef Shape shape
-    cdef object owner
-    cdef const uint8_t *data
-    cdef size_t size
-    cdef uint32_t *starts
-    cdef size_t count
-    cdef record_batch_unit u
-    def __dealloc__(self):
-        free(self.starts)
-    def read(self, item):
-        """Give an unread object its values; those that were set meanwhile stay."""
-        if type(item) is not self.shape.cls:
-            raise TypeError(f"not {type(item).__name__}: {self.shape.cls.__name__}")
-        cdef PyObject *row = KD_SLOT(<PyObject *>item, self.shape.row)
-        if KD_SLOT(<PyObject *>item, self.shape.batch) != <PyObject *>self or row == NULL:
-            return
-        cdef size_t number = <object>row
-        if number >= self.count:
-            raise IndexError(number)
-        self.fill(<PyObject *>item, number)
-        KD_CLEAR_SLOT(<PyObject *>item, self.shape.row)
-        KD_CLEAR_SLOT(<PyObject *>item, self.shape.batch)
-    cdef int fill(self, PyObject *item, size_t row) except -1:
-        cdef record_batch_object found
-        cdef int status = record_batch_at(&self.u, self.data, self.size, self.starts[row], &found)
-        if status != KD_OK:
-            raise SystemError(f"row {row} was verified and is now {STATUSES[status]}")
-        return self.shape.fill(item, &self.u, &found)
-
-def touch(item, name):
-    """`__getattr__` of a class with unread objects: read the one that is touched."""
-    try:
-        batch = PyObject_GenericGetAttr(item, "_batch")
-    except AttributeError:
-        batch = None
-    if type(batch) is Unread:
-        (<Unread>batch).read(item)
-    return PyObject_GenericGetAttr(item, name)
+        if len(COLUMNS) + len(constants) > KD_MOST_SLOTS:
+            raise ValueError("others: too many")
+        # what the shape points to lives as long as it
+        self.kept = cls, given, constants
+        self.s.cls = <PyObject *>cls
+        self.s.columns = len(COLUMNS)
+        self.s.others = len(constants)
+        for i, name in enumerate([*COLUMNS, *constants]):
+            self.s.slots[i] = kd_slot(self.s.cls, name)
+            if name in constants:
+                self.s.constants[i] = <PyObject *>constants[name]
+            if name in given:
+                self.s.members[i].all = <PyObject *>given[name]
+                for number, member in given[name].items():
+                    if KD_LEAST_MEMBER <= number < KD_LEAST_MEMBER + KD_SMALL_MEMBERS:
+                        self.s.members[i].small[<int>number - KD_LEAST_MEMBER] = <PyObject *>member
+        slots = {self.s.slots[i] for i in range(self.s.columns + self.s.others)}
+        self.s.refills = kd_is_all_slots(self.s.cls, len(slots))
 
 cdef class Objects:
-    """Goes from unit to unit, and iterates over the rows of the one that was reached: as objects of a class.
-    All of a unit is verified when it is reached. An object is then made unread: it holds its unit's content,
-    and takes its values from it when one of them is first touched (`Unread.read`). Where the objects given
-    before were all touched, the next are given with their values: what would be done anyway costs less at once.
-    Content that is `bytes`, or a view of them, is referred to; any other is copied.
-    An object that nobody kept is used again for the one after the next.
+    """Goes from unit to unit, and makes objects of a class of the rows of the one that was reached.
+    The objects are whole when they are given, and hold nothing of the bytes that they were made of. One that nobody else
+    holds when the next are made, with the list that it is in, is filled again.
     Args:
         shape: of the class.
         check: verify checksums.
         stop_at_hidden: stop at a unit whose rows are not for users, which is else passed over.
         unit_bytes, elements: as of Rows.
+    An object is to be used by one thread at a time.
     """
     cdef Shape shape
     cdef record_batch_options o
     cdef record_batch_unit u
     cdef kd_where w
+    cdef kd_texts texts
+    cdef list made
     cdef size_t content_start
     cdef size_t content_size
-    cdef Unread unread
-    cdef size_t row
-    cdef size_t count
-    # the objects given last and before
-    cdef list given
-    cdef int turn
-    cdef bint last_unread
-    cdef int habit
-    cdef int trusted
-    def __cinit__(self):
-        memset(&self.o, 0, sizeof(self.o))
-        memset(&self.u, 0, sizeof(self.u))
-        memset(&self.w, 0, sizeof(self.w))
-        self.given = [None, None]
-    def __init__(
+    cdef bint compressed
+    cdef bint busy
+    def __cinit__(
         self, Shape shape not None, *, bint check=True, bint stop_at_hidden=False, size_t unit_bytes=1 << 30,
         size_t elements=1_000_000,
     ):
+        memset(&self.o, 0, sizeof(self.o))
+        memset(&self.u, 0, sizeof(self.u))
+        memset(&self.w, 0, sizeof(self.w))
+        memset(&self.texts, 0, sizeof(self.texts))
+        self.made = []
         self.shape = shape
         self.o.check = check
         self.o.stop_at_hidden = stop_at_hidden
         self.o.unit_bytes = unit_bytes
         self.o.elements = elements
+    def __dealloc__(self):
+        kd_texts_clear(&self.texts)
+    cdef list _start(self):
+        """The list to be filled. What the values before belong to may call this object while they are dropped."""
+        if self.busy:
+            raise ValueError("already in use by another call")
+        self.busy = True
+        self.compressed = False
+        if not kd_is_alone(<PyObject *>self.made):
+            self.made = []
+        return self.made
     def next(self, data, size_t pos, size_t end):
         """Go to the next unit in `data[pos:end]` that has rows; give (status, place).
-        `ok`: its rows are next to be iterated over; the place is where it ends. `compressed`: see `content`,
-        and the same. `hidden`: its rows are not for users. `end`, and anything else: why there is none, and where that unit starts.
+        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`, and the same.
+        `hidden`: its rows are not for users. `end`, and anything else: why there is none, and where that unit
+        starts.
         """
         cdef Py_buffer view
         cdef size_t stop = pos
         cdef int status
         cdef const uint8_t *buf
-        cdef uint32_t *starts = NULL
         cdef kd_span content
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if end > <size_t>view.len or pos > end:
                 raise ValueError("pos and end are outside of the data")
             buf = <const uint8_t *>view.buf if view.len else &NOTHING
-            with nogil:
-                status = record_batch_next(buf, pos, end, &self.o, &self.u, &stop, &self.w)
+            items = self._start()
+            try:
+                with nogil:
+                    status = record_batch_next(buf, pos, end, &self.o, &self.u, &stop, &self.w)
                 content = self.u.records
                 if status == KD_OK:
-                    status = record_batch_mark(&self.u, content.data, content.size, &self.o, &starts, &self.w)
+                    status = record_batch_make(
+                        &self.u, content.data, content.size, &self.o, &self.shape.s, &self.texts,
+                        <PyObject *>items, &self.w,
+                    )
                     if status != KD_OK:
                         stop = self.u.unit_start
-            if status == KD_OK:
-                owner = data.obj if type(data) is memoryview else data
-                if type(owner) is not bytes:
-                    owner = PyBytes_FromStringAndSize(<const char *>content.data, content.size)
-                    content.data = <const uint8_t *><const char *>owner
-                self._start(owner, content, starts)
-            elif status == KD_COMPRESSED:
-                self.content_start = content.data - buf
+            finally:
+                self.busy = False
+            if status == KD_COMPRESSED:
+                self.compressed = True
+                self.content_start = content.data - buf if content.data != NULL else pos
                 self.content_size = content.size
         finally:
             PyBuffer_Release(&view)
-        if status == KD_MEMORY:
-            raise MemoryError
         return STATUSES[status], stop
-    cdef _start(self, owner, kd_span content, uint32_t *starts):
-        cdef Unread unread
-        self.count = self.row = 0
-        try:
-            unread = Unread.__new__(Unread)
-        except:
-            free(starts)
-            raise
-        unread.shape = self.shape
-        unread.owner = owner
-        unread.data = content.data
-        unread.size = content.size
-        unread.starts = starts
-        unread.count = <size_t>self.u.num_records
-        unread.u = self.u
-        self.unread = unread
-        self.count = unread.count
+    @property
+    def items(self):
+        """The objects that were made last. The list is filled again where nobody else holds it then."""
+        return self.made
     @property
     def unit(self):
         """Where the unit that was reached starts, and its size, in bytes."""
         return self.u.unit_start, self.u.unit_size
     @property
+    def head(self):
+        """The numbers in the head of that unit, by name."""
+        return {
+            "base_offset": self.u.base_offset,
+            "len_batch": self.u.len_batch,
+            "partition_leader_epoch": self.u.partition_leader_epoch,
+            "magic": self.u.magic,
+            "crc": self.u.crc,
+            "reserved": self.u.attributes.reserved,
+            "has_delete_horizon": self.u.attributes.has_delete_horizon,
+            "is_control": self.u.attributes.is_control,
+            "is_transactional": self.u.attributes.is_transactional,
+            "timestamp_type": self.u.attributes.timestamp_type,
+            "compression": self.u.attributes.compression,
+            "last_offset_delta": self.u.last_offset_delta,
+            "base_timestamp": self.u.base_timestamp,
+            "max_timestamp": self.u.max_timestamp,
+            "producer_id": self.u.producer_id,
+            "producer_epoch": self.u.producer_epoch,
+            "base_sequence": self.u.base_sequence,
+            "num_records": self.u.num_records,
+        }
+    @property
     def content(self):
         """Of the unit that was reached as compressed: codec, where its content starts, and its size."""
+        if not self.compressed:
+            raise ValueError("no compressed unit was reached")
         return record_batch_codec(&self.u).decode(), self.content_start, self.content_size
     def rows(self, bytes data not None):
-        """Make the rows of that unit, whose content `data` was decompressed, the next; give the status."""
-        cdef uint32_t *starts = NULL
-        cdef kd_span content
+        """Make objects of the rows of that unit, whose content `data` was decompressed: `items`. Gives the status."""
+        cdef const uint8_t *buf = <const uint8_t *><const char *>data
         cdef int status
-        content.data = <const uint8_t *><const char *>data
-        content.size = len(data)
-        with nogil:
-            status = record_batch_mark(&self.u, content.data, content.size, &self.o, &starts, &self.w)
-        if status == KD_MEMORY:
-            raise MemoryError
-        if status == KD_OK:
-            self._start(data, content, starts)
+        if not self.compressed:
+            raise ValueError("no compressed unit was reached")
+        items = self._start()
+        try:
+            status = record_batch_make(
+                &self.u, buf, len(data), &self.o, &self.shape.s, &self.texts, <PyObject *>items, &self.w
+            )
+        finally:
+            self.busy = False
         return STATUSES[status]
-    def all(self):
-        """The rows that are left of the unit that was reached, as a list of objects with their values."""
-        cdef Py_ssize_t count = self.count - self.row, i
-        cdef list found = [None] * count
-        cdef PyObject *item
-        cdef Unread unread = self.unread
-        cdef size_t row = self.row
-        self.row = self.count
-        for i in range(count):
-            item = KD_NEW(<PyObject *>self.shape.cls)
-            if item == NULL:
-                raise MemoryError
-            made = <object>item
-            Py_DECREF_(item)
-            unread.fill(item, row + i)
-            found[i] = made
-        return found
     def forget(self):
-        """Keep no object and no content."""
-        self.given = [None, None]
-        self.unread = None
-        self.row = self.count = 0
-    def __iter__(self):
-        return self
-    def __next__(self):
-        if self.row == self.count:
-            raise StopIteration
-        cdef Shape shape = self.shape
-        cdef PyObject *given = <PyObject *>self.given
-        cdef PyObject *last = PyList_GET_ITEM_(given, self.turn)
-        cdef PyObject *item
-        cdef PyObject *number
-        cdef int i
-        if self.trusted:
-            self.trusted -= 1
-        elif self.last_unread and last != <PyObject *>None:
-            if KD_SLOT(last, shape.batch) != NULL:
-                self.habit = 0
-            else:
-                self.habit += 1
-                if self.habit == HABIT:
-                    self.habit -= 1
-                    self.trusted = TRUST
-        self.turn ^= 1
-        # taken out of the list: what is dropped below may run code of others, which may call this method
-        item = PyList_GET_ITEM_(given, self.turn)
-        Py_INCREF_(<PyObject *>None)
-        PyList_SET_ITEM_(given, self.turn, <PyObject *>None)
-        if item != <PyObject *>None and KD_ALONE(item) and shape.plain:
-            for i in range(VALUES):
-                KD_CLEAR_SLOT(item, shape.slots[i])
-            KD_CLEAR_SLOT(item, shape.row)
-            KD_CLEAR_SLOT(item, shape.batch)
-        else:
-            Py_DECREF_(item)
-            item = KD_NEW(<PyObject *>shape.cls)
-            if item == NULL:
-                raise MemoryError
-        made = <object>item
-        Py_DECREF_(item)
-        if self.row >= self.count:
-            raise StopIteration
-        if self.trusted:
-            self.unread.fill(item, self.row)
-            self.last_unread = False
-        else:
-            if self.row < READY:
-                number = PyList_GET_ITEM_(<PyObject *>_ROW_NUMBERS, self.row)
-                Py_INCREF_(number)
-            else:
-                number = PyLong_FromLongLong_(self.row)
-                if number == NULL:
-                    raise MemoryError
-            _set(item, shape.row, number)
-            Py_INCREF_(<PyObject *>self.unread)
-            _set(item, shape.batch, <PyObject *>self.unread)
-            self.last_unread = True
-        self.row += 1
-        Py_DECREF_(PyList_GET_ITEM_(given, self.turn))
-        Py_INCREF_(item)
-        PyList_SET_ITEM_(given, self.turn, item)
-        return made
+        """Keep no object."""
+        self.made = []
 
 _NUMBERED = ("offset", "timestamp", "timestamp_type", )
 

@@ -608,143 +608,30 @@ int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_b
   }
 }
 
-int record_batch_mark(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, uint32_t **starts, kd_where *where) {
-  const uint8_t *const base = data;
-  const uint8_t *p = data, *end = data + size;
-  int wrong = 0, status = KD_OK;
+int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t size,
+    const record_batch_options *options, kd_items *rest, size_t *room, kd_where *where) {
   const int64_t count = u->num_records;
-  uint32_t *mark;
-  *starts = NULL;
-  if (count <= 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, 2, 0);
-  if ((uint64_t)count > options->elements || size > UINT32_MAX) return kd_fail(where, KD_LIMIT, 2, 0);
-  size_t room = options->elements - (size_t)count;
-  (void)room;
-  *starts = mark = malloc((size_t)count * sizeof *mark);
-  if (mark == NULL) return kd_fail(where, KD_MEMORY, 2, 0);
-  for (int64_t left = count; left; left--) {
-    record_batch_row row;
-    record_batch_object out;
-    struct {
-      kd_items list_0;
-    } items_of;
-    *mark++ = (uint32_t)(p - data);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, 7, p);
-    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, 7, p);
-    {
-      int64_t length = row.len_body;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 8, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 8, p);
-      const uint8_t *const stop_1 = p + length;
-      const uint8_t *const outer_1 = end;
-      end = stop_1;
-      if (end - p < 1) STOP(KD_TRUNCATED, 9, p);
-      row.body.attributes = (int8_t)kd_load_u1(p + 0);
-      p += 1;
-      if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, 10, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, 11, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, 12, p);
-      if (row.body.len_key >= 0) {
-        {
-          int64_t length = row.body.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 13, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 13, p);
-          row.body.key = (kd_span){p, (size_t)length};
-          p += length;
-        }
-      } else {
-        row.body.key = (kd_span){NULL, 0};
-      }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 13, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, 14, p);
-      if (row.body.len_value >= 0) {
-        {
-          int64_t length = row.body.len_value;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 15, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 15, p);
-          row.body.value = (kd_span){p, (size_t)length};
-          p += length;
-        }
-      } else {
-        row.body.value = (kd_span){NULL, 0};
-      }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 15, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, 16, p);
-      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, 16, p);
-      {
-        struct {
-          int64_t len_key;
-          kd_span key;
-          int64_t len_value;
-          kd_span value;
-        } item_0;
-        int64_t items = row.body.num_headers;
-        if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, 17, p);
-        if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, 17, p);
-        if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, 17, p);
-        const uint8_t *const first = p;
-        size_t counted = 0;
-        for (; items; items--) {
-          if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, 17, p);
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
-          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, 18, p);
-          {
-            int64_t length = item_0.len_key;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 19, p);
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 19, p);
-            item_0.key = (kd_span){p, (size_t)length};
-            p += length;
-          }
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, 20, p);
-          if (item_0.len_value >= 0) {
-            {
-              int64_t length = item_0.len_value;
-              if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 21, p);
-              if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 21, p);
-              item_0.value = (kd_span){p, (size_t)length};
-              p += length;
-            }
-          } else {
-            item_0.value = (kd_span){NULL, 0};
-          }
-          if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 21, p);
-          counted++;
-        }
-        items_of.list_0 = (kd_items){first, p, counted};
-      }
-      end = outer_1;
-      if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, 8, p);
-    }
-    out.offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
-    out.timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
-    out.timestamp_type = u->attributes.timestamp_type;
-    out.key = row.body.key;
-    out.value = row.body.value;
-    out.headers = items_of.list_0;
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
-    if (KD_UNLIKELY((int64_t)(int32_t)out.timestamp_type != out.timestamp_type)) STOP(KD_OVERFLOW, 0, p);
-    (void)out;
-  }
-  if (p != end) STOP(KD_COUNT, 2, p);
+  if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, 2, 0);
+  if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, 2, 0);
+  *rest = (kd_items){data, data + size, (size_t)count};
+  *room = options->elements - (size_t)count;
   return KD_OK;
-stopped:
-  free(*starts);
-  *starts = NULL;
-  return where->status;
 }
 
-int record_batch_at(const record_batch_unit *u, const uint8_t *data, size_t size, size_t start, record_batch_object *out) {
-  const uint8_t *const base = data;
-  const uint8_t *p = data + start, *end = data + size;
-  kd_where here, *const where = &here;
+int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, record_batch_object *out,
+    kd_where *where) {
+  const uint8_t *const base = rest->data, *p = rest->data, *end = rest->end;
   int wrong = 0, status = KD_OK;
-  size_t room = SIZE_MAX;
+  size_t room = *left;
   record_batch_row row;
   struct {
     kd_items list_0;
   } items_of;
-  (void)room;
   (void)status;
+  if (rest->count == 0) {
+    if (p != end) STOP(KD_COUNT, 2, p);
+    return KD_END;
+  }
   if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, 7, p);
   if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, 7, p);
   {
@@ -839,6 +726,9 @@ int record_batch_at(const record_batch_unit *u, const uint8_t *data, size_t size
   out->headers = items_of.list_0;
   if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
   if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+  rest->data = p;
+  rest->count--;
+  *left = room;
   return KD_OK;
 stopped:
   return where->status;

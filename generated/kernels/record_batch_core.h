@@ -186,17 +186,18 @@ typedef struct {
   kd_span value;
 } record_batch_object_headers;
 
-/* Take the next element of a row's list: of one that was verified, as all are that follow here. */
+/* Take the next element of a row's list: of one that was read, so that nothing is wrong with it. */
 int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out);
 /* Go from `pos` to the next unit that has rows: KD_OK and KD_COMPRESSED say that `u` is one, `*next` is then
  * where it ends; for anything else it is where the unit starts. */
 int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
     record_batch_unit *u, size_t *next, kd_where *where);
-/* Verify all rows of `u`, whose content is `data`; `*starts`, to be freed, then says where each starts. */
-int record_batch_mark(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, uint32_t **starts, kd_where *where);
-/* The row that starts at `start`. */
-int record_batch_at(const record_batch_unit *u, const uint8_t *data, size_t size, size_t start, record_batch_object *out);
+/* The rows of `u`, whose content is `data`, none of them taken yet; `*room` is how many elements they may have. */
+int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t size,
+    const record_batch_options *options, kd_items *rest, size_t *room, kd_where *where);
+/* Take the next of these rows; KD_END where they are all taken and nothing is left over. */
+int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *room, record_batch_object *out,
+    kd_where *where);
 void record_batch_prepare(void);
 
 /* Columns to write: numbers as they are, one for each row; bytes as Arrow has them. */

@@ -6,21 +6,24 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.entries.records import Limits
+from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
     read_clean_shutdown,
     read_meta_properties,
     read_offsets,
 )
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
+    ReplicaFolder,
     ReplicaKind,
     TopicPartition,
-    parse_folder_name,
+    find_replicas,
 )
-from kodec.log.directories.names import (
+from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -28,18 +31,8 @@ from kodec.log.directories.names import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
-from kodec.log.directories.partition import PartitionLog
-from kodec.log.entries.records import Limits
 
-__all__ = ["LogDirectory", "LogRoot", "ReplicaFolder"]
-
-
-class ReplicaFolder(NamedTuple):
-    """A replica's folder of any kind; see `FolderName` for a topic that may be cut short."""
-
-    topic_partition: TopicPartition
-    kind: ReplicaKind
-    path: Path
+__all__ = ["LogDirectory", "LogRoot"]
 
 
 class LogRoot:
@@ -57,13 +50,7 @@ class LogRoot:
     @cached_property
     def replicas(self) -> list[ReplicaFolder]:
         """The replicas' folders, by topic and partition. Raises OSError if the folder cannot be listed."""
-        found = []
-        with os.scandir(self.path) as entries:
-            for entry in entries:
-                name = parse_folder_name(entry.name)
-                if name is not None and entry.is_dir():
-                    found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
-        return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+        return find_replicas(self.path)
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / name
@@ -108,7 +95,7 @@ class LogDirectory:
     def __init__(
         self,
         *roots: str | os.PathLike[str],
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
     ) -> None:
         if not roots:
             raise ValueError("a log directory is needed")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kodec.log.directories.checkpoints import LeaderEpoch
+from kodec.log.files.checkpoints import LeaderEpoch
 
 __all__ = ["assigned", "from_start", "up_to"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.layout import LeftoverKind, ReplicaKind
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import LeftoverKind, ReplicaKind
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = [
@@ -24,7 +24,7 @@ def high_watermark(log: PartitionLog) -> int | None:
 
     What lies above may be taken back, should another replica become the leader. Raises OSError, Malformed.
     """
-    return LogRoot(log.path.parent).high_watermarks().get(log.topic_partition)
+    return LogRoot(log.root).high_watermarks().get(log.topic_partition)
 
 
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:

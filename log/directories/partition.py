@@ -6,7 +6,7 @@ import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
@@ -14,26 +14,26 @@ from typing import Literal, Self
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.checkpoints import (
+from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
+from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits, Record
+from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
     read_leader_epochs,
     read_offsets,
     read_partition_metadata,
 )
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     Leftover,
     PartitionFiles,
     ReplicaKind,
     TopicPartition,
     list_partition,
-    parse_folder_name,
 )
-from kodec.log.directories.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
-from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
-from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits, Record
+from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
+from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import OffsetOutOfRange
 
@@ -52,15 +52,17 @@ class LogRead:
         offset: what was asked for; the first entry may start before it.
         next_offset: where to go on reading.
         data: the bytes of the entries; b"" at the end of the log.
+        limits: how much may be allocated for one of them.
     """
 
     offset: int
     next_offset: int
     data: bytes
+    limits: Limits = field(default=Limits(), repr=False, compare=False)
 
     def batches(self) -> list[Batch]:
         """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
-        return list(read_batches(self.data))
+        return list(read_batches(self.data, limits=self.limits))
 
     def message_set_send(self) -> MessageSetSend:
         """The read as a fetch result of Kafka 0.7 to 0.8's documents; entries stay as they are stored."""
@@ -84,6 +86,9 @@ class PartitionLog:
             given, the log directory's `log-start-offset-checkpoint` says it.
         limits: how much may be allocated for one entry.
 
+    Attributes: `path` as given; `root` is the log directory around the folder, whatever the path looks like
+    (`.`, a symbolic link).
+
     Raises: ValueError for a folder with another name. Methods raise OSError for a file that cannot be read
     and FormatError for one that is damaged.
     """
@@ -93,14 +98,13 @@ class PartitionLog:
         path: str | os.PathLike[str],
         *,
         log_start_offset: int | None = None,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
     ) -> None:
         self.path = Path(path)
-        name = parse_folder_name(self.path.absolute().name)
-        if name is None:
-            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-        self.topic_partition: TopicPartition = name.topic_partition
-        self.kind = name.kind
+        found = partition_path(path)
+        self.root = found.root
+        self.topic_partition: TopicPartition = found.topic_partition
+        self.kind = found.kind
         self.limits = limits
         self._given_start = log_start_offset
         self._open: OrderedDict[int, Segment] = OrderedDict()
@@ -168,7 +172,7 @@ class PartitionLog:
         """The first offset that a reader may ask for (ListOffsets: earliest)."""
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
-            path = self.path.parent / LOG_START_OFFSETS
+            path = self.root / LOG_START_OFFSETS
             starts = read_offsets(path) if path.is_file() else {}
             given = starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])
@@ -340,7 +344,7 @@ class PartitionLog:
         """
         found = self.find(offset)
         if found is None:
-            return LogRead(offset, offset, b"")
+            return LogRead(offset, offset, b"", self.limits)
         first, place = found
         parts: list[bytes] = []
         room, following = max_bytes, offset
@@ -356,4 +360,4 @@ class PartitionLog:
             following = part.next_offset
             if position + part.valid_bytes < segment.size:
                 break
-        return LogRead(offset, following, b"".join(parts))
+        return LogRead(offset, following, b"".join(parts), self.limits)

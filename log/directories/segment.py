@@ -10,11 +10,11 @@ from typing import NamedTuple, Self
 
 from kodec.generated.log import offset_index, record_batch, time_index, transaction_index
 from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.directories.layout import SegmentFiles
 from kodec.log.entries.batch import HEAD, Batch
 from kodec.log.entries.entry import MAGICS, open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType, TornTail
 from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
+from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 
@@ -199,7 +199,7 @@ class Segment:
     def __init__(
         self,
         files: SegmentFiles,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
         opened: Callable[[Segment], None] | None = None,
     ) -> None:
         self.base_offset = files.base_offset
@@ -219,7 +219,14 @@ class Segment:
         self._largest_known = False
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], base_offset: int = 0, *, beside: bool = False) -> Self:
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        base_offset: int = 0,
+        *,
+        beside: bool = False,
+        limits: Limits = Limits(),
+    ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
         path = Path(path)
         files = SegmentFiles(base_offset, path, path.stat().st_size)
@@ -227,7 +234,7 @@ class Segment:
             for kind in ("index", "timeindex", "txnindex"):
                 index = path.with_suffix(f".{kind}")
                 setattr(files, kind, index if index.is_file() else None)
-        return cls(files)
+        return cls(files, limits)
 
     def __repr__(self) -> str:
         return f"<Segment {self.base_offset}, {self.size} bytes>"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from kodec.generated.log import offset_index, time_index, transaction_index
-from kodec.generated.log.log_segment import peek_entry_len_entry
-from kodec.generated.log.message_set import Message
 from kodec.generated.log.producer_snapshot import Entry as SnapshotEntry
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.record_batch import RecordBatch
 
 __all__ = [
     "BATCH_HEAD",
-    "BEFORE_BODY",
     "EPOCH_AT",
     "EPOCH_SIZE",
-    "LEAST_BODY",
     "MAX_RELATIVE",
     "MAX_SEGMENT",
     "OFFSET_AT",
@@ -26,10 +22,6 @@ __all__ = [
     "TXN_ENTRY",
 ]
 
-BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
-"""The offset and the length in front of an entry's body."""
-LEAST_BODY = Message.MIN_SIZE
-"""The fewest bytes after an entry's length, of any magic: those of an empty message of magic 0."""
 BATCH_HEAD = RecordBatch.OFFSETS["records"]
 """A record batch of magic 2 before its records."""
 OFFSET_ENTRY = offset_index.Entry.SIZE

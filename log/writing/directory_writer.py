@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from kodec.log.directories.checkpoints import (
+from kodec.log.files.checkpoints import (
     read_offsets,
     write_clean_shutdown,
     write_meta_properties,
     write_offsets,
 )
-from kodec.log.directories.durable import sync_folder
-from kodec.log.directories.layout import TopicPartition, find_partitions
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import TopicPartition, find_partitions, parse_partition_dir
+from kodec.log.files.lock import locked
+from kodec.log.files.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.writer import LogConfig, LogWriter
 
 __all__ = ["LogDirectoryWriter"]
@@ -28,9 +29,15 @@ class LogDirectoryWriter:
     """Writes the logs of an entry of `log.dirs`, and leaves it as a broker does that stops in order.
 
     `close` closes all logs, checkpoints their recovery points, and then leaves the note of a clean shutdown,
-    by which a broker takes the logs as they are. It leaves none where the directory had none when it was
-    opened and holds a topic-partition that was not written here: that one is to be recovered. On an error, or
-    where it is not closed, there is no note either.
+    by which a broker takes the logs as they are. It leaves none where that would not be so: where a log has
+    failed or was not closed in order, where another part of this process has written to a log of the
+    directory in the meantime, and where the directory had none when it was opened and holds a topic-partition
+    that was not written here: that one is to be recovered. On an error, or where it is not closed, there is
+    no note either. A recovery point covers only what an fsync has succeeded for.
+
+    There is one such writer of a directory at a time. Beside it, other logs of the directory can be written,
+    trimmed, compacted and recovered from the same process. As a `LogWriter`, it is of no use in a process
+    that was forked.
 
     Args:
         root: the folder; it is made where it is not there. Its lock, a broker's, is held until `close`.
@@ -38,7 +45,8 @@ class LogDirectoryWriter:
             the first two are given. A broker starts only in directories of its own cluster and node.
         config: of logs that are opened without one.
 
-    Raises: BlockingIOError where somebody else writes there; OSError. Use it from one thread.
+    Raises: BlockingIOError where somebody else writes there, in this process or another; OSError. Use it from
+    one thread.
     """
 
     def __init__(
@@ -48,14 +56,18 @@ class LogDirectoryWriter:
         cluster_id: str | None = None,
         node_id: int | None = None,
         directory_id: str | None = None,
-        config: LogConfig = LogConfig(),  # noqa: B008
+        config: LogConfig = LogConfig(),
     ) -> None:
         self.root = Path(root).absolute()
         self.config = config
         self._writers: dict[TopicPartition, LogWriter] = {}
         self.root.mkdir(parents=True, exist_ok=True)
+        self._guard = ChangeGuard(self.root)
+        self._is_open = False
         with ExitStack() as stack:
-            stack.enter_context(locked(self.root))
+            self._lock = stack.enter_context(locked(self.root))
+            stack.enter_context(self._lock.claim(self.root))
+            self._claims = 1
             note = self.root / CLEAN_SHUTDOWN
             self._was_clean = note.is_file()
             note.unlink(missing_ok=True)
@@ -68,6 +80,7 @@ class LogDirectoryWriter:
                     directory_id=directory_id,
                 )
             self._stack = stack.pop_all()
+            self._is_open = True
 
     def __repr__(self) -> str:
         return f"<LogDirectoryWriter {self.root}>"
@@ -81,9 +94,15 @@ class LogDirectoryWriter:
         if kind is None:
             self.close()
         else:
-            with self._stack:
+            self._is_open = False
+            with self._stack, ExitStack() as stack:
                 for writer in self._writers.values():
-                    writer.__exit__(kind, error, trace)
+                    stack.callback(writer.__exit__, kind, error, trace)
+
+    def _require_open(self) -> None:
+        self._guard.require()
+        if not self._is_open:
+            raise ValueError(f"{self.root}: is closed")
 
     def partition(
         self,
@@ -95,9 +114,16 @@ class LogDirectoryWriter:
         leader_epoch: int | None = None,
         start_offset: int = 0,
     ) -> LogWriter:
-        """The writer of a topic-partition's log, opened with these arguments (see `LogWriter`) at first."""
+        """The writer of a topic-partition's log, opened with these arguments (see `LogWriter`) at first.
+
+        Raises: ValueError for a name that no topic can have; the errors of `LogWriter`.
+        """
+        self._require_open()
         key = TopicPartition(topic, partition)
+        if parse_partition_dir(str(key)) != key:
+            raise ValueError(f"{key}: not the name of a topic-partition")
         if key not in self._writers:
+            before = self._lock.claims
             self._writers[key] = LogWriter(
                 self.root / str(key),
                 config=self.config if config is None else config,
@@ -105,27 +131,59 @@ class LogDirectoryWriter:
                 leader_epoch=leader_epoch,
                 start_offset=start_offset,
             )
+            self._claims += self._lock.claims - before
         return self._writers[key]
 
     def flush(self) -> None:
-        """Flush all logs and checkpoint their recovery points. Raises OSError."""
+        """Flush all logs that are open and checkpoint their recovery points.
+
+        Raises OSError, LogFailed: then nothing was checkpointed.
+        """
+        self._require_open()
         for writer in self._writers.values():
-            writer.flush()
-        self._checkpoint()
+            if writer.is_open or writer.failed:
+                writer.flush()
+        with self._guard.changing("a checkpoint"):
+            self._checkpoint()
 
     def _checkpoint(self) -> None:
+        self._lock.confirm()
         path = self.root / RECOVERY_POINTS
         points = read_offsets(path) if path.is_file() else {}
         points.update({key: writer.recovery_point for key, writer in self._writers.items()})
         write_offsets(path, points)
 
     def close(self, *, broker_epoch: int = -1) -> None:
-        """Close all logs and leave the directory as a broker does on a clean shutdown. Raises OSError."""
+        """Close all logs and leave the directory as a broker does on a clean shutdown. May be called again.
+
+        Raises OSError, LogFailed: then neither recovery points nor the note of a clean shutdown are written.
+        The other logs are closed and all is let go in any case.
+        """
         with self._stack:
-            for writer in self._writers.values():
-                writer.close()
-            self._checkpoint()
-            written = {str(key) for key in self._writers}
-            others = [each for each in find_partitions(self.root) if each.path.name not in written]
-            if self._was_clean or not others:
-                write_clean_shutdown(self.root / CLEAN_SHUTDOWN, broker_epoch)
+            if not self._is_open:
+                return
+            self._is_open = False
+            with ExitStack() as stack:
+                for writer in self._writers.values():
+                    stack.callback(writer.close)
+            with self._guard.changing("closing the directory"):
+                self._checkpoint()
+                if self._is_clean():
+                    self._leave_note(broker_epoch)
+
+    def _leave_note(self, broker_epoch: int) -> None:
+        note = self.root / CLEAN_SHUTDOWN
+        try:
+            write_clean_shutdown(note, broker_epoch)
+        except BaseException:
+            # It may be there, and who is told of an error is to find none.
+            with suppress(OSError):
+                note.unlink(missing_ok=True)
+            raise
+
+    def _is_clean(self) -> bool:
+        """Whether each log of the directory was closed in order, as far as is known."""
+        if self._lock.claims != self._claims or not all(each.is_complete for each in self._writers.values()):
+            return False
+        written = {str(key) for key in self._writers}
+        return self._was_clean or all(each.path.name in written for each in find_partitions(self.root))

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from kodec.generated.log import message_set, record_batch
 from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.directories.checkpoints import LeaderEpoch
-from kodec.log.directories.layout import SegmentFiles
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.batch import Batch
@@ -17,8 +15,10 @@ from kodec.log.entries.entry import MAGICS
 from kodec.log.entries.record_batch import RecordBatchEntry
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE
+from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
+from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.reader import read_batches
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.runtime.errors import FormatError, Unsupported
 
 __all__ = ["SegmentScan", "producers_at", "scan_segment"]
@@ -62,7 +62,7 @@ def scan_segment(
     before: int | None = None,
     index_interval_bytes: int = INDEX_INTERVAL,
     max_index_bytes: int = MAX_INDEX,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> SegmentScan:
     """Read all entries, verify their checksums, and stop at the first that cannot be part of the log.
@@ -215,7 +215,7 @@ def producers_at(
     snapshots: dict[int, Path],
     number: int,
     *,
-    limits: Limits = Limits(),  # noqa: B008
+    limits: Limits = Limits(),
 ) -> ProducerState:
     """What is known of the producers where `segments[number]` starts.
 

@@ -7,19 +7,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from weakref import WeakSet
 
 from kodec.generated.log import transaction_index
-from kodec.log.directories.durable import sync_folder, write_all
 from kodec.log.entries.sizes import MAX_SEGMENT
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
+from kodec.log.files.durable import create_file, sync_folder, write_all
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
+from kodec.log.files.names import file_name
+from kodec.log.writing.guard import ChangeGuard
 from kodec.runtime.errors import EncodeError
 
-__all__ = ["SegmentWriter", "file_name"]
+__all__ = ["SegmentWriter"]
+
+_open_writers: WeakSet[SegmentWriter] = WeakSet()
 
 
-def file_name(offset: int, kind: str, suffix: str = "") -> str:
-    """The name of a file that belongs to an offset: 20 digits, `.log` or another kind, `.cleaned` or none."""
-    return f"{offset:020d}.{kind}{suffix}"
+def _close_after_fork() -> None:
+    """A child has copies of its parent's descriptors, and would count as a writer of the log."""
+    for writer in list(_open_writers):
+        writer.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_after_fork)
 
 
 class SegmentWriter:
@@ -29,12 +39,18 @@ class SegmentWriter:
     this process; what `flush` or `close` has returned from survives the end of the machine too. Indexes are
     written by `flush` and `close`; they are not allocated ahead, so a killed writer leaves no zeros behind.
 
+    A call that is left by an exception before files and indexes agree again, a failed `flush` above all, is
+    the last: each later one raises LogFailed, and so does each in a process that was forked. An `append`
+    that could be taken back, as where the disk is full, is none of these.
+
+    New files get owner, group and mode as `create_file` says. A symbolic link is not followed.
+
     Args:
         folder: of the topic-partition.
         base_offset: in the names of the files; no offset may be below it.
         suffix: behind the names, as `.cleaned`.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
-        overwrite: replace files of these names; otherwise FileExistsError.
+        overwrite: remove files of these names first; otherwise FileExistsError.
         resume: go on behind what is there: the indexes' state, as scanning the log has given it. Index files
             must be in that state.
 
@@ -74,20 +90,20 @@ class SegmentWriter:
         # Bytes of each index that are in its file already.
         self._written = dict.fromkeys(("index", "timeindex", "txnindex"), 0)
         self._names_durable = resume is not None
-        self._flags = os.O_WRONLY | (0 if resume is not None else os.O_CREAT | os.O_TRUNC)
-        if resume is None and not overwrite:
-            self._flags |= os.O_EXCL
+        self._guard = ChangeGuard(self.path)
+        _open_writers.add(self)
         try:
             if resume is None and overwrite:
-                self._file("txnindex").unlink(missing_ok=True)
-            for kind in ("log", "index", "timeindex"):
-                self._open(kind)
+                for kind in ("txnindex", "timeindex", "index", "log"):
+                    self._file(kind).unlink(missing_ok=True)
+            for kind in ("log", "index", "timeindex", "txnindex"):
+                if resume is not None and (kind != "txnindex" or self._file(kind).is_file()):
+                    self._files[kind] = os.open(self._file(kind), os.O_WRONLY | os.O_NOFOLLOW)
+                elif kind != "txnindex":
+                    self._files[kind] = create_file(self._file(kind))
             if resume is not None:
-                if resume.aborted:
-                    self._open("txnindex")
                 for kind, data in self._index_bytes():
                     self._written[kind] = len(data)
-                os.lseek(self._files["log"], resume.position, os.SEEK_SET)
         except BaseException:
             self.abandon()
             raise
@@ -109,10 +125,6 @@ class SegmentWriter:
     def _file(self, kind: str) -> Path:
         return self._folder / file_name(self.base_offset, kind, self._suffix)
 
-    def _open(self, kind: str) -> int:
-        self._files[kind] = os.open(self._file(kind), self._flags, 0o644)
-        return self._files[kind]
-
     def _index_bytes(self) -> list[tuple[str, bytearray]]:
         indexes = self._indexes
         return [("index", indexes.offsets), ("timeindex", indexes.times), ("txnindex", indexes.aborted)]
@@ -128,6 +140,11 @@ class SegmentWriter:
     def is_open(self) -> bool:
         """Whether entries can be added: it was neither closed nor abandoned."""
         return bool(self._files)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a call was left before files and indexes agreed again: nothing can be added then."""
+        return self._guard.failed
 
     @property
     def size(self) -> int:
@@ -164,12 +181,13 @@ class SegmentWriter:
         """Write an entry as it is; its position. `head` is its `Batch` or `EntryHead`.
 
         Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
-        `fits`); OSError, after which nothing of the entry is there; ValueError after `close`.
+        `fits`); OSError, after which nothing of the entry is there; ValueError after `close`; LogFailed.
         """
         return self.append_all(data, (head,))
 
     def append_all(self, data: bytes | bytearray | memoryview, heads: Sequence[Indexed]) -> int:
         """Write several entries at once; the position of the first. Errors as of `append`, for all."""
+        self._guard.require()
         if not self._files:
             raise ValueError(f"{self.path}: is closed")
         position = at = self.size
@@ -185,46 +203,52 @@ class SegmentWriter:
                 raise EncodeError("offset", f"does not fit the segment of {self.base_offset}", have=last)
         if at - position != len(data):
             raise EncodeError("entry", "the sizes of the entries", need=at - position, have=len(data))
+        with self._guard.changing("an append"):
+            self._write(data, position)
+            if self.first_timestamp is None and heads:
+                self.first_timestamp = heads[0].max_timestamp
+            for head in heads:
+                self._indexes.take(head)
+            self.entries += len(heads)
+            self.next_offset = last + 1
+        return position
+
+    def _write(self, data: bytes | bytearray | memoryview, position: int) -> None:
         log = self._files["log"]
         try:
-            write_all(log, data)
-        except OSError:
+            write_all(log, data, position)
+        except BaseException:
             os.ftruncate(log, position)
-            os.lseek(log, position, os.SEEK_SET)
+            # As before: the one who called may go on.
+            self._guard.undone()
             raise
-        if self.first_timestamp is None and heads:
-            self.first_timestamp = heads[0].max_timestamp
-        for head in heads:
-            self._indexes.take(head)
-        self.entries += len(heads)
-        self.next_offset = last + 1
-        return position
 
     def add_aborted(self, entry: transaction_index.Entry) -> None:
         """Tell the transaction index of an aborted transaction with records, whose marker is in here."""
-        self._indexes.abort(entry)
+        with self._guard.changing("an append"):
+            self._indexes.abort(entry)
 
     def _write_indexes(self) -> None:
         for kind, data in self._index_bytes():
             done = self._written[kind]
             if len(data) > done:
-                fd = self._files[kind] if kind in self._files else self._make_txnindex()
-                # Where a write before this one has failed, a part may be there.
-                os.lseek(fd, done, os.SEEK_SET)
-                write_all(fd, data[done:])
+                if kind not in self._files:
+                    self._names_durable = False
+                    self._files[kind] = create_file(self._file(kind))
+                write_all(self._files[kind], data[done:], done)
                 self._written[kind] = len(data)
-
-    def _make_txnindex(self) -> int:
-        self._flags |= os.O_CREAT
-        self._names_durable = False
-        return self._open("txnindex")
 
     def flush(self, *, indexes: bool = True) -> None:
         """Wait until all is on the disk: the log, then its indexes, then, where they are new, their names.
 
         Without `indexes` they are written and left to the system: recovery makes those of a last segment
-        anew. Raises OSError: what was appended since the last flush may then be on the disk or not.
+        anew. Raises OSError: what was appended since the last flush may then be on the disk or not, and no
+        later call can tell; LogFailed after that.
         """
+        with self._guard.changing("a flush"):
+            self._flush(indexes=indexes)
+
+    def _flush(self, *, indexes: bool = True) -> None:
         self._write_indexes()
         for kind, fd in self._files.items():
             if indexes or kind == "log":
@@ -236,21 +260,24 @@ class SegmentWriter:
     def close(self, *, flush: bool = True) -> None:
         """Add the last entry of the time index, flush, and let go of the files. May be called again.
 
-        Without `flush` the caller sees to it that the files reach the disk.
+        Without `flush` the caller sees to it that the files reach the disk. Raises OSError; LogFailed where a
+        call before has failed. The files are let go in any case.
         """
         if not self._files:
             return
         try:
-            self._indexes.end()
-            if flush:
-                self.flush()
-            else:
-                self._write_indexes()
+            with self._guard.changing("closing the segment"):
+                self._indexes.end()
+                if flush:
+                    self._flush()
+                else:
+                    self._write_indexes()
         finally:
             self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files as they are, as a crash does."""
-        for fd in self._files.values():
+        while self._files:
+            # Taken out first: closed twice, it might be another's.
+            _, fd = self._files.popitem()
             os.close(fd)
-        self._files.clear()

@@ -15,34 +15,37 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypedDict, Unpack
 from uuid import UUID
 
-from kodec.log.directories.checkpoints import (
-    LeaderEpoch,
-    read_leader_epochs,
-    read_partition_metadata,
-    write_leader_epochs,
-    write_partition_metadata,
-)
-from kodec.log.directories.durable import replace_file, sync_folder
 from kodec.log.directories.epochs import assigned, up_to
-from kodec.log.directories.layout import (
-    LeftoverKind,
-    PartitionFiles,
-    TopicPartition,
-    list_partition,
-    parse_partition_dir,
-)
-from kodec.log.directories.lock import locked
-from kodec.log.directories.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
+from kodec.log.files.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    read_partition_metadata,
+    write_leader_epochs,
+    write_partition_metadata,
+)
+from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder
+from kodec.log.files.in_use import require_unused
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.files.listing import (
+    LeftoverKind,
+    PartitionFiles,
+    ReplicaKind,
+    TopicPartition,
+    list_partition,
+)
+from kodec.log.files.lock import claimed, locked
+from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.paths import writable_partition
 from kodec.log.reading.reader import read_batches
-from kodec.log.writing.indexing import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.segment_scan import producers_at, scan_segment
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
 __all__ = ["AppendResult", "Encoding", "LogConfig", "LogWriter"]
@@ -146,10 +149,24 @@ class LogWriter:
     What recovery finds above `recovery_point` after the machine went down is whole entries in order, from
     what was appended; which ones is up to the system.
 
+    What ends a writer: a call that is left by an exception before the files and what the writer knows of them
+    agree again. That is an fsync that failed (what it was for may be lost, and no later fsync tells), a roll
+    or a file beside that could not be written, a lock that was lost, and any exception of a signal handler,
+    as KeyboardInterrupt, that comes at the wrong moment. Each later call then raises LogFailed, the recovery
+    point stays where it was, and `close` lets go without leaving what a clean shutdown leaves. A failed or
+    interrupted write of an entry that could be cut off again, as where the disk is full, ends nothing.
+    `next_offset` tells what of an append is there; of what was appended nothing is taken back. Opening the
+    log again fsyncs its last segment, reads it from the disk and not from memory, and goes on only where that
+    is whole.
+
+    There is one writer of a log: the lock of the log directory, which is a broker's, keeps other processes
+    out, and a claim on the folder other writers in this one. A writer is of no use in a process that was
+    forked: there each call raises LogFailed, and its end leaves the parent's files and lock as they are.
+
     Args:
-        path: the folder, named like `orders-0`; it is made where it is not there. The lock of the folder
-            around it (`.lock`, a broker's) is held until `close`, and its `.kafka_cleanshutdown` is removed:
-            see `LogDirectoryWriter` for whole log directories.
+        path: the folder, named like `orders-0`; it is made where it is not there, for the owner of the folder
+            around it. The lock of that one (`.lock`, a broker's) is held until `close`, and its
+            `.kafka_cleanshutdown` is removed: see `LogDirectoryWriter` for whole log directories.
         topic_id: goes into `partition.metadata`; a broker in KRaft mode needs it. None: as it is there.
         leader_epoch: what batches of magic 2 get whose offsets are assigned. None: the newest one of
             `leader-epoch-checkpoint`, 0 for a new log.
@@ -157,9 +174,9 @@ class LogWriter:
         clock: seconds since the epoch, for `flush_ms` and `segment_ms`.
 
     Raises: ValueError for a folder with another name, or another topic id than the one there;
-    BlockingIOError where somebody else writes there; FormatError where the log is to be recovered first:
-    its last segment, which is read, does not end with a whole entry or has a damaged one, or a replacement of
-    segments has not been finished. Use it from one thread.
+    BlockingIOError where somebody else writes there, in this process or another; OSError; FormatError where
+    the log is to be recovered first: its last segment, which is read, does not end with a whole entry or has
+    a damaged one, or a replacement of segments has not been finished. Use it from one thread.
     """
 
     def __init__(
@@ -170,22 +187,28 @@ class LogWriter:
         topic_id: UUID | None = None,
         leader_epoch: int | None = None,
         start_offset: int = 0,
-        limits: Limits = Limits(),  # noqa: B008
+        limits: Limits = Limits(),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.path = Path(path).absolute()
-        name = parse_partition_dir(self.path.name)
-        if name is None:
-            raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
-        self.topic_partition: TopicPartition = name
+        folder = writable_partition(path)
+        if folder.kind is not ReplicaKind.LIVE:
+            raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
+        self.path = folder.path
+        self.topic_partition: TopicPartition = folder.topic_partition
         self.config = config
         self._limits = limits
         self._clock = clock
         self.next_offset = self.recovery_point = 0
+        self._guard = ChangeGuard(self.path)
+        self._is_open = self._is_complete = False
+        self._active: SegmentWriter
         self._stack = ExitStack()
         with ExitStack() as stack:
             stack.enter_context(locked(self.path.parent))
             self._prepare(topic_id)
+            self._root = stack.enter_context(claimed(self.path))
+            require_unused(self.path)
+            stack.callback(self._abandon)
             files = list_partition(self.path)
             self._refuse_unfinished(files)
             found: list[LeaderEpoch] = []
@@ -193,11 +216,11 @@ class LogWriter:
                 found = self._resume(files)
             else:
                 self._begin(start_offset)
-            stack.callback(lambda: self._active.abandon())
             self._load_epochs(found, leader_epoch)
-            self.flush()
+            self._flush()
             sync_folder(self.path)
             self._stack = stack.pop_all()
+            self._is_open = True
 
     def __repr__(self) -> str:
         return f"<LogWriter {self.path}>"
@@ -211,12 +234,38 @@ class LogWriter:
         if kind is None:
             self.close()
         else:
+            self._is_open = False
             self._stack.close()
+
+    def _abandon(self) -> None:
+        active: SegmentWriter | None = getattr(self, "_active", None)
+        if active is not None:
+            active.abandon()
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing more can be written, as a call before was not completed; LogFailed says which."""
+        return self._guard.failed
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was neither closed nor left by an error."""
+        return self._is_open
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `close` has returned, and so left what a broker leaves on a clean shutdown."""
+        return self._is_complete
+
+    def _require_open(self) -> None:
+        self._guard.require()
+        if not self._is_open:
+            raise ValueError(f"{self.path}: is closed")
 
     # -- opening ----------------------------------------------------------------------------------
 
     def _prepare(self, topic_id: UUID | None) -> None:
-        self.path.mkdir(exist_ok=True)
+        make_folder(self.path)
         metadata = self.path / PARTITION_METADATA
         if metadata.is_file():
             there = read_partition_metadata(metadata).topic_id
@@ -258,6 +307,9 @@ class LogWriter:
     def _resume(self, files: PartitionFiles) -> list[LeaderEpoch]:
         """Go on behind the last segment; the leaders' epochs in it."""
         last = files.segments[-1]
+        for each in (last.log, last.index, last.timeindex, last.txnindex):
+            if each is not None:
+                drop_cached(each)
         snapshots = dict(files.snapshots)
         self._log_start = files.segments[0].base_offset
         self._producers = producers_at(
@@ -347,8 +399,9 @@ class LogWriter:
         Checksums are verified before anything is written. Flushes where the settings say so.
         Raises: EncodeError for records that cannot be written, an entry larger than a segment, and offsets
         that do not ascend; FormatError for bytes that are no whole entries; OSError: what was written before
-        it is in the log, whole entries, up to `next_offset`.
+        it is in the log, whole entries, up to `next_offset`; LogFailed where a call before was not completed.
         """
+        self._require_open()
         batches = self._batches(data, keep_offsets, encoding)
         first = batches[0].base_offset if keep_offsets and batches else self.next_offset
         size = 0
@@ -357,7 +410,7 @@ class LogWriter:
                 self._append(each)
                 size += each.size
         if self._due():
-            self.flush()
+            self._flush()
         return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
 
     def _batches(self, data: object, keep_offsets: bool, encoding: Encoding) -> list[Batch]:
@@ -418,16 +471,25 @@ class LogWriter:
     def _append(self, batch: Batch) -> None:
         first = batch.base_offset if batch.magic == 2 else self.next_offset
         if self._is_to_roll(batch):
-            self.roll(first)
+            self._roll(first)
         epoch = batch.partition_leader_epoch
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
-            self._epochs = assigned(self._epochs, LeaderEpoch(epoch, first))
-            write_leader_epochs(self.path / LEADER_EPOCHS, self._epochs)
-        self._active.append(batch.data, batch)
-        self.next_offset = batch.next_offset
-        ended = self._producers.take_batch(batch)
-        if ended is not None and ended.aborted:
-            self._active.add_aborted(ended.index_entry())
+            with self._guard.changing("an append"):
+                self._epochs = assigned(self._epochs, LeaderEpoch(epoch, first))
+                write_leader_epochs(self.path / LEADER_EPOCHS, self._epochs)
+        size = self._active.size
+        try:
+            with self._guard.changing("an append"):
+                self._active.append(batch.data, batch)
+                self.next_offset = batch.next_offset
+                ended = self._producers.take_batch(batch)
+                if ended is not None and ended.aborted:
+                    self._active.add_aborted(ended.index_entry())
+        except BaseException:
+            if not self._active.failed and self._active.size == size:
+                # Nothing is there of it, and nothing is known of it.
+                self._guard.undone()
+            raise
 
     def _is_to_roll(self, batch: Batch) -> bool:
         active, config = self._active, self.config
@@ -450,14 +512,20 @@ class LogWriter:
         """Begin a new segment, of `base_offset` or the end of the log, whichever is higher; its base offset.
 
         The old segment is on the disk when this returns, and the producers' snapshot at the new base offset
-        is written. Where the last segment has that base offset, nothing is done. Raises OSError.
+        is written. Where the last segment has that base offset, nothing is done. Raises OSError; LogFailed.
         """
+        self._require_open()
+        return self._roll(base_offset)
+
+    def _roll(self, base_offset: int) -> int:
         base_offset = max(base_offset, self.next_offset)
         if base_offset == self._active.base_offset:
             return base_offset
-        self._active.close()
-        self._take_snapshot(base_offset)
-        self._open_segment(base_offset)
+        with self._guard.changing("a roll"):
+            self._root.confirm()
+            self._active.close()
+            self._take_snapshot(base_offset)
+            self._open_segment(base_offset)
         return base_offset
 
     def _take_snapshot(self, offset: int) -> None:
@@ -472,23 +540,39 @@ class LogWriter:
         return unflushed >= self.config.flush_messages or (unflushed > 0 and since >= self.config.flush_ms)
 
     def flush(self) -> int:
-        """Wait until all that was appended is on the disk; the new `recovery_point`. Raises OSError."""
-        self._active.flush(indexes=False)
-        self.recovery_point = self.next_offset
-        self._flushed_at = self._clock()
+        """Wait until all that was appended is on the disk; the new `recovery_point`.
+
+        Raises OSError: what was appended since the last flush may be lost, also where it can still be read,
+        and the writer takes nothing more; LogFailed after that.
+        """
+        self._require_open()
+        return self._flush()
+
+    def _flush(self) -> int:
+        with self._guard.changing("a flush"):
+            self._root.confirm()
+            self._active.flush(indexes=False)
+            self.recovery_point = self.next_offset
+            self._flushed_at = self._clock()
         return self.recovery_point
 
     def close(self) -> None:
         """Flush, and leave the folder as a broker does on a clean shutdown. May be called again.
 
-        Raises OSError: then the log is to be recovered.
+        Raises OSError and LogFailed: then nothing is left of a clean shutdown, and the log is to be opened
+        again or recovered. Files and lock are let go in any case.
         """
         with self._stack:
-            if self._active.is_open:
+            if not self._is_open:
+                return
+            self._is_open = False
+            with self._guard.changing("closing the log"):
+                self._root.confirm()
                 self._active.close()
                 self._take_snapshot(self.next_offset)
                 sync_folder(self.path)
                 self.recovery_point = self.next_offset
+                self._is_complete = True
 
 
 def _set_offset(data: bytearray, offset: int) -> None:

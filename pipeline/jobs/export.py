@@ -25,7 +25,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.log.directories.layout import TopicPartition
+from kodec.log.entries.options import OnError, ReadOptions
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import require_apart
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
@@ -41,6 +43,9 @@ _ROW_GROUP_BYTES = 64 * 2**20
 
 # A worker that stops at bad bytes leaves its error in the staging directory, under this name and an id.
 _ERROR = "error-"
+
+# What Spark and others take for the sign that all files are there.
+_SUCCESS = "_SUCCESS"
 
 _FACTS = "topic string, partition int, facts string"
 
@@ -114,10 +119,10 @@ class _FileWriter:
         self.pending: list[pa.RecordBatch] = []
         self.weight = 0
 
-    def add(self, part: SourceSegment, permissive: bool) -> None:
+    def add(self, part: SourceSegment, options: ReadOptions) -> None:
         """Decode one segment and write its rows."""
         facts, path = self.facts, part.segment.path
-        rows = SegmentRows(part, self.columns, permissive=permissive)
+        rows = SegmentRows(part, self.columns, options=options)
         for batch in rows.batches():
             self._note(batch)
             self.pending.append(batch)
@@ -190,7 +195,7 @@ class _ExportReader(DataSourceReader):
             writer = _FileWriter(self.staging, owner, columns, self.compression)
             try:
                 for part in parts:
-                    writer.add(part, self.options.permissive)
+                    writer.add(part, self.options.reading)
                 facts = writer.close()
             except KodecError as error:
                 # Spark brings home the text of an error; the error itself waits for the driver here.
@@ -225,7 +230,7 @@ def export(
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
-    permissive: bool = False,
+    on_error: OnError = "raise",
     overwrite: bool = False,
     task_bytes: str | None = None,
     config: Mapping[str, str] | None = None,
@@ -239,24 +244,28 @@ def export(
     must be on a file system that the driver and all workers share.
 
     Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
-    topics None means all but internal ones; permissive leaves corrupt ranges out and lists them in the
+    topics None means all but internal ones; on_error="skip" leaves corrupt ranges out and lists them in the
     summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
     config holds settings for a session that is started here, and stopped; progress takes lines of text.
-    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, or holds
-    something and overwrite is false; ValueError for bad arguments; OSError where files cannot be listed or
-    written; MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+    Raises: FormatError at corrupt bytes with on_error="raise"; FileExistsError if `out` is a file, holds
+    something and overwrite is false, or holds what is not of an export; ValueError for bad arguments, and
+    where `out` is `log_dir`, in it, in the log directory around it, or above it; OSError where files cannot
+    be listed or written; MissingDependency where there is no Java; PySparkException where a task fails
+    otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    target = Path(out).absolute()
+    target = Path(out).resolve()
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    ReadOptions(on_error=on_error)
+    require_apart(log_dir, target)
     _check_target(target, overwrite)
     given = {
         "path": str(Path(log_dir).absolute()),
         "includeInternal": str(include_internal).lower(),
         "includeHeaders": str(include_headers).lower(),
-        "mode": "permissive" if permissive else "failfast",
+        "mode": "permissive" if on_error == "skip" else "failfast",
     }
     if topics is not None:
         given["subscribe"] = ",".join(topics)
@@ -273,7 +282,7 @@ def export(
         found = _run(given | {"staging": str(staging), "compression": compression}, master, config, say)
         partitions = _merge(found)
         _keep_only(staging, [file for row in partitions for file in row.files])
-        (staging / "_SUCCESS").touch()
+        (staging / _SUCCESS).touch()
         _publish(staging, target)
     except PySparkException:
         for path in staging.glob(f"{_ERROR}*"):
@@ -287,8 +296,12 @@ def export(
 def _check_target(target: Path, overwrite: bool) -> None:
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
-    if target.is_dir() and not overwrite and any(target.iterdir()):
+    found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
+    if found and not overwrite:
         raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+    if not all(name == _SUCCESS or name.startswith("topic=") for name in found):
+        other = next(name for name in found if name != _SUCCESS and not name.startswith("topic="))
+        raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")
 
 
 def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:

@@ -681,10 +681,13 @@ static int kd_crc_fast;
 #if defined(__x86_64__) && defined(KD_CRC_HARDWARE)
 #define KD_CRC_FOLDS 1
 #define KD_TARGET_FOLD __attribute__((target(KD_SSE42 ",pclmul")))
-/* For CRC-32 there is no instruction: 16 bytes are carried over the next 16, or 64, by multiplication without
- * carries. Source: Intel, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction". */
-static uint64_t kd_over_64[2], kd_over_16[2];
-static int kd_crc_folds;
+/* 16 bytes are carried over those that are 16, 64 or 128 further on, by multiplication without carries.
+ * Source: Intel, "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction". */
+typedef struct {
+  uint64_t over_16[2], over_64[2], over_128[2];
+} kd_crc_folds;
+static kd_crc_folds kd_crc32_folds, kd_crc32c_folds;
+static int kd_crc_can_fold, kd_crc_can_fold_wide;
 
 /* x to the power of `n`, modulo the polynomial, bits reflected. */
 static uint32_t kd_crc_power(uint32_t polynomial, unsigned n) {
@@ -692,21 +695,22 @@ static uint32_t kd_crc_power(uint32_t polynomial, unsigned n) {
   while (n--) power = power >> 1 ^ (power & 1 ? polynomial : 0);
   return power;
 }
-static void kd_crc_prepare_folds(uint32_t polynomial) {
+static void kd_crc_prepare_folds(kd_crc_folds *folds, uint32_t polynomial) {
   for (unsigned i = 0; i < 2; i++) {
-    kd_over_64[i] = kd_crc_power(polynomial, 512 + 31 - 64 * i);
-    kd_over_16[i] = kd_crc_power(polynomial, 128 + 31 - 64 * i);
+    folds->over_16[i] = kd_crc_power(polynomial, 8 * 16 + 31 - 64 * i);
+    folds->over_64[i] = kd_crc_power(polynomial, 8 * 64 + 31 - 64 * i);
+    folds->over_128[i] = kd_crc_power(polynomial, 8 * 128 + 31 - 64 * i);
   }
 }
+#define KD_LOAD_16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define KD_FOLD(x, over, next)                                                                         \
   _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128((x), (over), 0x00), _mm_clmulepi64_si128((x), (over), 0x11)), \
-                _mm_loadu_si128((const __m128i *)(const void *)(next)))
+                KD_LOAD_16(next))
 KD_TARGET_FOLD static uint32_t kd_crc32_by_folding(uint32_t crc, const uint8_t *p, size_t size) {
-  const __m128i over_64 = _mm_loadu_si128((const __m128i *)(const void *)kd_over_64);
-  const __m128i over_16 = _mm_loadu_si128((const __m128i *)(const void *)kd_over_16);
+  const __m128i over_64 = KD_LOAD_16(kd_crc32_folds.over_64), over_16 = KD_LOAD_16(kd_crc32_folds.over_16);
   __m128i lane[4];
   uint8_t rest[64];
-  for (int i = 0; i < 4; i++) lane[i] = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
+  for (int i = 0; i < 4; i++) lane[i] = KD_LOAD_16(p + 16 * i);
   lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)crc));
   for (p += 64, size -= 64; size >= 64; p += 64, size -= 64)
     for (int i = 0; i < 4; i++) lane[i] = KD_FOLD(lane[i], over_64, p + 16 * i);
@@ -716,6 +720,44 @@ KD_TARGET_FOLD static uint32_t kd_crc32_by_folding(uint32_t crc, const uint8_t *
   _mm_storeu_si128((__m128i *)(void *)rest, lane[0]);
   return kd_crc_by_table(&kd_crc32_tables, kd_crc_by_table(&kd_crc32_tables, 0, rest, 16), p, size);
 }
+
+#if (defined(__clang__) && __clang_major__ >= 7) || (!defined(__clang__) && __GNUC__ >= 8)
+#define KD_CRC_FOLDS_WIDE 1
+#define KD_TARGET_WIDE __attribute__((target(KD_SSE42 ",pclmul,avx2,vpclmulqdq")))
+/* From so many bytes on it pays; at least the 128 that it begins with. */
+enum { KD_WIDE_LEAST = 1024 };
+
+/* Whether the processor has the instructions, and the system keeps the registers that they need. */
+static int kd_cpu_folds_wide(void) {
+  unsigned a, b, c, d, low, high;
+  if (!kd_cpu_has(bit_PCLMUL | bit_SSE4_2 | bit_OSXSAVE | bit_AVX)) return 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return (b & bit_AVX2) && (c & 1U << 10);
+}
+#define KD_LOAD_32(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+/* Two times 16 bytes at once. The sum of all but the last 0 to 15 bytes is that of the 16 in `rest`; gives how many
+ * bytes these last are. */
+KD_TARGET_WIDE static size_t kd_crc_fold_wide(const kd_crc_folds *folds, uint32_t crc, const uint8_t *p,
+                                              size_t size, uint8_t rest[128]) {
+  const __m256i over_128 = _mm256_broadcastsi128_si256(KD_LOAD_16(folds->over_128));
+  const __m128i over_16 = KD_LOAD_16(folds->over_16);
+  __m256i lane[4];
+  for (int i = 0; i < 4; i++) lane[i] = KD_LOAD_32(p + 32 * i);
+  lane[0] = _mm256_xor_si256(lane[0], _mm256_set_epi32(0, 0, 0, 0, 0, 0, 0, (int)crc));
+  for (p += 128, size -= 128; size >= 128; p += 128, size -= 128)
+    for (int i = 0; i < 4; i++)
+      lane[i] = _mm256_xor_si256(_mm256_xor_si256(_mm256_clmulepi64_epi128(lane[i], over_128, 0x00),
+                                                  _mm256_clmulepi64_epi128(lane[i], over_128, 0x11)),
+                                 KD_LOAD_32(p + 32 * i));
+  for (int i = 0; i < 4; i++) _mm256_storeu_si256((__m256i *)(void *)(rest + 32 * i), lane[i]);
+  __m128i sum = KD_LOAD_16(rest);
+  for (int i = 1; i < 8; i++) sum = KD_FOLD(sum, over_16, rest + 16 * i);
+  for (; size >= 16; p += 16, size -= 16) sum = KD_FOLD(sum, over_16, p);
+  _mm_storeu_si128((__m128i *)(void *)rest, sum);
+  return size;
+}
+#endif
 #endif
 
 /* Make the tables; to be called once, before anything else, from one thread. */
@@ -729,12 +771,23 @@ KD_UNUSED static void kd_prepare(void) {
   kd_crc_prepare(&kd_crc32c_tables, 0x82F63B78U);
   kd_crc_prepare(&kd_crc32_tables, 0xEDB88320U);
 #ifdef KD_CRC_FOLDS
-  kd_crc_prepare_folds(0xEDB88320U);
-  kd_crc_folds = kd_cpu_has(bit_PCLMUL | bit_SSE4_2);
+  kd_crc_prepare_folds(&kd_crc32_folds, 0xEDB88320U);
+  kd_crc_prepare_folds(&kd_crc32c_folds, 0x82F63B78U);
+  kd_crc_can_fold = kd_cpu_has(bit_PCLMUL | bit_SSE4_2);
+#endif
+#ifdef KD_CRC_FOLDS_WIDE
+  kd_crc_can_fold_wide = kd_cpu_folds_wide();
 #endif
 }
 /* CRC-32C (Castagnoli). */
 KD_UNUSED static uint32_t kd_crc32c(const uint8_t *p, size_t size) {
+#ifdef KD_CRC_FOLDS_WIDE
+  if (KD_LIKELY(kd_crc_can_fold_wide && size >= KD_WIDE_LEAST)) {
+    uint8_t rest[128];
+    const size_t left = kd_crc_fold_wide(&kd_crc32c_folds, ~0U, p, size, rest);
+    return ~kd_crc32c_hardware(kd_crc32c_hardware(0, rest, 16), p + size - left, left);
+  }
+#endif
 #ifdef KD_CRC_HARDWARE
   if (KD_LIKELY(kd_crc_fast)) return ~kd_crc32c_hardware(~0U, p, size);
 #endif
@@ -742,8 +795,16 @@ KD_UNUSED static uint32_t kd_crc32c(const uint8_t *p, size_t size) {
 }
 /* CRC-32 (IEEE), as in zlib. */
 KD_UNUSED static uint32_t kd_crc32(const uint8_t *p, size_t size) {
+#ifdef KD_CRC_FOLDS_WIDE
+  if (kd_crc_can_fold_wide && size >= KD_WIDE_LEAST) {
+    uint8_t rest[128];
+    const size_t left = kd_crc_fold_wide(&kd_crc32_folds, ~0U, p, size, rest);
+    const uint32_t sum = kd_crc_by_table(&kd_crc32_tables, 0, rest, 16);
+    return ~kd_crc_by_table(&kd_crc32_tables, sum, p + size - left, left);
+  }
+#endif
 #ifdef KD_CRC_FOLDS
-  if (KD_LIKELY(kd_crc_folds && size >= 64)) return ~kd_crc32_by_folding(~0U, p, size);
+  if (KD_LIKELY(kd_crc_can_fold && size >= 64)) return ~kd_crc32_by_folding(~0U, p, size);
 #endif
   return ~kd_crc_by_table(&kd_crc32_tables, ~0U, p, size);
 }

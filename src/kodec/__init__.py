@@ -2,10 +2,17 @@
 
 import logging
 
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.partition import ConversionPlan, plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
+from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
 from kodec.log.directories.segment import Segment, TimestampOffset
+from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
+from kodec.log.directories.verify import Problem, verify
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.records import (
@@ -17,16 +24,14 @@ from kodec.log.entries.records import (
     TimestampType,
     TornTail,
 )
+from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
-from kodec.log.repair.recovery import RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair.repair import apply_plan
-from kodec.log.rewriting.compaction import CompactionReport, compact
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
-from kodec.log.rewriting.retention import TrimReport, trim
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
+from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
-    TableReader,
     encode_table,
     read_batch_table,
     read_table,
@@ -42,9 +47,11 @@ __all__ = [
     "AppendResult",
     "Batch",
     "BatchReader",
+    "CompactionPlan",
     "CompactionReport",
     "ControlRecord",
     "ControlRecordType",
+    "ConversionPlan",
     "ConversionReport",
     "Isolation",
     "Limits",
@@ -54,38 +61,45 @@ __all__ = [
     "LogRead",
     "LogWriter",
     "Loss",
+    "MissingRange",
+    "Overview",
     "PartitionLog",
+    "Problem",
     "Record",
     "RecordReader",
     "RecoveryPlan",
+    "SalvagePlan",
+    "SalvageReport",
     "Segment",
     "SkippedRange",
     "TableReader",
     "TimestampOffset",
     "TimestampType",
+    "TopicPartition",
     "TornTail",
     "Transactions",
-    "TrimReport",
+    "TrimPlan",
     "__version__",
-    "apply_plan",
     "backend",
-    "compact",
     "convert_batches",
-    "convert_partition",
     "encode",
     "encode_table",
     "errors",
-    "multi_message_set_send",
+    "plan_compaction",
+    "plan_conversion",
     "plan_recovery",
     "plan_reindex",
     "plan_root",
+    "plan_salvage",
+    "plan_trim",
     "read_batch_table",
     "read_batches",
     "read_records",
     "read_table",
     "scan_batch_table",
     "scan_table",
-    "trim",
+    "survey",
+    "verify",
 ]
 
 __version__ = "0.1.0"

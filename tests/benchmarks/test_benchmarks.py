@@ -60,7 +60,7 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
     plain = [case for case in expected if case[1:] == (2, "none")]
     assert set(cases) == {
         *((way, *case) for way in ("decode", "encode") for case in expected),
-        *(("iterate", *case) for case in plain),
+        *((way, *case) for way in ("key-value", "iterate") for case in plain),
     }
     assert {(2, codec) for codec in ("none", "gzip", "snappy", "lz4", "zstd")} <= {
         case[1:] for case in expected
@@ -68,7 +68,7 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
     for (direction, _, magic, codec), case in cases.items():
         names = {reader["name"] for reader in case["readers"]}
         wanted = there
-        if direction == "iterate":
+        if direction in ("key-value", "iterate"):
             wanted = there & set(sys.modules["benchmarks.__main__"].ITERATED)
         elif direction == "encode":
             wanted = there - {"ksc", "java", "kodec"}

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import kodec
-from kodec.cli.inspecting import parse_time
 from kodec.cli.main import main
+from kodec.cli.verbs.get import parse_time
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data/kafka-4.3.1"
@@ -241,8 +241,24 @@ def test_verify_holds_snapshots_against_the_log(copy: Path, capsys: pytest.Captu
 
 def test_verify_of_something_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(LOGS / "meta.properties")]) == 2
-    assert "Invalid value" in capsys.readouterr().err
+    assert "not a segment" in capsys.readouterr().err
     assert main(["verify"]) == 2
+
+
+@pytest.mark.parametrize("verb", ["ls", "verify", "recover", "reindex", "trim", "compact", "convert"])
+def test_a_folder_without_logs_is_told(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {
+        "trim": ["--retention-ms", "1", "--topic", "orders"],
+        "compact": ["--topic", "orders"],
+        "convert": ["--to", str(tmp_path / "out"), "--magic", "1", "--topic", "orders"],
+    }
+    assert main([verb, str(tmp_path), *options.get(verb, [])]) == 2
+    captured = capsys.readouterr()
+    assert "neither a log directory" in captured.err
+    assert captured.out == ""
+    (tmp_path / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    if verb in ("ls", "verify", "recover", "reindex"):
+        assert main([verb, str(tmp_path)]) == 0
 
 
 def get(*arguments: str) -> list[str]:

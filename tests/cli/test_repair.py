@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kodec.cli.main import main
-from kodec.log.directories.lock import locked
+from kodec.log.files.lock import locked
 
 DATA = Path(__file__).parents[2] / "tests/data/kafka-4.3.1"
 
@@ -35,7 +35,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 def test_recover_tells_and_does_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(root.parent)
-    assert main(["recover", str(root)]) == 1
+    assert main(["recover", str(root)]) == 3
     out = capsys.readouterr().out
     assert f"transactions-0/{0:020d}.log: byte 6150: 8 bytes cut off: fewer bytes" in out
     assert "3 topic-partitions, 8 logs read: 20 changes to do, --apply does them" in out
@@ -46,8 +46,8 @@ def test_recover_applies_and_then_has_nothing_to_do(root: Path, capsys: pytest.C
     assert main(["recover", "--apply", str(root)]) == 0
     out = capsys.readouterr().out
     assert "20 changes done" in out
-    assert f"what was cut is in {root.parent / 'logs.cut' / 'transactions-0'}" in out
-    kept = root.parent / "logs.cut/transactions-0" / f"{0:020d}.log.cut-6150"
+    assert f"what was cut off is in {root.parent / 'logs.quarantine' / 'transactions-0'}" in out
+    kept = root.parent / "logs.quarantine/transactions-0" / f"{0:020d}.log.cut-6150"
     assert kept.read_bytes() == b"nonsense"
     assert main(["verify", str(root)]) == 0
     capsys.readouterr()
@@ -59,24 +59,24 @@ def test_recover_in_json_with_a_side_folder(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, side = root / "transactions-0", tmp_path / "elsewhere"
-    assert main(["recover", "--json", "--apply", "--side", str(side), str(folder)]) == 0
+    assert main(["recover", "--json", "--apply", "--quarantine", str(side), str(folder)]) == 0
     *steps, end = lines(capsys)
-    (cut,) = [step for step in steps if step["step"] == "cut"]
+    (cut,) = [step for step in steps if step["step"] == "truncate"]
     assert cut == {
         "topic": "transactions",
         "partition": 0,
-        "step": "cut",
+        "step": "truncate",
         "file": str(folder / f"{0:020d}.log"),
         "byte": 6150,
         "bytes": 8,
-        "reason": "fewer bytes than the start of an entry",
+        "reason": "fewer bytes than the start of a batch",
     }
     assert end == {
         "partitions": 1,
         "logsRead": 1,
         "bytesRead": 6158,
         "changes": len(steps),
-        "bytesCut": 8,
+        "bytesTruncated": 8,
         "refused": 0,
         "applied": True,
         "kept": [str(side / "transactions-0")],
@@ -93,9 +93,9 @@ def test_recover_from_start_reads_all(root: Path, capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert main(["recover", "--json", str(root)]) == 0
     assert lines(capsys)[-1]["logsRead"] == 0
-    assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 1
+    assert main(["recover", "--json", "--from-start", "--index-interval-bytes", "512", str(root)]) == 3
     end = lines(capsys)[-1]
-    assert end["logsRead"] == 4 and end["bytesCut"] > 30_000
+    assert end["logsRead"] == 4 and end["bytesTruncated"] > 30_000
     assert main(["recover", "--apply", "--from-start", str(root)]) == 0
     assert not (root / ".kafka_cleanshutdown").exists()
 
@@ -125,7 +125,7 @@ def test_reindex(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = root / "segments-0" / f"{207:020d}.log"
     before = contents(root)
     log.with_suffix(".index").unlink()
-    assert main(["reindex", "--index-interval-bytes", "512", str(log)]) == 1
+    assert main(["reindex", "--index-interval-bytes", "512", str(log)]) == 3
     assert not log.with_suffix(".index").exists()
     capsys.readouterr()
     assert main(["reindex", "--apply", "--json", "--index-interval-bytes", "512", str(log)]) == 0
@@ -155,3 +155,21 @@ def test_reindex_of_a_directory_names_what_it_refuses(root: Path, capsys: pytest
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err
+
+
+def test_damage_below_the_recovery_point_names_the_way_out(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recover", "--apply", str(root)]) == 0
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\nsegments 0 1000\n")
+    damaged = root / "segments-0" / f"{0:020d}.log"
+    data = bytearray(damaged.read_bytes())
+    data[500] ^= 1
+    damaged.write_bytes(data)
+    capsys.readouterr()
+    main(["recover", str(root / "segments-0")])
+    assert "(--from-start reads all)" in capsys.readouterr().out
+    assert main(["recover", "--from-start", str(root / "segments-0")]) == 3
+    assert "kodec salvage" in capsys.readouterr().err
+    assert main(["salvage", str(root / "segments-0"), "--to", str(tmp_path / "out"), "--apply"]) == 0
+    assert "CrcMismatch" in capsys.readouterr().out

@@ -52,7 +52,7 @@ def test_nothing_is_written_without_apply(
     command, *options = [word.replace("OUT", str(tmp_path / "out")) for word in words]
     for form in ([], ["--json"]):
         code, out, err = run(capsys, command, root, "--topic", "orders", *options, *form)
-        assert (code, err) == (0, "")
+        assert (code, err) == (3, "")
         assert out
     assert all(each["applied"] is False for each in objects(out))
     assert files(tmp_path) == before
@@ -109,7 +109,7 @@ def test_compact(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_compact_says_when_the_keys_do_not_fit(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("compact", root / "compacted-0", "--from-start", "--buffer-bytes", 256)
     code, out, _ = run(capsys, *words)
-    assert code == 0
+    assert code == 3
     assert "the keys do not fit --buffer-bytes: this is the first time through the log, up to" in out
     code, out, _ = run(capsys, *words, "--apply", "--json")
     (facts,) = objects(out)

@@ -317,12 +317,13 @@ static void run_out_of_memory(const asked *a, const uint8_t *buf, size_t size) {
 }
 
 #ifdef LIST
-/* Rows as objects: found one by one where all were verified before, and so many as there are as columns. */
+/* Rows one by one, as objects are made of them: so many as there are as columns, or as much is wrong. */
 static void objects(const asked *a, const KERNEL(unit) *u, kd_span content) {
   KERNEL(options) whole = a->options;
   KERNEL(columns) c = {0};
   kd_where where = {0};
-  uint32_t *starts = NULL;
+  kd_items rows = {0};
+  size_t room = 0, taken = 0;
   uint8_t *copy = (malloc)(content.size ? content.size : 1);
   MUST(copy != NULL);
   memcpy(copy, content.data, content.size);
@@ -331,36 +332,33 @@ static void objects(const asked *a, const KERNEL(unit) *u, kd_span content) {
     whole.least[i] = INT64_MIN;
     whole.most[i] = INT64_MAX;
   }
-  const int rows = KERNEL(rows)(u, copy, content.size, &whole, &c, &where);
+  const int expected = KERNEL(rows)(u, copy, content.size, &whole, &c, &where);
   const size_t count = c.rows;
   KERNEL(clear)(&c);
-  if (a->flags & SCARCE) fuzz_left = a->memory & 1;
-  const int status = KERNEL(mark)(u, copy, content.size, &whole, &starts, &where);
-  fuzz_left = -1;
-  if (status != KD_OK) {
-    fits(&where, content.size);
-    MUST(starts == NULL && (rows != KD_OK || count == 0 || status == KD_MEMORY));
-  } else {
-    MUST(rows == KD_OK);
-    for (size_t i = 0; i < count; i++) {
-      KERNEL(object) one;
-      kd_span sum = {copy, 0};
-      MUST(starts[i] < content.size && (i == 0 || starts[i] > starts[i - 1]));
-      MUST(KERNEL(at)(u, copy, content.size, starts[i], &one) == KD_OK);
-      sum.size = one.key.size + one.value.size;
-      kd_items rest = one.LIST;
-      for (size_t left = rest.count; left; left--) {
-        KERNEL(object_headers) item;
-        MUST(NEXT_ITEM(u, &rest, &item) == KD_OK);
-        MUST(item.key.data >= copy && item.key.data + item.key.size <= copy + content.size);
-        sum.size += item.key.size + item.value.size;
-      }
-      KERNEL(object_headers) none;
-      MUST(rest.count == 0 && NEXT_ITEM(u, &rest, &none) == KD_COUNT);
-      MUST(sum.size <= content.size);
+  int status = KERNEL(open)(u, copy, content.size, &whole, &rows, &room, &where);
+  while (status == KD_OK) {
+    KERNEL(object) one;
+    const uint8_t *const before = rows.data;
+    const size_t left = rows.count;
+    status = KERNEL(take)(u, &rows, &room, &one, &where);
+    if (status != KD_OK) break;
+    taken++;
+    MUST(rows.count == left - 1 && rows.data > before && rows.data <= copy + content.size);
+    MUST(one.key.size + one.value.size <= content.size);
+    kd_items rest = one.LIST;
+    for (size_t items = rest.count; items; items--) {
+      KERNEL(object_headers) item;
+      MUST(NEXT_ITEM(u, &rest, &item) == KD_OK);
+      MUST(item.key.data >= copy && item.key.data + item.key.size <= copy + content.size);
+      MUST(item.value.size <= content.size);
     }
+    KERNEL(object_headers) none;
+    MUST(rest.count == 0 && NEXT_ITEM(u, &rest, &none) == KD_COUNT);
   }
-  (free)(starts);
+  if (status == KD_END)
+    MUST(expected == KD_OK && taken == count);
+  else
+    MUST(expected == status);
   (free)(copy);
 }
 

@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 from kafka_lab import GENERATIONS, Toolbox, Unusable, say  # noqa: E402
 
 import kodec  # noqa: E402
-from kodec.log.rewriting.compaction import compact  # noqa: E402
-from kodec.log.rewriting.retention import trim  # noqa: E402
+from kodec.log.cleaning.compaction import plan_compaction  # noqa: E402
+from kodec.log.cleaning.retention import plan_trim  # noqa: E402
 from tests.log import made, wire  # noqa: E402
 from tests.log.judged import KEPT, entries_of, held  # noqa: E402
 from tests.log.made import DAY, START  # noqa: E402
@@ -145,7 +145,7 @@ def compactions(kafka: Kafka, root: Path, seed: int, hits: Counter[str]) -> dict
             hits["refused by Kafka, which cannot empty a message of v0 or v1"] += 1
             return None
         (ours.parent / "cleaner-offset-checkpoint").write_text(f"0\n1\ntopic 0 {dirty}\n")
-        report = compact(ours, apply=True, producer_expiration_ms=DAY, **options)
+        report = plan_compaction(ours, producer_expiration_ms=DAY, **options).apply()
         assert report.end_offset == end, f"seed {seed}: ends at {end}, ours at {report.end_offset}"
         left = entries_of(held(theirs))
         assert entries_of(held(ours)) == left, f"seed {seed}: other entries"
@@ -177,13 +177,12 @@ def trims(kafka: Kafka, root: Path, seed: int, hits: Counter[str]) -> None:
     count, first = map(int, kafka.ask("trim", theirs, now, most, oldest, start))
     if start:
         (ours.parent / "log-start-offset-checkpoint").write_text(f"0\n1\ntopic 0 {start}\n")
-    report = trim(
+    report = plan_trim(
         ours,
-        apply=True,
         retention_bytes=most if most >= 0 else None,
         retention_ms=oldest if oldest >= 0 else None,
         now=now,
-    )
+    ).apply()
     assert (len(report.deleted), report.new_start_offset) == (count, first), f"seed {seed}: {report}"
     assert entries_of(held(ours)) == entries_of(held(theirs)), f"seed {seed}: other entries"
     with kodec.PartitionLog(ours) as mine, kodec.PartitionLog(theirs) as other:

@@ -19,7 +19,7 @@ from repair_writer import DAY
 
 import kodec
 from kodec import LogConfig, LogDirectoryWriter
-from kodec.log.directories.checkpoints import read_offsets, write_offsets
+from kodec.log.files.checkpoints import read_offsets, write_offsets
 
 HOUR = 3_600_000
 SEGMENT = 16_384
@@ -34,7 +34,7 @@ class Compacted:
     """A topic for the cleaner.
 
     `write` gets the clients, the topic and a time, one hour ago. `settings` are there from the start,
-    `later` come with the cleaning; `arguments` say the same to kodec.compact.
+    `later` come with the cleaning; `arguments` say the same to plan_compaction.
     """
 
     name: str
@@ -280,15 +280,14 @@ def wait_for_cleaner(logs: Path, topic: str, before: int) -> int:
 
 def compact(case: Compacted, folder: Path, now: int, *, keep_format: bool = False) -> None:
     """kodec compact --apply at the moment at which the broker did it."""
-    kodec.compact(
+    kodec.plan_compaction(
         folder,
-        apply=True,
         segment_bytes=SEGMENT,
         max_index_bytes=MAX_INDEX,
         keep_format=keep_format,
         now=now,
         **case.arguments,
-    )
+    ).apply()
 
 
 def moment(case: Compacted, cleaned: Path, before: Path) -> int | None:

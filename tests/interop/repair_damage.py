@@ -10,7 +10,7 @@ from pathlib import Path
 from kafka_lab import CODECS, Clients
 
 import kodec
-from kodec.log.directories.layout import SegmentFiles, list_partition
+from kodec.log.files.listing import SegmentFiles, list_partition
 
 PAGE = 512
 HIDES = "a broker keeps it, takes its offsets for the end of the log, and hides the records above them"

@@ -15,10 +15,10 @@ from kafka_reads_ours import Differs
 from repair_writer import Read
 
 import kodec
-from kodec.log.directories.checkpoints import read_leader_epochs
-from kodec.log.directories.layout import list_partition
 from kodec.log.directories.producer_state import read_snapshot
 from kodec.log.entries.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TXN_ENTRY
+from kodec.log.files.checkpoints import read_leader_epochs
+from kodec.log.files.listing import list_partition
 
 LEVELS = ("read_uncommitted", "read_committed")
 LOG_FILES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")

@@ -43,7 +43,7 @@ from repair_table import (
 from repair_writer import Read
 
 import kodec
-from kodec.log.directories.checkpoints import (
+from kodec.log.files.checkpoints import (
     read_meta_properties,
     read_offsets,
     read_partition_metadata,

@@ -139,7 +139,7 @@ for the one that begins with the broker's start). Ours were then opened by the b
     "C": """\
 ## Compaction
 
-The broker wrote the logs. One copy was cleaned by its log cleaner, one by `kodec.compact` at the same moment
+The broker wrote the logs. One copy was cleaned by its log cleaner, one by `kodec compact` at the same moment
 with the same settings. **as the broker cleans**: the same segments; the same batches with all that their
 headers say, also markers, empty batches and delete horizons; the same records; those that are not compressed
 byte by byte. (Compressed bytes differ: other compressors.) **cleaned once more**: the broker then cleaned
@@ -157,7 +157,7 @@ appended.
 ## Compaction in older formats
 
 A broker of Kafka {old_kafka}, whose topics can be kept in v0 and v1, wrote and cleaned them;
-`kodec.compact` did with `keep_format=True`. Its consumer then read both.
+`kodec compact` did with `keep_format=True`. Its consumer then read both.
 """,
 }
 

@@ -19,7 +19,7 @@ from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
-from kodec.log.directories.checkpoints import LeaderEpoch, read_leader_epochs
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs
 
 (RELEASE,) = sorted(real_logs.DATA.glob("tiered-*"))
 LOCAL = RELEASE / "logs" / f"{TOPIC}-0"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import kodec
+from kodec.log.cleaning.compaction import plan_compaction
 from kodec.log.directories.verify import verify_partition
-from kodec.log.rewriting.compaction import compact
 
 from . import made
 from .made import DAY, START, batch, marker
@@ -55,7 +55,7 @@ def run(kills: int, seed: int, root: Path) -> Counter[str]:
     whole = root / "whole" / "topic-0"
     shutil.copytree(source, whole)
     begun = time.perf_counter()
-    compact(whole, apply=True, **OPTIONS)
+    plan_compaction(whole, **OPTIONS).apply()
     took = time.perf_counter() - begun
     after = made.rows(whole)
     hits: Counter[str] = Counter()
@@ -64,7 +64,7 @@ def run(kills: int, seed: int, root: Path) -> Counter[str]:
         shutil.copytree(source, folder)
         child = os.fork()
         if child == 0:
-            compact(folder, apply=True, **OPTIONS)
+            plan_compaction(folder, **OPTIONS).apply()
             os._exit(0)
         time.sleep(draw.uniform(0, took * 1.1))
         os.kill(child, signal.SIGKILL)
@@ -80,7 +80,7 @@ def run(kills: int, seed: int, root: Path) -> Counter[str]:
         again = made.files(folder)
         made.broker_start(folder)
         assert made.files(folder) == again, "a second start changes something"
-        compact(folder, apply=True, **OPTIONS)
+        plan_compaction(folder, **OPTIONS).apply()
         assert made.rows(folder) == after, "compacting again ends elsewhere"
         shutil.rmtree(folder.parent)
     return hits

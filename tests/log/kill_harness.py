@@ -29,11 +29,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import kodec
-from kodec.log.directories.layout import TopicPartition
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.verify import verify_partition
-from kodec.log.repair.recovery import plan_root
-from kodec.log.repair.repair import apply_plan, default_side
+from kodec.log.files.listing import TopicPartition
+from kodec.log.recovery.apply import default_quarantine
+from kodec.log.recovery.planning import plan_root
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogConfig
 
@@ -153,7 +153,7 @@ def _recover(root: Path, seed: int, tell: Callable[[str], None]) -> None:
     """Recover, and again, for ever."""
     while True:
         for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
-            apply_plan(plan)
+            plan.apply()
 
 
 WORK: dict[str, Callable[[Path, int, Callable[[str], None]], None]] = {"write": _write, "recover": _recover}
@@ -277,7 +277,7 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
     for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
         assert plan.steps == [], plan.steps
     for plan in plan_root(root, from_start=True, index_interval_bytes=CONFIG.index_interval_bytes):
-        assert plan.cut_bytes == 0 and not plan.refused, plan.steps
+        assert plan.truncated_bytes == 0 and not plan.refused, plan.steps
     return count
 
 
@@ -291,7 +291,7 @@ def run(kills: int, seed: int, base: Path, *, progress: Callable[[str], None] = 
     while sum(report.kills.values()) < kills:
         if report.rounds % ROUNDS_OF_A_DIRECTORY == 0:
             shutil.rmtree(root, ignore_errors=True)
-            shutil.rmtree(default_side(root), ignore_errors=True)
+            shutil.rmtree(default_quarantine(root), ignore_errors=True)
             root.mkdir()
             needed = {}
         _round(root, chance, report, needed)
@@ -330,8 +330,8 @@ def _round(root: Path, chance: random.Random, report: Report, needed: dict[int, 
     for _ in range(chance.choice([0, 0, 1, 3])):
         kill("recover", 15.0)
     for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):
-        report.cuts += plan.cut_bytes > 0
-        apply_plan(plan)
+        report.cuts += plan.truncated_bytes > 0
+        plan.apply()
     needed.clear()
     report.records += check(root, told.durable if lost else told.appended, needed)
 

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.cleaning.compaction import CompactionReport, has_columns, plan_compaction
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.cleaning.swap import replace_segments
 from kodec.log.directories.verify import verify_partition
-from kodec.log.repair.recovery import plan_recovery
-from kodec.log.repair.repair import apply_plan
-from kodec.log.rewriting.compaction import CompactionReport, compact, has_columns
-from kodec.log.rewriting.offset_map import OffsetMap
-from kodec.log.rewriting.swap import replace_segments
+from kodec.log.recovery.planning import plan_recovery
 
 from . import kill_compaction, made, wire
 from .made import DAY, START, batch, marker
@@ -38,10 +37,10 @@ Pairs = list[tuple[bytes | None, bytes | None]]
 def compacted(folder: Path, **options: Any) -> CompactionReport:
     """Compact, after a dry run that has said the same; what is left is a log without a problem."""
     options = {"now": NOW, **options}
-    told = compact(folder, **options)
+    told = plan_compaction(folder, **options).preview()
     before = made.files(folder)
     assert made.files(folder) == before
-    done = compact(folder, apply=True, **options)
+    done = plan_compaction(folder, **options).apply()
     if told.complete:
         told.applied = True
         assert done == told
@@ -120,7 +119,7 @@ def test_the_last_value_of_each_key_stays(
     wanted: list[Any], buffer: int, segment_bytes: int, keep_format: bool, columns: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kodec.log.rewriting.compaction.has_columns", lambda: columns)
+        patch.setattr("kodec.log.cleaning.compaction.has_columns", lambda: columns)
         folder = Path(root) / "topic-0"
         end = build(folder, wanted)
         before = made.rows(folder)
@@ -211,25 +210,25 @@ def test_refusals(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 2)]), (2, [])])
     (folder / "00000000000000000000.log.swap").touch()
     with pytest.raises(ValueError, match=r"recover it first: 00000000000000000000\.log\.swap"):
-        compact(folder, apply=True)
+        plan_compaction(folder).apply()
     (folder / "00000000000000000000.log.swap").unlink()
     log = folder / "00000000000000000000.log"
     log.write_bytes(log.read_bytes() + b"\1" * 30)
     with pytest.raises(kodec.errors.FormatError):
-        compact(folder, apply=True)
+        plan_compaction(folder).apply()
     log.write_bytes(log.read_bytes()[:-30] + bytes(30))
     with pytest.raises(kodec.errors.FormatError, match="torn tail, recover it first"):
-        compact(folder, apply=True)
+        plan_compaction(folder).apply()
     log.write_bytes(log.read_bytes()[:-31] + b"\xff")
     with pytest.raises(kodec.errors.CrcMismatch):
-        compact(folder, apply=True)
+        plan_compaction(folder).apply()
     assert not list(folder.glob("*.cleaned"))
     deleted = made.make(tmp_path / ("topic-0." + "a" * 32 + "-delete"), [(0, [])])
     with pytest.raises(ValueError, match="delete replica"):
-        compact(deleted)
+        plan_compaction(deleted).preview()
     quorum = made.make(tmp_path / "__cluster_metadata-0", [(0, [])])
     with pytest.raises(ValueError, match="snapshots"):
-        compact(quorum)
+        plan_compaction(quorum).preview()
 
 
 # -- tombstones ------------------------------------------------------------------------------------------
@@ -473,7 +472,7 @@ def test_what_grows_too_large_becomes_several_segments(
     entries = [batch(at, [(b"%d" % at, b"v")], magic=0) for at in range(40)]
     folder = made.make(tmp_path / "topic-0", [(0, entries), (40, [])])
     wanted = made.rows(folder)
-    monkeypatch.setattr("kodec.log.rewriting.compaction.MAX_SEGMENT", 1000)
+    monkeypatch.setattr("kodec.log.cleaning.compaction.MAX_SEGMENT", 1000)
     report = compacted(folder)
     assert report.segments_after > 3
     assert made.rows(folder) == wanted
@@ -485,7 +484,7 @@ def test_without_a_transaction_index_the_markers_tell(tmp_path: Path) -> None:
     (index,) = folder.glob("*.txnindex")
     whole = index.read_bytes()
     index.unlink()
-    assert compact(folder, apply=True, now=NOW, producer_expiration_ms=0).counts.aborted == 2
+    assert plan_compaction(folder, now=NOW, producer_expiration_ms=0).apply().counts.aborted == 2
     assert (folder / "00000000000000000000.txnindex").read_bytes() == whole
 
 
@@ -497,7 +496,7 @@ def test_an_open_reader_goes_on(tmp_path: Path) -> None:
         assert next(reading).offset == 0
         for segment in log.segments:
             next(iter(segment.heads()))
-        compact(folder, apply=True, now=NOW)
+        plan_compaction(folder, now=NOW).apply()
         assert [record.offset for record in reading] == list(range(1, 40))
 
 
@@ -512,10 +511,10 @@ def test_interrupted_by_the_caller(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compact(folder, apply=True, progress=stop)
+        plan_compaction(folder, progress=stop).apply()
     assert made.files(folder) == before
     seen: list[int] = []
-    compact(folder, apply=True, progress=seen.append)
+    plan_compaction(folder, progress=seen.append).apply()
     assert sum(seen) > 6_000_000
 
 
@@ -545,7 +544,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> list[str]:
 
 def recovered(folder: Path) -> None:
     """What `kodec recover` does."""
-    apply_plan(plan_recovery(folder))
+    plan_recovery(folder).apply()
 
 
 STARTS = pytest.mark.parametrize("start", [made.broker_start, recovered], ids=["broker", "recover"])
@@ -562,7 +561,7 @@ def test_stopped_at_every_step(
     size = 1 if apart else 1 << 30
     whole = tmp_path / "whole" / "topic-0"
     shutil.copytree(source, whole)
-    compact(whole, apply=True, now=NOW, segment_bytes=size)
+    plan_compaction(whole, now=NOW, segment_bytes=size).apply()
     new = made.rows(whole)
     assert len(new) < len(old)
     latest = {record.key: record for record in old if record.value != b"no"}
@@ -573,7 +572,7 @@ def test_stopped_at_every_step(
         with monkeypatch.context() as patch:
             done = stopping(patch, steps)
             try:
-                compact(folder, apply=True, now=NOW, segment_bytes=size)
+                plan_compaction(folder, now=NOW, segment_bytes=size).apply()
                 finished = True
             except Stopped:
                 finished = False
@@ -585,7 +584,7 @@ def test_stopped_at_every_step(
         assert [each for each in old if each in found] == found
         assert {each.key: each for each in found if each.value != b"no"} == latest
         assert [str(each) for each in verify_partition(kodec.PartitionLog(folder))] == []
-        compact(folder, apply=True, now=NOW, segment_bytes=size)
+        plan_compaction(folder, now=NOW, segment_bytes=size).apply()
         assert made.rows(folder) == new
         if finished:
             break

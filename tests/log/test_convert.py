@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.partition import plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.verify import verify_partition
 from kodec.log.entries.batch import Batch
-from kodec.log.rewriting.convert import convert_partition
-from kodec.log.rewriting.converting import ConversionReport, Loss, convert_batches
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 
 from . import made, wire
 from .made import DAY, START, batch, marker
@@ -229,7 +231,7 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
         ],
         aborted=[(1, 0, 2)],
     )
-    report = convert_partition(folder, magic=1)
+    report = plan_conversion(folder, tmp_path / "preview" / "topic-0", magic=1).preview()
     assert names(report) == {
         "PRODUCERS": 4,
         "TRANSACTIONAL": 3,
@@ -247,10 +249,10 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
     assert report.losses[Loss.UNDECIDED].first == [("00000000000000000010.log", 10)]
     assert report.end_segment == 15
     assert (report.records, report.records_written) == (7, 5)
-    plain = convert_partition(folder, tmp_path / "out" / "topic-0", magic=1, committed=True)
+    plain = plan_conversion(folder, tmp_path / "out" / "topic-0", magic=1, committed=True).apply()
     assert names(plain)["LEFT_OUT"] == 3
     assert [record.offset for record in made.rows(tmp_path / "out" / "topic-0")] == [3, 11]
-    up = convert_partition(folder, magic=2, compression="zstd")
+    up = plan_conversion(folder, tmp_path / "preview" / "topic-0", magic=2, compression="zstd").preview()
     assert up.losses == {}
     assert up.end_segment is None
 
@@ -265,8 +267,9 @@ def test_each_loss_is_told_with_its_first_places(tmp_path: Path) -> None:
 )
 def test_real_logs(folder: Path, magic: int | None, codec: str | None, tmp_path: Path) -> None:
     target = tmp_path / folder.name
-    told = convert_partition(folder, magic=magic, compression=codec)
-    done = convert_partition(folder, target, magic=magic, compression=codec)
+    plan = plan_conversion(folder, target, magic=magic, compression=codec)
+    told = plan.preview()
+    done = plan.apply()
     assert done.target == target
     done.target = None
     assert done == told
@@ -292,7 +295,7 @@ def test_real_logs(folder: Path, magic: int | None, codec: str | None, tmp_path:
 def test_rows_are_those_of_the_consumer(tmp_path: Path) -> None:
     """Kafka's own consumer read these from the broker; from what was converted we read the same."""
     release = DATA / "kafka-4.3.1"
-    convert_partition(release / "logs" / "orders-0", tmp_path / "orders-0", magic=1, compression="gzip")
+    plan_conversion(release / "logs" / "orders-0", tmp_path / "orders-0", magic=1, compression="gzip").apply()
     lines = (release / "consumed" / "orders.read_uncommitted.jsonl").read_text("utf-8").splitlines()
     wanted = [each for each in map(json.loads, lines) if each["partition"] == 0]
     found = [(each.offset, each.timestamp, each.key, each.value) for each in made.rows(tmp_path / "orders-0")]
@@ -311,14 +314,14 @@ def test_a_damaged_transaction_index_is_made_anew(tmp_path: Path) -> None:
     for damage in (b"\xff" * len(whole), None):
         index.unlink() if damage is None else index.write_bytes(damage)
         target = tmp_path / f"{damage is None}" / "transactions-0"
-        convert_partition(folder, target, compression="zstd")
+        plan_conversion(folder, target, compression="zstd").apply()
         assert (target / index.name).read_bytes() == whole
 
 
 def test_the_start_offset_goes_with_the_log(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
     (tmp_path / "in" / "log-start-offset-checkpoint").write_text("0\n1\ntopic 0 3\n")
-    convert_partition(folder, tmp_path / "out" / "other-7", magic=1)
+    plan_conversion(folder, tmp_path / "out" / "other-7", magic=1).apply()
     assert (tmp_path / "out" / "log-start-offset-checkpoint").read_text() == "0\n1\nother 7 3\n"
     assert [record.offset for record in made.rows(tmp_path / "out" / "other-7")] == [3, 4]
 
@@ -326,12 +329,18 @@ def test_the_start_offset_goes_with_the_log(tmp_path: Path) -> None:
 def test_a_segment_that_grows_too_large_is_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [batch(at * 10, [(b"a", b"1" * 100)] * 10, codec="gzip") for at in range(20)]
     folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
-    monkeypatch.setattr("kodec.log.rewriting.convert.MAX_SEGMENT", 5000)
-    report = convert_partition(folder, tmp_path / "topic-0", magic=1, compression="none")
+    monkeypatch.setattr("kodec.log.conversion.partition.MAX_SEGMENT", 5000)
+    report = plan_conversion(folder, tmp_path / "topic-0", magic=1, compression="none").apply()
     assert report.segments == 1
     assert report.segments_written > 3
     assert made.rows(tmp_path / "topic-0") == [
-        kodec.Record(each.offset, each.timestamp, each.timestamp_type, each.key, each.value)
+        kodec.Record(
+            offset=each.offset,
+            timestamp=each.timestamp,
+            timestamp_type=each.timestamp_type,
+            key=each.key,
+            value=each.value,
+        )
         for each in made.rows(folder)
     ]
     assert [str(each) for each in verify_partition(kodec.PartitionLog(tmp_path / "topic-0"))] == []
@@ -342,30 +351,33 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(ValueError, match="named like orders-0"):
-        convert_partition(folder, out / "topic")
+        plan_conversion(folder, out / "topic").apply()
     with pytest.raises(kodec.errors.EncodeError, match=r"00000000000000000000\.log.*not a codec of magic 1"):
-        convert_partition(folder, out / "topic-0", magic=1)
+        plan_conversion(folder, out / "topic-0", magic=1).apply()
     with pytest.raises(kodec.errors.EncodeError, match="not a codec of magic 2"):
-        convert_partition(folder, out / "topic-0", compression="brotli")
+        plan_conversion(folder, out / "topic-0", compression="brotli").apply()
     log = folder / "00000000000000000000.log"
     log.write_bytes(log.read_bytes() + b"\0" * 9)
     with pytest.raises(kodec.errors.FormatError, match="recover it first"):
-        convert_partition(folder, out / "topic-0", magic=1, compression="none")
+        plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
-        convert_partition(folder, out / "topic-0", magic=1, compression="none")
-    assert list(out.iterdir()) == []
+        plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
+    assert [path.name for path in out.iterdir()] == [".lock"]
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
-        convert_partition(folder, out / "topic-0")
+        plan_conversion(folder, out / "topic-0").apply()
 
 
 def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
-    left = tmp_path / ".topic-0.converting"
+    # A broker deletes it too, by the end of its name.
+    left = tmp_path / "topic-0.kodec-unfinished-delete"
+    name = (TopicPartition("topic", 0), ReplicaKind.DELETED, "kodec-unfinished")
+    assert parse_folder_name(left.name) == name
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"half")
-    convert_partition(folder, tmp_path / "topic-0")
+    plan_conversion(folder, tmp_path / "topic-0").apply()
     assert made.files(tmp_path / "topic-0") == made.files(folder)
     assert not left.exists()
 
@@ -374,6 +386,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     entries = [batch(at, [(b"a", b"x" * 3_000_000)], time=START + DAY) for at in range(4)]
     folder = made.make(tmp_path / "topic-0", [(0, entries)])
     seen: list[int] = []
-    convert_partition(folder, compression="lz4", progress=seen.append)
+    target = tmp_path / "out" / "topic-0"
+    plan_conversion(folder, target, compression="lz4", progress=seen.append).preview()
     assert len(seen) == 4
     assert sum(seen) > 12_000_000

@@ -9,16 +9,16 @@ from uuid import UUID
 import pytest
 
 import kodec
-from kodec.log.directories import checkpoints
 from kodec.log.directories.directory import LogDirectory, LogRoot
-from kodec.log.directories.layout import (
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files import checkpoints
+from kodec.log.files.listing import (
     LeftoverKind,
     ReplicaKind,
     TopicPartition,
     list_partition,
     parse_folder_name,
 )
-from kodec.log.directories.partition import PartitionLog
 
 from . import wire
 

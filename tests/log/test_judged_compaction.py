@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kodec.log.rewriting.compaction import compact
+from kodec.log.cleaning.compaction import plan_compaction
 
 from .judged import KEPT, entries_of, held, put
 from .made import DAY
@@ -23,14 +23,13 @@ def test_the_same_entries_as_kafka(case: dict[str, Any], tmp_path: Path) -> None
     put(folder, case["files"])
     for round_ in case["rounds"]:
         (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\ntopic 0 {round_['dirty']}\n")
-        report = compact(
+        report = plan_compaction(
             folder,
-            apply=True,
             segment_bytes=round_["segment_bytes"],
             delete_retention_ms=round_["delete_retention_ms"],
             now=round_["now"],
             producer_expiration_ms=DAY,
-        )
+        ).apply()
         assert report.end_offset == round_["end"]
         assert entries_of(held(folder)) == entries_of(round_["files"])
 

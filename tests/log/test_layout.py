@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kodec.log.directories.layout import (
+from kodec.log.files.listing import (
     PartitionFolder,
     Segment,
     TopicPartition,

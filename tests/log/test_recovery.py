@@ -15,14 +15,17 @@ from hypothesis import strategies as st
 import kodec
 from kodec.generated.log import record_batch
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.directories.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
-from kodec.log.directories.layout import TopicPartition
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.verify import verify_partition
 from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
-from kodec.log.repair.recovery import Cut, RecoveryPlan, plan_recovery, plan_reindex, plan_root
-from kodec.log.repair.repair import apply_plan, default_side
-from kodec.log.writing.segment_writer import SegmentWriter, file_name
+from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import file_name
+from kodec.log.recovery.apply import default_quarantine
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.steps import Truncate
+from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogConfig, LogWriter
 
 DATA = Path(__file__).parents[1] / "data"
@@ -56,7 +59,7 @@ def recover(folder: Path, *, from_start: bool = False, interval: int = 4096) -> 
     plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=interval)
     assert files_of(folder) == before, "a plan only reads"
     assert not plan.refused
-    apply_plan(plan)
+    plan.apply()
     assert problems(folder) == []
     again = plan_recovery(folder, from_start=from_start, index_interval_bytes=interval)
     assert again.steps == [] and again.end_offset == plan.end_offset
@@ -66,7 +69,7 @@ def recover(folder: Path, *, from_start: bool = False, interval: int = 4096) -> 
 
 
 def kept(folder: Path) -> dict[str, bytes]:
-    place = default_side(folder.parent) / folder.name
+    place = default_quarantine(folder.parent) / folder.name
     return files_of(place) if place.is_dir() else {}
 
 
@@ -110,7 +113,7 @@ def test_what_a_killed_broker_left_is_recovered_as_by_the_broker(folder: Path, t
     copy = tmp_path / "logs" / folder.name
     shutil.copytree(folder, copy)
     plan = recover(copy, interval=512 if folder.name == "segments-0" else 4096)
-    assert plan.cut_bytes == 0
+    assert plan.truncated_bytes == 0
     # The broker was started again, recovered, and wrote more.
     later = folder.parents[1] / "logs" / folder.name
     theirs, ours = files_of(later), files_of(copy)
@@ -151,15 +154,15 @@ def test_reading_all_of_a_directory_cuts_nothing(release: Path, tmp_path: Path) 
         log.topic_partition: [(r.offset, r.value) for r in log.records()] for log in kodec.LogDirectory(root)
     }
     for plan in plan_root(root, from_start=True):
-        assert plan.cut_bytes == 0 and not plan.refused
-        apply_plan(plan)
+        assert plan.truncated_bytes == 0 and not plan.refused
+        plan.apply()
         assert problems(plan.path) == []
     assert not (root / ".kafka_cleanshutdown").exists() or not any(plan_root(root, from_start=True))
     for log in kodec.LogDirectory(root):
         assert [(each.offset, each.value) for each in log.records()] == before[log.topic_partition]
     assert all(plan.steps == [] for plan in plan_root(root, from_start=True))
     # Snapshots from amid a segment, as a broker leaves one where it was started again.
-    aside = [each for each in default_side(root).rglob("*") if each.is_file()]
+    aside = [each for each in default_quarantine(root).rglob("*") if each.is_file()]
     assert {each.suffix for each in aside} <= {".snapshot"}
 
 
@@ -198,7 +201,7 @@ _written: dict[Path, tuple[int, int]] = {}
 
 def restore(folder: Path, before: dict[str, bytes]) -> None:
     """Bring a folder back; what nobody has changed since is not written again."""
-    shutil.rmtree(default_side(folder.parent), ignore_errors=True)
+    shutil.rmtree(default_quarantine(folder.parent), ignore_errors=True)
     for each in folder.iterdir():
         if each.name not in before:
             each.unlink()
@@ -281,7 +284,7 @@ def test_nonsense_at_the_end_is_cut_off_and_kept(kind: str, made: Path) -> None:
     size, data = log.stat().st_size, NONSENSE[kind](made)
     append(log, data)
     plan = recover(made, interval=50)
-    (cut,) = [step for step in plan.steps if isinstance(step, Cut)]
+    (cut,) = [step for step in plan.steps if isinstance(step, Truncate)]
     assert (cut.position, cut.size) == (size, size + len(data))
     assert rows(made) == all_rows and files_of(made) == before
     assert kept(made) == ({} if kind == "zeros" else {f"{log.name}.cut-{size}": data})
@@ -399,7 +402,7 @@ def test_what_is_right_and_not_known_is_refused(made: Path) -> None:
     plan = plan_recovery(made)
     assert "compression" in plan.refused and plan.steps == []
     with pytest.raises(ValueError, match="compression"):
-        apply_plan(plan)
+        plan.apply()
 
 
 def test_overflowed_offsets_are_refused(made: Path) -> None:
@@ -423,7 +426,7 @@ def test_leftovers_go_and_orphans_too(made: Path) -> None:
         file_name(300, "timeindex"),
     }
     assert {name for name in files_of(made) if not name.endswith(".deleted")} == set(before)
-    assert plan.cut_bytes == 0
+    assert plan.truncated_bytes == 0
 
 
 def compacted(folder: Path) -> dict[str, bytes]:
@@ -513,7 +516,7 @@ def test_recovery_can_be_cut_short_anywhere(
     right = files_of(made)
     for number in range(10_000):
         shutil.rmtree(made.parent)
-        shutil.rmtree(default_side(made.parent), ignore_errors=True)
+        shutil.rmtree(default_quarantine(made.parent), ignore_errors=True)
         made.mkdir(parents=True)
         for path, data in damaged.items():
             path.write_bytes(data)
@@ -560,7 +563,7 @@ def crash_at(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool
         ):
             patch.setattr(owner, name, guarded(getattr(owner, name)))
         try:
-            apply_plan(plan_recovery(folder, from_start=True, index_interval_bytes=50))
+            plan_recovery(folder, from_start=True, index_interval_bytes=50).apply()
         except Crash:
             return True
     return False
@@ -581,7 +584,7 @@ def test_reindex_rebuilds_what_is_beside_the_logs(harm: str, made: Path) -> None
             (made / name).write_bytes({"empty": b"", "nonsense": b"nonsense" * 9, "of another": other}[harm])
     plan = plan_reindex(made, index_interval_bytes=50)
     assert all(step.path.suffix != ".log" for step in plan.steps)
-    apply_plan(plan)
+    plan.apply()
     assert files_of(made) == before
     assert plan_reindex(made, index_interval_bytes=50).steps == []
 
@@ -591,7 +594,7 @@ def test_reindex_of_one_segment(made: Path) -> None:
     for name in before:
         if name.endswith(".index"):
             (made / name).unlink()
-    apply_plan(plan_reindex(made, segments=[5], index_interval_bytes=50))
+    plan_reindex(made, segments=[5], index_interval_bytes=50).apply()
     assert [each.name for each in made.glob("*.index")] == [file_name(5, "index")]
     assert (made / file_name(5, "index")).read_bytes() == before[file_name(5, "index")]
 
@@ -610,7 +613,7 @@ def test_a_plan_of_yesterday_is_refused(made: Path) -> None:
     plan = plan_recovery(made)
     append(last_log(made), b" and torn more")
     with pytest.raises(kodec.errors.Malformed, match="has changed"):
-        apply_plan(plan)
+        plan.apply()
 
 
 def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tmp_path: Path) -> None:
@@ -619,7 +622,7 @@ def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tm
     size = log.stat().st_size
     for tail in (b"first", b"second"):
         append(log, tail)
-        (path,) = apply_plan(plan_recovery(made, index_interval_bytes=50), side)
+        (path,) = plan_recovery(made, index_interval_bytes=50).apply(side)
         assert path.read_bytes() == tail
     assert sorted(each.name for each in (side / "t-0").iterdir()) == [
         f"{log.name}.cut-{size}",
@@ -627,7 +630,7 @@ def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tm
     ]
     append(log, b"third")
     with pytest.raises(ValueError, match="outside"):
-        apply_plan(plan_recovery(made), made.parent / "side")
+        plan_recovery(made).apply(made.parent / "side")
     with pytest.raises(ValueError, match="named like orders-0"):
         plan_recovery(made.parent)
 
@@ -638,7 +641,7 @@ def test_a_moving_replica_is_recovered_and_a_deleted_one_left(made: Path) -> Non
     made.rename(root / f"t-0.{'a' * 32}-future")
     shutil.copytree(root / f"t-0.{'a' * 32}-future", root / f"t-1.{'b' * 32}-delete")
     (plan,) = plan_root(root)
-    assert plan.path.name.endswith("-future") and any(isinstance(step, Cut) for step in plan.steps)
+    assert plan.path.name.endswith("-future") and any(isinstance(step, Truncate) for step in plan.steps)
 
 
 HARM = st.lists(
@@ -682,7 +685,7 @@ def test_any_harm_is_recovered_once(
             path.rename(path.with_name(path.name + [".swap", ".cleaned", ".deleted"][where % 3]))
     plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50)
     assert not plan.refused
-    apply_plan(plan)
+    plan.apply()
     assert plan_recovery(folder, from_start=from_start, index_interval_bytes=50).steps == []
     log = PartitionLog(folder)
     assert log.end_offset == plan.end_offset

@@ -13,8 +13,8 @@ import pytest
 
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.cleaning.retention import Reason, TrimPlan, plan_trim
 from kodec.log.directories.verify import verify_partition
-from kodec.log.rewriting.retention import Reason, TrimReport, trim
 
 from . import made
 from .made import DAY, START, batch
@@ -36,20 +36,17 @@ def ten(root: Path, *, magic: int = 2, snapshots: bool = True) -> Path:
     return folder
 
 
-def trimmed(folder: Path, **options: Any) -> TrimReport:
+def trimmed(folder: Path, **options: Any) -> TrimPlan:
     """Trim, after a dry run that has said the same and left all as it was."""
     before = made.files(folder)
-    told = trim(folder, now=NOW, **options)
+    plan = plan_trim(folder, now=NOW, **options)
     assert made.files(folder) == before
-    assert not told.applied
-    done = trim(folder, now=NOW, apply=True, **options)
-    told.applied = True
-    assert done == told
+    plan.apply()
     with kodec.PartitionLog(folder) as log:
         assert log.leftovers == []
-        assert (log.start_offset, log.end_offset) == (done.new_start_offset, done.end_offset)
+        assert (log.start_offset, log.end_offset) == (plan.new_start_offset, plan.end_offset)
         assert [str(each) for each in verify_partition(log)] == []
-    return done
+    return plan
 
 
 def bases(folder: Path) -> list[int]:
@@ -100,8 +97,8 @@ def test_a_log_below_the_size_stays(tmp_path: Path) -> None:
     folder = ten(tmp_path)
     with kodec.PartitionLog(folder) as log:
         size = log.size
-    assert trimmed(folder, retention_bytes=size).deleted == []
-    assert trimmed(folder, retention_bytes=size - 1).deleted == []
+    assert trimmed(folder, retention_bytes=size).deleted == ()
+    assert trimmed(folder, retention_bytes=size - 1).deleted == ()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +138,7 @@ def test_all_go_and_the_offsets_go_on(tmp_path: Path) -> None:
     (known,) = snapshot.entries
     assert (offset, known.producer_id, known.producer_epoch, known.last_sequence) == (101, 7, 2, 3)
     # The empty segment is not deleted, and not made again.
-    assert trimmed(folder, retention_ms=1, retention_bytes=0).deleted == []
+    assert trimmed(folder, retention_ms=1, retention_bytes=0).deleted == ()
 
 
 def test_nothing_goes_that_is_not_decided(tmp_path: Path) -> None:
@@ -150,20 +147,20 @@ def test_nothing_goes_that_is_not_decided(tmp_path: Path) -> None:
     report = trimmed(folder, retention_ms=1)
     assert [each.base_offset for each in report.deleted] == [0, 10, 20]
     with pytest.raises(kodec.errors.OffsetOutOfRange, match="0 to 39"):
-        trim(folder, before_offset=40)
-    assert trim(folder, before_offset=39).new_start_offset == 39
+        plan_trim(folder, before_offset=40)
+    assert plan_trim(folder, before_offset=39).new_start_offset == 39
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
     folder = ten(tmp_path)
     for name in ("retention_ms", "retention_bytes"):
         with pytest.raises(ValueError, match=f"{name}=-1: not negative"):
-            trim(folder, **{name: -1})  # type: ignore[arg-type]
+            plan_trim(folder, **{name: -1})  # type: ignore[arg-type]
     with pytest.raises(kodec.errors.OffsetOutOfRange):
-        trim(folder, before_offset=-2)
+        plan_trim(folder, before_offset=-2)
     (folder / "00000000000000000000.log.cleaned").touch()
     with pytest.raises(ValueError, match="recover it first"):
-        trim(folder, retention_ms=1)
+        plan_trim(folder, retention_ms=1)
 
 
 def test_a_broker_that_runs_is_not_disturbed(tmp_path: Path) -> None:
@@ -182,8 +179,8 @@ def test_a_broker_that_runs_is_not_disturbed(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
         with pytest.raises(BlockingIOError, match="in use"):
-            trim(folder, retention_ms=1, apply=True)
-        assert len(trim(folder, retention_ms=1).deleted) == 10
+            plan_trim(folder, retention_ms=1).apply()
+        assert len(plan_trim(folder, retention_ms=1).deleted) == 10
         other.communicate()
     assert len(bases(folder)) == 10
 
@@ -195,7 +192,7 @@ def test_open_readers_go_on(tmp_path: Path) -> None:
         assert next(first).offset == 0
         late = log.records(55)
         assert next(late).offset == 55
-        trim(folder, now=NOW, before_offset=60, apply=True)
+        plan_trim(folder, now=NOW, before_offset=60).apply()
         assert bases(folder)[0] == 60
         assert [record.offset for record in first] == list(range(1, 10))
         assert [record.offset for record in late] == list(range(56, 100))
@@ -232,7 +229,7 @@ def test_stopped_at_every_step(
                 patch.setattr(os, name, counted(getattr(os, name)))
             patch.setattr(os, "fsync", lambda _: None)
             try:
-                trim(folder, now=NOW, apply=True, **options)
+                plan_trim(folder, now=NOW, **options).apply()
                 finished = True
             except Stopped:
                 finished = False
@@ -242,7 +239,7 @@ def test_stopped_at_every_step(
             assert log.end_offset == 100
             assert list(log.records()) == old[start:]
             assert [str(each) for each in verify_partition(log)] == []
-        trim(folder, now=NOW, apply=True, **options)
+        plan_trim(folder, now=NOW, **options).apply()
         assert len(made.rows(folder)) == (75 if "before_offset" in options else 0)
         if finished:
             break

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -13,16 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
-from kodec.log.directories.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets
-from kodec.log.directories.layout import find_partitions
-from kodec.log.directories.lock import locked
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.verify import verify_partition, verify_root
-from kodec.log.writing.indexing import IndexBuilder
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets
+from kodec.log.files.indexes import IndexBuilder
+from kodec.log.files.listing import find_partitions
+from kodec.log.files.lock import locked
+from kodec.log.writing import writer as writer_module
+from kodec.log.writing.segment_scan import SegmentScan
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.log.writing.writer import LogConfig, LogWriter
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError, LogFailed, Malformed
+
+from .faults import Faults
 
 DATA = Path(__file__).parents[1] / "data"
 LOGS = DATA / "kafka-4.3.1/logs"
@@ -366,31 +372,82 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
             LogConfig(**wrong)
 
 
-def test_a_failed_write_leaves_whole_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_whole_entries(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
-    real = os.write
-    room = [500]
-
-    def write(fd: int, data: bytes) -> int:
-        if room[0] <= 0:
-            raise OSError(28, "No space left on device")
-        done = real(fd, bytes(data)[: room[0]])
-        room[0] -= done
-        return done
-
     with LogWriter(folder) as writer:
         writer.append(records(2))
-        monkeypatch.setattr(os, "write", write)
-        with pytest.raises(OSError, match="No space"):
+        size = (folder / f"{0:020d}.log").stat().st_size
+        with Faults(2, errno.ENOSPC, calls=("pwrite",)), pytest.raises(OSError, match="No space"):
             for _ in range(100):
                 writer.append(records(2))
-        monkeypatch.undo()
-        at = writer.next_offset
-        assert (folder / f"{0:020d}.log").stat().st_size < 800
+        assert (folder / f"{0:020d}.log").stat().st_size == 3 * size
+        assert writer.next_offset == 6 and not writer.failed
         writer.append(records(2))
-        assert writer.next_offset == at + 2
-    assert [offset for offset, _ in values(folder)] == list(range(at + 2))
+    assert [offset for offset, _ in values(folder)] == list(range(8))
     assert problems(folder) == []
+
+
+def test_what_cannot_be_cut_off_again_ends_the_writer(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path / "t-0")
+    writer.append(records(2))
+    with (
+        Faults(0, calls=("pwrite", "ftruncate"), forever=True),
+        Faults(0, calls=("ftruncate",)),
+        pytest.raises(OSError, match="Input/output"),
+    ):
+        writer.append(records(2))
+    with pytest.raises(LogFailed, match="an append was not completed") as caught:
+        writer.append(records(2))
+    assert isinstance(caught.value.__cause__, OSError)
+    with pytest.raises(LogFailed):
+        writer.close()
+    with pytest.raises(Malformed, match="recover the log first"):
+        LogWriter(tmp_path / "t-0")
+
+
+def test_a_failed_fsync_is_not_forgotten(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    directory = kodec.LogDirectoryWriter(root)
+    sound, failed = directory.partition("t", 0), directory.partition("t", 1)
+    for log in (sound, failed):
+        log.append(records(2))
+    directory.flush()
+    for log in (sound, failed):
+        log.append(records(2))
+    with Faults(0, calls=("fsync",)), pytest.raises(OSError, match="Input/output"):
+        failed.flush()
+    # As the system has it, the next fsync of the file succeeds.
+    for call in (failed.flush, failed.roll, lambda: failed.append(records(1)), directory.flush):
+        with pytest.raises(LogFailed, match=r"a flush was not completed \(OSError: .*Input/output"):
+            call()
+    assert failed.recovery_point == 2
+    with pytest.raises(LogFailed):
+        directory.close()
+    assert not (root / ".kafka_cleanshutdown").exists()
+    points = read_offsets(root / "recovery-point-offset-checkpoint")
+    assert points == {sound.topic_partition: 2, failed.topic_partition: 2}
+    assert sound.is_complete and not failed.is_complete
+    # Opening it asks the disk.
+    with Faults(0, calls=("fsync",)), pytest.raises(OSError, match="Input/output"):
+        LogWriter(root / "t-1")
+    with LogWriter(root / "t-1") as again:
+        assert again.next_offset == again.recovery_point == 4
+
+
+def test_opening_a_log_reads_it_from_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LogWriter(tmp_path / "t-0") as writer:
+        writer.append(records(2))
+    asked: list[str] = []
+    scan = writer_module.scan_segment
+    monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: asked.append("dropped"))
+
+    def scanned(path: Path, base_offset: int, **options: Any) -> SegmentScan:
+        asked.append("read")
+        return scan(path, base_offset, **options)
+
+    monkeypatch.setattr(writer_module, "scan_segment", scanned)
+    LogWriter(tmp_path / "t-0").close()
+    assert asked == ["dropped", "dropped", "dropped", "read"]
 
 
 def test_a_directory_of_several_partitions(tmp_path: Path) -> None:
@@ -453,7 +510,7 @@ def test_the_lock_is_that_of_the_root(tmp_path: Path) -> None:
     import sys
 
     script = (
-        "import sys\nfrom kodec.log.directories.lock import locked\n"
+        "import sys\nfrom kodec.log.files.lock import locked\n"
         "try:\n    with locked(sys.argv[1]): print('free')\nexcept BlockingIOError: print('held')\n"
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import kodec
+from kodec.cli.main import main
 from kodec.pipeline import PartitionSummary, export
 from kodec.pipeline.jobs import export as job
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def run_tasks(log_dir: Path, staging: Path, **options: str) -> list[PartitionSummary]:
@@ -49,7 +53,10 @@ def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Pa
 
 def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
     kind = kodec.TimestampType.NoTimestampType
-    records = [kodec.Record(offset, -1, kind, None, b"v", ()) for offset in range(3)]
+    records = [
+        kodec.Record(offset=offset, timestamp=-1, timestamp_type=kind, key=None, value=b"v", headers=())
+        for offset in range(3)
+    ]
     (tmp_path / "logs" / "old-0").mkdir(parents=True)
     (tmp_path / "logs" / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode(records, magic=0))
     (row,) = run_tasks(tmp_path / "logs", tmp_path)
@@ -111,6 +118,34 @@ def test_publishing_that_fails_puts_back_what_was_there(
     with pytest.raises(OSError, match="disk full"):
         job._publish(tmp_path / "staging", tmp_path / "out")
     assert (tmp_path / "out" / "out").exists()
+
+
+@pytest.mark.parametrize("where", [".", "..", "orders-0", "out", "orders-0/out"])
+@pytest.mark.parametrize("source", [".", "orders-0"])
+def test_no_export_writes_into_over_or_above_what_it_reads(
+    tmp_path: Path, where: str, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(DATA / "kafka-4.3.1" / "logs" / "orders-0", logs / "orders-0")
+    (logs / "meta.properties").write_text("version=1\n")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ValueError, match="what is read"):
+        export(logs / source, logs / where, overwrite=True)
+    (tmp_path / "link").symlink_to(logs)
+    assert main(["export", str(logs / source), "--to", str(tmp_path / "link" / where), "--overwrite"]) == 1
+    assert "what is read" in capsys.readouterr().err
+    (tmp_path / "link").unlink()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_overwrite_replaces_an_export_and_nothing_else(log_dir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "topic=orders").mkdir(parents=True)
+    (out / "_SUCCESS").touch()
+    (out / "notes.txt").write_text("precious")
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
+        export(log_dir, out, overwrite=True)
+    assert (out / "notes.txt").read_text() == "precious"
 
 
 def test_what_can_be_refused_is_refused_before_spark_starts(log_dir: Path, tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ FOLDER = "kernels"
 
 
 class _Native:
-    """Four files in `kernels/` for each schema that is named."""
+    """Its files in `kernels/` for each schema that is named."""
 
     name = "native"
-    files = ("*.pyx", "*.pyi", "*_core.c", "*_core.h", f"{FOLDER}/__init__.py")
+    files = ("*.pyx", "*.pyi", "*_core.c", "*_core.h", "*_objects.h", f"{FOLDER}/__init__.py")
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Of a schema that is named: why it has no kernel."""

@@ -13,9 +13,11 @@ _TEMPLATES = Templates("kodec.generator.targets.native")
 
 def render_kernel(kernel: Kernel) -> dict[str, str]:
     """The texts of one kernel by file name: plain C, its header, and the Cython face with its types."""
+    objects = [(f"{kernel.name}_objects.h", "make.h")] if kernel.facts["objects"] else []
     return {
         name: _tidy(_TEMPLATES.render(f"{template}.j2", k=kernel, f=kernel.facts, version=VERSION))
         for name, template in (
+            *objects,
             (f"{kernel.name}_core.h", "core.h"),
             (f"{kernel.name}_core.c", "core.c"),
             (f"{kernel.name}.pyx", "face.pyx"),

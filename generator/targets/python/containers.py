@@ -5,6 +5,7 @@ from __future__ import annotations
 from kodec.generator.layout import Layout
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Ref, Struct, Switch
+from kodec.generator.schema.roles import codec_enum
 from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute
@@ -27,7 +28,9 @@ class Containers(Reader):
         read, _ = self.call("read", inner, (), env)
         write, _ = self.call("write", inner, (), env)
         when = None if codec.when is None else self.layouts.inline(struct, codec.when)
-        names = {item.value: item.id for item in self.model.enum(self._codec_enum(struct, codec.by)).items}
+        names = {
+            item.value: item.id for item in self.model.enum(codec_enum(self.model, struct, codec.by)).items
+        }
         by_path = ex.text_of(codec.by)
         return Decode(
             field=attribute(holder.id),
@@ -45,18 +48,3 @@ class Containers(Reader):
             nullable=holder.nullable is not None,
             checks=self.derived_checks(struct, layout, parsed, after_head=True),
         )
-
-    def _codec_enum(self, struct: Struct, by: ex.Expr) -> str:
-        """The enum of the field that `by` names, across nested types."""
-        path: list[str] = []
-        at = by
-        while isinstance(at, ex.Attr):
-            path.insert(0, at.name)
-            at = at.of
-        assert isinstance(at, ex.Name)
-        found = struct.field(at.name)
-        for name in path:
-            assert found is not None and isinstance(found.type, Ref)
-            found = self.model.struct(found.type.target).field(name)
-        assert found is not None and found.enum is not None
-        return found.enum

@@ -11,6 +11,7 @@ from kodec.generator.targets.python.containers import Containers
 from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views import (
     Attribute,
     Checksum,
@@ -135,6 +136,9 @@ class Module(Containers):
         rows = rows_view(self, struct, function)
         if rows is not None:
             exports += [rows.reader, rows.writer]
+        units = units_view(self, struct, function)
+        if units is not None:
+            exports += [units.reader]
         peek = None
         if any(each.peek_at is not None for each in struct.instances):
             peek = self.peek(function, struct)
@@ -159,6 +163,7 @@ class Module(Containers):
             checksum=checksum,
             decode=decode,
             rows=rows,
+            units=units,
             exports=tuple(exports),
         )
 

@@ -1,7 +1,7 @@
 """What the templates see: typed steps of ready-made text, in which nothing is left to decide.
 
-A template asks a step for its `kind`, and prints it by the macro of that name. All text is Python already; text
-of a schema (`doc`) have been put into docstrings.
+A template asks a step for its `kind`, and prints it by the macro of that name. All text is Python already;
+the words of a schema (`doc`) are docstrings.
 """
 
 from __future__ import annotations
@@ -521,6 +521,86 @@ class Rows:
     lists: bool
 
 
+# -- units -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRun:
+    """Numbers of fixed width, by one call; `made` are bit fields, of which those are taken that are used."""
+
+    kind: ClassVar[str] = "run"
+    number: int
+    size: int
+    targets: tuple[str, ...]
+    made: tuple[Assign, ...]
+    marks: tuple[Place, ...]
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNumber:
+    """A number, where `guard` holds."""
+
+    kind: ClassVar[str] = "number"
+    var: str
+    guard: str | None
+    absent: str
+    number: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnitBlob:
+    """Bytes, where `guard` holds; `size` is Python that gives how many."""
+
+    kind: ClassVar[str] = "blob"
+    var: str
+    guard: str | None
+    absent: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPart:
+    """A type in `size` bytes, its operations in place; it ends at `stop`."""
+
+    kind: ClassVar[str] = "part"
+    size: str
+    stop: str
+    ops: tuple[UnitOp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitChecksum:
+    """The stored checksum (`mine`) is held against the bytes from the field `start` on."""
+
+    kind: ClassVar[str] = "checksum"
+    mine: str
+    function: str
+    start: str
+
+
+UnitOp = UnitRun | UnitNumber | UnitBlob | UnitPart | UnitChecksum
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The function that reads a list of units, each a row, one after another.
+
+    `careful` says what is wrong with what it cannot read; `plain` is true where a unit is compressed; `used` are
+    the locals that are used.
+    """
+
+    reader: str
+    careful: str
+    name: str
+    unit: str
+    ops: tuple[UnitOp, ...]
+    columns: tuple[RowColumn, ...]
+    plain: str | None
+    used: frozenset[str]
+
+
 # -- modules ---------------------------------------------------------------------------------------
 
 
@@ -688,6 +768,7 @@ class StructView:
     checksum: Checksum | None
     decode: Decode | None
     rows: Rows | None
+    units: Units | None
     exports: tuple[str, ...]
 
 

@@ -1,0 +1,67 @@
+"""How a verb ends: what could not be done, what is left to do, and the exit code that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from kodec.cli import output
+from kodec.log.files.resolve import NotALog
+from kodec.runtime.errors import KodecError
+
+__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "told"]
+
+FAILED = 1
+BAD_USAGE = 2
+# Not 1: a script that asks whether something could be done has to tell it from what failed.
+LEFT_TO_DO = 3
+
+
+class Missing(Exception):
+    """What was asked for is not there."""
+
+
+class Outcome:
+    """Goes on with the next topic-partition where one cannot be done, and counts."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+        self.left_to_do = 0
+
+    @contextmanager
+    def each(self) -> Iterator[None]:
+        """Tell of what goes wrong with one topic-partition in a line."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (KodecError, OSError, ValueError) as error:
+            self.fail(f"{type(error).__name__ if isinstance(error, KodecError) else 'kodec'}: {error}")
+
+    def fail(self, text: str) -> None:
+        """Tell of something that could not be done."""
+        self.failed += 1
+        output.warn(text)
+
+    @property
+    def code(self) -> int:
+        """The exit code: 1 where something failed, 3 where a dry run has shown changes, else 0."""
+        return FAILED if self.failed else LEFT_TO_DO if self.left_to_do else 0
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Tell in a line of a path at which there is no log (exit code 2), and of what cannot be read (1)."""
+    try:
+        yield
+    except NotALog as error:
+        output.warn(f"kodec: {error}")
+        raise typer.Exit(BAD_USAGE) from None
+    except (Missing, OSError, ValueError) as error:
+        # ValueError: a topic-partition that is in two directories
+        if isinstance(error, (KodecError, BrokenPipeError)):
+            raise
+        output.warn(f"kodec: {error}")
+        raise typer.Exit(FAILED) from None

@@ -1,0 +1,31 @@
+"""A bar on stderr for what takes long; every long verb uses it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+__all__ = ["Step", "progress"]
+
+Step = Callable[[int], None]
+_LARGE = 16 << 20
+
+
+@contextmanager
+def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[Step]:
+    """A function to be told of bytes that were passed since it was told last, `size` in all.
+
+    Shows a bar where there is a person to see it and enough to do; with `beside_output` not where lines on
+    stdout would tear it.
+    """
+    if size < _LARGE or not sys.stderr.isatty() or (beside_output and sys.stdout.isatty()):
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=size)
+        yield lambda step: bar.advance(task, step)

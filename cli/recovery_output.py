@@ -1,0 +1,122 @@
+"""How `kodec recover` and `kodec reindex` show their plans: a line, or a JSON object, for each step."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome
+from kodec.cli.progress import Step as Progress
+from kodec.cli.selection import size_of_logs
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Rename, Step, Truncate
+
+__all__ = ["Shown"]
+
+
+class Shown:
+    """Prints plans, applies them if asked to, and counts."""
+
+    def __init__(self, as_json: bool, apply: bool) -> None:
+        self.as_json = as_json
+        self.apply = apply
+        self.plans = self.changes = self.refused = self.truncated = 0
+        self.scanned = self.logs = self.bytes = 0
+        self.kept: set[Path] = set()
+        # What the reader passes over it also logs; here each has its line already.
+        logging.getLogger("kodec").addHandler(logging.NullHandler())
+
+    def all(
+        self,
+        plans: Iterable[RecoveryPlan],
+        outcome: Outcome,
+        step: Progress,
+        quarantine: Path | None = None,
+    ) -> None:
+        """Show each plan, and apply it before the next one is made."""
+        for plan in plans:
+            self.plans += 1
+            self.scanned += len(plan.scanned)
+            self.logs += plan.segments
+            self.bytes += plan.bytes_scanned
+            step(max(size_of_logs(plan.path) - plan.bytes_scanned, 0))
+            if plan.refused:
+                self.refused += 1
+                outcome.fail(f"{plan.path}: nothing is done: {plan.refused}")
+                continue
+            self.changes += len(plan.steps)
+            self.truncated += plan.truncated_bytes
+            if plan.damage_below_recovery_point:
+                output.warn(
+                    f"{plan.path}: damaged below the recovery point, where all was on the disk: recovery, "
+                    f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
+                )
+            for each in plan.steps:
+                print(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
+            if self.apply:
+                with outcome.each():
+                    self.kept.update(path.parent for path in plan.apply(quarantine))
+            else:
+                outcome.left_to_do += plan.has_changes
+
+    def end(self) -> None:
+        """The closing line."""
+        if self.as_json:
+            facts = {
+                "partitions": self.plans,
+                "logsRead": self.scanned,
+                "bytesRead": self.bytes,
+                "changes": self.changes,
+                "bytesTruncated": self.truncated,
+                "refused": self.refused,
+                "applied": self.apply,
+                "kept": sorted(map(str, self.kept)),
+            }
+            print(json.dumps(facts))
+            return
+        done = "done" if self.apply else "to do, --apply does them"
+        ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"
+        read = f"{output.count(self.scanned, 'log')} read"
+        if not self.apply and self.scanned < self.logs:
+            read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
+        print(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
+        for folder in sorted(self.kept):
+            print(f"what was cut off is in {folder}")
+
+
+def _line(step: Step) -> str:
+    if isinstance(step, Quarantine):
+        return f"{step.path}: {output.count(step.size, 'byte')} moved aside: {step.reason}"
+    if isinstance(step, Rename):
+        return f"{step.path}: becomes {step.target.name}"
+    if isinstance(step, Truncate):
+        cut = step.size - step.position
+        return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} cut off: {step.reason}"
+    if isinstance(step, LowerRecoveryPoint):
+        return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
+    return f"{step.path}: {output.count(len(step.data), 'byte')} written anew: {step.reason}"
+
+
+def _camel(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _facts(plan: RecoveryPlan, step: Step) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "topic": plan.topic_partition.topic,
+        "partition": plan.topic_partition.partition,
+        "step": _camel(type(step).__name__),
+        "file": str(step.path),
+    }
+    if isinstance(step, Quarantine):
+        return facts | {"bytes": step.size, "reason": step.reason}
+    if isinstance(step, Rename):
+        return facts | {"to": str(step.target)}
+    if isinstance(step, Truncate):
+        return facts | {"byte": step.position, "bytes": step.size - step.position, "reason": step.reason}
+    if isinstance(step, LowerRecoveryPoint):
+        return facts | {"from": step.old, "to": step.new}
+    return facts | {"bytes": len(step.data), "reason": step.reason}

@@ -1,0 +1,70 @@
+"""Which topic-partitions the paths on a command line mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from kodec.cli.outcome import Missing
+from kodec.log.files.listing import find_partitions, list_partition
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import SegmentPath, resolve
+
+__all__ = ["DIRECTORIES", "LOGS", "PARTITIONS", "TOPICS", "folders", "logs_at", "size_of_logs"]
+
+DIRECTORIES = typer.Argument(
+    metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
+)
+LOGS = typer.Argument(
+    metavar="PATH...",
+    exists=True,
+    readable=True,
+    help="log.dirs folders, topic-partitions' folders, or segments (.log).",
+)
+PARTITIONS = typer.Argument(
+    metavar="PATH...",
+    exists=True,
+    file_okay=False,
+    help="Topic-partitions' folders, or log.dirs folders with --topic.",
+)
+TOPICS = typer.Option("--topic", help="Of a log directory, this topic; may be given several times.")
+
+
+def folders(paths: list[Path], topics: list[str]) -> list[Path]:
+    """Folders of topic-partitions as they are; of log directories those of the topics.
+
+    Raises: Missing; NotALog, OSError; BadParameter where no topic is given.
+    """
+    found = []
+    for path in paths:
+        what = resolve(path)
+        if isinstance(what, PartitionPath):
+            found.append(path)
+            continue
+        assert not isinstance(what, SegmentPath)
+        wanted = [each for each in find_partitions(path) if each.topic_partition.topic in topics]
+        for topic in topics:
+            if not any(each.topic_partition.topic == topic for each in wanted):
+                raise Missing(f"{path} has no topic {topic}")
+        if not topics:
+            raise typer.BadParameter(f"{path} is a log directory: say with --topic which of its topics")
+        found += [each.path for each in wanted]
+    return found
+
+
+def size_of_logs(folder: Path) -> int:
+    """The bytes of a topic-partition's logs."""
+    return sum(segment.size for segment in list_partition(folder).segments)
+
+
+def logs_at(path: Path) -> tuple[int, int]:
+    """How many segments there are at a path, and their bytes. Raises NotALog, OSError."""
+    what = resolve(path)
+    if isinstance(what, SegmentPath):
+        return 1, path.stat().st_size
+    if isinstance(what, PartitionPath):
+        found = list_partition(path).segments
+    else:
+        found = [each for folder in find_partitions(path) for each in list_partition(folder.path).segments]
+    return len(found), sum(segment.size for segment in found)

@@ -1,0 +1,1 @@
+"""A file for each verb: its arguments, one call, its printing."""

@@ -1,0 +1,121 @@
+"""kodec compact: keeps the last value of each key."""
+
+from __future__ import annotations
+
+import dataclasses
+import json as jsons
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.progress import progress
+from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
+
+__all__ = ["compact"]
+
+
+def compact(
+    paths: Annotated[list[Path], PARTITIONS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    delete_retention_ms: Annotated[
+        int, typer.Option(help="How long tombstones stay (delete.retention.ms).", min=0)
+    ] = 86_400_000,
+    min_compaction_lag_ms: Annotated[
+        int, typer.Option(help="Leave segments with younger records (min.compaction.lag.ms).", min=0)
+    ] = 0,
+    segment_bytes: Annotated[
+        int, typer.Option(help="Merge segments up to this size (segment.bytes).", min=1)
+    ] = 1 << 30,
+    buffer_bytes: Annotated[int, typer.Option(help="Memory for the keys, 24 bytes for each.", min=256)] = 128
+    << 20,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Look at all keys again, also at what is compacted.")
+    ] = False,
+    keep_format: Annotated[
+        bool, typer.Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
+
+    Records without a key go. The last segment stays as it is. Nothing is written without --apply.
+
+    example:  kodec compact /data/kafka-logs --topic compacted --from-start
+
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    outcome = Outcome()
+    with told():
+        wanted = folders(paths, topic or [])
+        with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
+            for folder in wanted:
+                with outcome.each():
+                    plan = plan_compaction(
+                        folder,
+                        delete_retention_ms=delete_retention_ms,
+                        min_compaction_lag_ms=min_compaction_lag_ms,
+                        segment_bytes=segment_bytes,
+                        buffer_bytes=buffer_bytes,
+                        from_start=from_start,
+                        keep_format=keep_format,
+                        progress=step,
+                    )
+                    report = plan.apply() if apply else plan.preview()
+                    outcome.left_to_do += plan.has_changes and not apply
+                    print(jsons.dumps(_facts(report)) if json else _text(report))
+    raise typer.Exit(outcome.code)
+
+
+def _facts(report: CompactionReport) -> dict[str, object]:
+    counts = {output.camel(name): value for name, value in dataclasses.asdict(report.counts).items()}
+    return output.named(report.topic_partition, report.path, report.applied) | {
+        "firstDirtyOffset": report.first_dirty_offset,
+        "firstUncleanableOffset": report.first_uncleanable_offset,
+        "endOffset": report.end_offset,
+        "complete": report.complete,
+        "rounds": report.rounds,
+        "keys": report.keys,
+        "segmentsBefore": report.segments_before,
+        "segmentsAfter": report.segments_after,
+        "bytesBefore": report.bytes_before,
+        "bytesAfter": report.bytes_after,
+        "counts": counts,
+    }
+
+
+def _text(report: CompactionReport) -> str:
+    name, counts = report.topic_partition, report.counts
+    if not report.rounds:
+        return f"{name}: nothing to compact: all below {report.first_uncleanable_offset} is compacted"
+    removed = [
+        f"{number} {what}"
+        for number, what in (
+            (counts.superseded, "superseded"),
+            (counts.tombstones, "tombstones"),
+            (counts.aborted, "aborted"),
+            (counts.without_key, "without a key"),
+            (counts.markers, "transaction markers"),
+        )
+        if number
+    ]
+    before, after = output.size_of(report.bytes_before), output.size_of(report.bytes_after)
+    lines = [
+        f"{name}: keys from {report.first_dirty_offset} to {report.end_offset}, {report.keys} of them, "
+        f"{report.rounds} time{'s' * (report.rounds != 1)} through the log",
+        f"{name}: {counts.records_removed} records go" + (f": {', '.join(removed)}" if removed else ""),
+        f"{name}: batches: {counts.copied} stay, {counts.rewritten} are rewritten, {counts.emptied} emptied, "
+        f"{counts.removed} go; {counts.horizons} get a delete horizon",
+        f"{name}: {report.segments_before} segments become {report.segments_after}, "
+        f"{before} become {after}: {output.ending(report.applied)}",
+    ]
+    if not report.complete:
+        lines.append(
+            f"{name}: the keys do not fit --buffer-bytes: this is the first time through the log, up to "
+            f"{report.end_offset} of {report.first_uncleanable_offset}"
+        )
+    return "\n".join(lines)

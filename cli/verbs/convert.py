@@ -1,0 +1,108 @@
+"""kodec convert: another message format or codec."""
+
+from __future__ import annotations
+
+import json as jsons
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.progress import progress
+from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.log.conversion.partition import plan_conversion
+from kodec.log.conversion.report import ConversionReport
+from kodec.log.files.paths import resolved
+
+__all__ = ["convert"]
+
+
+def convert(
+    paths: Annotated[list[Path], PARTITIONS],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    magic: Annotated[
+        int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
+    ] = None,
+    compression: Annotated[
+        str | None, typer.Option("--compression", help="none, gzip, snappy, lz4 or zstd.")
+    ] = None,
+    level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
+    batch_bytes: Annotated[
+        int, typer.Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)
+    ] = 16_384,
+    committed: Annotated[
+        bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Write a log anew in another message format or codec, and say what is lost; offsets stay.
+
+    The source is only read. Nothing is written without --apply.
+
+    example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
+
+    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    if magic is None and compression is None and level is None:
+        raise typer.BadParameter("give --magic, --compression or --level")
+    outcome = Outcome()
+    with told():
+        wanted = folders(paths, topic or [])
+        with progress("convert", sum(map(size_of_logs, wanted))) as step:
+            for folder in wanted:
+                with outcome.each():
+                    plan = plan_conversion(
+                        folder,
+                        to / resolved(folder).name,
+                        magic=magic,
+                        compression=compression,
+                        level=level,
+                        batch_bytes=batch_bytes,
+                        committed=committed,
+                        progress=step,
+                    )
+                    report = plan.apply() if apply else plan.preview()
+                    outcome.left_to_do += not apply
+                    print(jsons.dumps(_facts(report)) if json else _text(report))
+    raise typer.Exit(outcome.code)
+
+
+def _facts(report: ConversionReport) -> dict[str, object]:
+    plain = ("segments", "entries", "records", "bytes")
+    facts: dict[str, object] = {
+        "source": str(report.source),
+        "target": None if report.target is None else str(report.target),
+        "applied": report.target is not None,
+    }
+    for name in (*plain, *(f"{name}_written" for name in plain), "entries_copied", "end_segment"):
+        facts[output.camel(name)] = getattr(report, name)
+    facts["losses"] = {
+        output.camel(what.name.lower()): {
+            "count": losses.count,
+            "first": [{"segment": segment, "offset": offset} for segment, offset in losses.first],
+        }
+        for what, losses in report.losses.items()
+    }
+    return facts
+
+
+def _text(report: ConversionReport) -> str:
+    assert report.source is not None
+    name = report.source.name
+    before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
+    lines = [
+        f"{name}: {report.entries} entries become {report.entries_written}, {report.entries_copied} as they "
+        f"are; {report.records} records become {report.records_written}; {before} become {after}"
+    ]
+    for what, losses in report.losses.items():
+        segment, offset = losses.first[0]
+        lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
+    if report.end_segment is not None:
+        lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
+    where = "" if report.target is None else f" in {report.target}"
+    lines.append(f"{name}: {output.ending(report.target is not None)}{where}")
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+"""kodec dump: the batches and records of log files, and the entries of index files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.progress import progress
+from kodec.generated.log.offset_index import OffsetIndex
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.generated.log.time_index import TimeIndex
+from kodec.generated.log.transaction_index import TransactionIndex
+from kodec.log.entries.batch import Batch
+from kodec.log.reading.reader import BatchReader, OnError, read_batches
+from kodec.runtime.errors import FormatError
+
+__all__ = ["dump"]
+
+_SEGMENTS = (".log", ".checkpoint")
+_TABLES: dict[str, tuple[str, Callable[[bytes], list[object]]]] = {
+    ".index": ("offsetIndexEntry", lambda data: list(OffsetIndex.from_bytes(data).entries)),
+    ".timeindex": ("timeIndexEntry", lambda data: list(TimeIndex.from_bytes(data).entries)),
+    ".txnindex": ("abortedTransaction", lambda data: list(TransactionIndex.from_bytes(data).entries)),
+    ".snapshot": ("producerState", lambda data: list(ProducerSnapshot.from_bytes(data).entries)),
+}
+
+
+def dump(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            exists=True,
+            readable=True,
+            help="Segments (.log, .checkpoint), .index, .timeindex, .txnindex, .snapshot files, or folders.",
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
+    batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
+) -> None:
+    """Print the batches and records of log files.
+
+    With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
+    bytes in base64, null where there is none; with --batches --json a line for each batch.
+
+    example:  kodec dump --json logs/orders-0/00000000000000000000.log
+
+    exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
+    """
+    printer = output.JsonLines() if json else output.Text()
+    code = _dump_paths(
+        paths,
+        printer,
+        control=control,
+        on_error="skip" if skip else "raise",
+        check_crc=not no_crc,
+        batches_only=batches,
+    )
+    raise typer.Exit(code)
+
+
+def _dump_paths(
+    paths: list[Path],
+    printer: output.Printer,
+    *,
+    control: bool,
+    on_error: OnError,
+    check_crc: bool,
+    batches_only: bool,
+) -> int:
+    """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
+    code = 0
+    printer.batches = batches_only  # type: ignore[attr-defined]
+    for path in _files(paths):
+        printer.file(str(path))
+        try:
+            if path.suffix in _TABLES:
+                kind, read = _TABLES[path.suffix]
+                try:
+                    items = read(path.read_bytes())
+                except FormatError as error:
+                    raise error.in_source(str(path)) from None
+                for item in items:
+                    printer.item(kind, item)
+            elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only):
+                code = 1
+        except FormatError as error:
+            output.warn(f"{type(error).__name__}: {error}")
+            code = 1
+    return code
+
+
+def _files(paths: list[Path]) -> Iterator[Path]:
+    """The files named, and those with records in the folders named."""
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(each for each in path.rglob("*") if each.suffix in _SEGMENTS and each.is_file())
+        else:
+            yield path
+
+
+def _dump_segment(
+    path: Path, printer: output.Printer, control: bool, on_error: OnError, check_crc: bool, batches_only: bool
+) -> bool:
+    """Print the batches and records of one segment; whether nothing had to be passed over."""
+    reader = read_batches(path, check_crc=check_crc, on_error=on_error)
+    good = True
+    for batch in _with_progress(reader, path):
+        try:
+            records = [] if batches_only else batch.records(control=control, check_crc=check_crc)
+        except FormatError as error:
+            if on_error == "raise":
+                raise error.in_source(str(path)) from None
+            output.warn(f"skipped the records of {batch!r}: {error}")
+            good = False
+            continue
+        printer.batch(batch)
+        for record in records:
+            printer.record(record)
+    for skipped in reader.skipped:
+        output.warn(
+            f"{path}: skipped bytes {skipped.start} to {skipped.end}: "
+            f"{type(skipped.error).__name__}: {skipped.error}"
+        )
+    if reader.torn_tail is not None:
+        tail = reader.torn_tail
+        output.warn(
+            f"{path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
+            f"{tail.reason}"
+        )
+    return good and not reader.skipped
+
+
+def _with_progress(reader: BatchReader, path: Path) -> Iterator[Batch]:
+    """The batches, with a bar where the file is large and the output goes elsewhere."""
+    passed = 0
+    with progress(path.name, path.stat().st_size) as step:
+        for batch in reader:
+            yield batch
+            step(batch.position + batch.size - passed)
+            passed = batch.position + batch.size

@@ -1,0 +1,106 @@
+"""kodec export: records to Parquet, by Spark."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED
+from kodec.runtime.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from kodec.pipeline.jobs.export import ExportSummary
+
+__all__ = ["export"]
+
+
+def export(
+    log_dir: Annotated[
+        Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+    ],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
+    ] = None,
+    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
+    ] = False,
+    no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+) -> None:
+    """Write the records of a log directory to Parquet, by Spark.
+
+    example:  kodec export /data/kafka-logs --to out
+
+    exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
+    """
+    try:
+        from kodec.pipeline.jobs.export import export as run_export
+    except ImportError as error:
+        raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
+    try:
+        summary = run_export(
+            log_dir,
+            to,
+            master=master,
+            compression=compression,
+            topics=topic or None,
+            include_internal=internal,
+            include_headers=not no_headers,
+            on_error="skip" if skip else "raise",
+            overwrite=overwrite,
+            progress=output.say,
+        )
+    except (OSError, ValueError) as error:
+        # a target that is not empty, a topic that is not there, an option out of range
+        output.warn(f"kodec: {error}")
+        raise typer.Exit(FAILED) from None
+    _print(summary)
+
+
+def _print(summary: ExportSummary) -> None:
+    """A table with a row for each topic-partition, then what was left out."""
+    table = Table(
+        title=f"{summary.records:,} records to {escape(str(summary.out))} in {summary.seconds:.1f} s"
+    )
+    for name in (
+        "topic",
+        "partition",
+        "records",
+        "offsets",
+        "first timestamp",
+        "last timestamp",
+        "segments",
+        "read",
+        "written",
+    ):
+        table.add_column(name, justify="left" if name == "topic" else "right")
+    for row in summary.partitions:
+        span = "" if row.first_offset is None else f"{row.first_offset}..{row.last_offset}"
+        table.add_row(
+            escape(row.topic),
+            str(row.partition),
+            f"{row.records:,}",
+            span,
+            output.time_of(row.min_timestamp),
+            output.time_of(row.max_timestamp),
+            str(row.segments),
+            output.size_of(row.bytes),
+            output.size_of(row.written),
+        )
+    width = None if sys.stdout.isatty() else 160
+    Console(width=width).print(table)
+    for row in summary.partitions:
+        for what, lines in (("skipped", row.skipped), ("torn tail", row.torn_tails)):
+            for line in lines:
+                output.warn(f"{row.topic}-{row.partition}: {what}: {line}")

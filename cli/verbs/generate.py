@@ -1,0 +1,116 @@
+"""kodec generate: reader and writer modules from schemas."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kodec.cli import output
+from kodec.runtime.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from kodec.generator.driver import Change
+
+__all__ = ["generate"]
+
+
+def generate(
+    schemas: Annotated[Path | None, typer.Option(help="Folder of .ksy files.", file_okay=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the modules.", file_okay=False)] = None,
+    tests: Annotated[
+        Path | None, typer.Option(help="Folder for generated tests; none where not given.")
+    ] = None,
+    package: Annotated[str | None, typer.Option(help="What the tests import the modules as.")] = None,
+    kernels: Annotated[
+        str | None, typer.Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
+) -> None:
+    """Make reader and writer modules, or something else, from schemas.
+
+    Without options, the folders are those under [tool.kodec.generate] in ./pyproject.toml; with --target,
+    only that of the schemas.
+
+    example:  kodec generate --schemas formats --out src/app/formats
+              kodec generate --schemas formats --target documents --out docs/formats
+
+    exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
+    """
+    try:
+        from kodec.generator.driver import generate as make
+        from kodec.generator.target import DEFAULT
+    except ImportError as error:
+        raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
+
+    settings = _settings()
+    given: dict[str, Any] = {
+        "schemas": schemas,
+        "out": out,
+        "tests": tests,
+        "package": package,
+        "kernels": kernels,
+    }
+    if target:
+        given["schemas"] = schemas or settings.get("schemas")
+    elif schemas is None and out is None:
+        given = {name: settings.get(name) if value is None else value for name, value in given.items()}
+    missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
+    if missing:
+        raise typer.BadParameter(
+            f"{' and '.join(missing)} missing, and not under [tool.kodec.generate] in ./pyproject.toml"
+        )
+    if not Path(given["schemas"]).is_dir():
+        raise typer.BadParameter(f"no such folder: {given['schemas']}")
+    if given["tests"] is not None and not given["package"]:
+        raise typer.BadParameter("--tests needs --package")
+    try:
+        changes = make(
+            Path(given["schemas"]),
+            Path(given["out"]),
+            tests=None if given["tests"] is None else Path(given["tests"]),
+            package=given["package"] or "",
+            kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+            targets=target or DEFAULT,
+            check=check,
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    raise typer.Exit(_told(changes, check))
+
+
+def _settings() -> dict[str, str]:
+    path = Path("pyproject.toml")
+    if not path.is_file():
+        return {}
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise typer.BadParameter(f"pyproject.toml: {error}") from None
+    found = document.get("tool", {}).get("kodec", {}).get("generate", {})
+    return {str(key): str(value) for key, value in found.items()}
+
+
+def _told(found: Sequence[Change], check: bool) -> int:
+    """Say what `generate` did, or (with `check`) what it would do; the exit code."""
+    if check:
+        for change in found:
+            sys.stdout.write(change.diff)
+        if found:
+            files = f"{len(found)} file{'s' * (len(found) != 1)}"
+            output.warn(f"{files} differ from what the schemas give: run `kodec generate`")
+            return 1
+        output.say("generated code is up to date")
+        return 0
+    for change in found:
+        print(f"{change.kind:8} {change.path}")
+    print(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
+    return 0

@@ -1,0 +1,132 @@
+"""kodec ls: a log directory at a glance."""
+
+from __future__ import annotations
+
+import json as jsons
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, told
+from kodec.cli.progress import progress
+from kodec.cli.selection import DIRECTORIES
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.survey import Overview, survey
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import resolve
+
+__all__ = ["list_logs"]
+
+
+def list_logs(
+    paths: Annotated[list[Path], DIRECTORIES],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+) -> None:
+    """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
+
+    Reads headers only, without --crc. Health is clean, torn (ends in a part of an entry, or in zeros) or
+    corrupt; what is wrong is told on stderr.
+
+    example:  kodec ls /data/kafka-logs
+
+    exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
+    """
+    with told():
+        code = _list(paths, json=json, check_crc=crc)
+    raise typer.Exit(code)
+
+
+def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
+    """Print a row for each topic-partition; 1 where one is corrupt, else 0."""
+    directories: list[LogDirectory] = []
+    logs: list[PartitionLog] = []
+    for path in paths:
+        if isinstance(resolve(path), PartitionPath):
+            logs.append(PartitionLog(path))
+        else:
+            directories.append(LogDirectory(path))
+            logs += directories[-1]
+    rows: list[tuple[PartitionLog, Overview]] = []
+    with progress("ls", sum(log.size for log in logs), beside_output=False) as step:
+        for log in logs:
+            rows.append((log, survey(log, check_crc=check_crc, progress=step)))
+            log.close()
+    _print(rows, json)
+    for replica in (each for directory in directories for each in directory.not_live):
+        output.warn(f"{replica.path}: {replica.kind.value} replica, not listed")
+    for leftover in (each for log in logs for each in log.leftovers):
+        output.warn(f"{leftover.path}: {leftover.kind.value} file, not part of the log")
+    return FAILED if any(overview.health == "corrupt" for _, overview in rows) else 0
+
+
+def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
+    """A row, or a JSON object, for each topic-partition; what is not clean is told on stderr."""
+    if as_json:
+        for log, found in rows:
+            print(
+                jsons.dumps(
+                    {
+                        "topic": log.topic_partition.topic,
+                        "partition": log.topic_partition.partition,
+                        "path": str(log.path),
+                        "segments": found.segments,
+                        "startOffset": found.start_offset,
+                        "endOffset": found.end_offset,
+                        "firstTimestamp": found.first_timestamp,
+                        "lastTimestamp": found.last_timestamp,
+                        "bytes": found.bytes,
+                        "entries": found.entries,
+                        "codecs": found.codecs,
+                        "magics": found.magics,
+                        "health": found.health,
+                        "problems": found.problems,
+                    }
+                )
+            )
+    else:
+        table = Table(title=f"{len(rows)} topic-partition{'s' * (len(rows) != 1)}")
+        for name in (
+            "topic",
+            "partition",
+            "segments",
+            "start",
+            "end",
+            "first timestamp",
+            "last timestamp",
+            "bytes",
+            "codecs",
+            "health",
+        ):
+            left = name in ("topic", "codecs", "health")
+            table.add_column(name, justify="left" if left else "right", overflow="fold")
+        for log, found in rows:
+            table.add_row(
+                escape(log.topic_partition.topic),
+                str(log.topic_partition.partition),
+                str(found.segments),
+                str(found.start_offset),
+                str(found.end_offset),
+                _second(found.first_timestamp),
+                _second(found.last_timestamp),
+                output.size_of(found.bytes),
+                " ".join(found.codecs),
+                found.health,
+            )
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    for _, found in rows:
+        for line in found.problems:
+            output.warn(line)
+
+
+def _second(timestamp: int | None) -> str:
+    """A time without its milliseconds."""
+    return output.time_of(timestamp).partition(".")[0]

@@ -1,0 +1,75 @@
+"""kodec recover: repairs logs that were not closed cleanly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.progress import Step, progress
+from kodec.cli.recovery_output import Shown
+from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.verify import verify_root
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import resolve
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_root
+
+__all__ = ["recover"]
+
+
+def recover(
+    paths: Annotated[list[Path], DIRECTORIES],
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(
+            "--quarantine",
+            help="Folder for what is cut off. [default: DIR.quarantine beside the log directory]",
+            file_okay=False,
+        ),
+    ] = None,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Read all segments, whatever the checkpoints say.")
+    ] = False,
+    index_interval_bytes: Annotated[
+        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
+    ] = 4096,
+) -> None:
+    """Repair logs that were not closed in order, as a broker does when it starts; only tells without --apply.
+
+    Completes or takes back what compaction left half done, reads the segments from the recovery point on,
+    cuts a log behind its last valid entry, and rebuilds indexes, producer snapshots and leaders' epochs.
+    Nothing is thrown away: what is cut off is moved to the quarantine folder.
+
+    example:  kodec recover /data/kafka-logs
+
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    outcome, shown = Outcome(), Shown(json, apply)
+    with told():
+        for path in paths:
+            with progress(path.name, logs_at(path)[1]) as step:
+                shown.all(_plans(path, from_start, index_interval_bytes, step), outcome, step, quarantine)
+    shown.end()
+    raise typer.Exit(outcome.code)
+
+
+def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
+    """The plan of a topic-partition's folder, or those of a log directory, each made when it is asked for."""
+    if isinstance(resolve(path), PartitionPath):
+        yield plan_recovery(
+            path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
+        )
+        return
+    for problem in verify_root(LogRoot(path)):
+        output.warn(f"{problem}: it says nothing then")
+    yield from plan_root(
+        path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
+    )

@@ -1,0 +1,57 @@
+"""kodec reindex: rebuilds indexes and producer snapshots from logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.progress import Step, progress
+from kodec.cli.recovery_output import Shown
+from kodec.cli.selection import LOGS, logs_at
+from kodec.log.files.listing import find_replicas
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_reindex
+
+__all__ = ["reindex"]
+
+
+def reindex(
+    paths: Annotated[list[Path], LOGS],
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
+    index_interval_bytes: Annotated[
+        int, typer.Option(help="The topic's index.interval.bytes.", min=0)
+    ] = 4096,
+) -> None:
+    """Rebuild indexes and producer snapshots from logs, which stay as they are; only tells without --apply.
+
+    example:  kodec reindex /data/kafka-logs/orders-0
+
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    outcome, shown = Outcome(), Shown(json, apply)
+    with told():
+        for path in paths:
+            with progress(path.name, logs_at(path)[1]) as step:
+                shown.all(_plans(path, index_interval_bytes, step), outcome, step)
+    shown.end()
+    raise typer.Exit(outcome.code)
+
+
+def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[RecoveryPlan]:
+    """The plan of a segment's or a topic-partition's folder, or those of a log directory."""
+    what = resolve(path)
+    if isinstance(what, SegmentPath):
+        folders, only = [path.parent], [what.base_offset]
+    elif isinstance(what, PartitionPath):
+        folders, only = [path], None
+    else:
+        folders, only = [replica.path for replica in find_replicas(path)], None
+    for folder in folders:
+        yield plan_reindex(folder, segments=only, index_interval_bytes=index_interval_bytes, progress=step)

@@ -1,0 +1,99 @@
+"""kodec trim: deletes the oldest segments by offset, size or time."""
+
+from __future__ import annotations
+
+import json as jsons
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.selection import PARTITIONS, TOPICS, folders
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+
+__all__ = ["trim"]
+
+
+def trim(
+    paths: Annotated[list[Path], PARTITIONS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    before_offset: Annotated[
+        int | None, typer.Option("--before-offset", help="Delete records below it, as DeleteRecords.", min=0)
+    ] = None,
+    retention_bytes: Annotated[
+        int | None, typer.Option("--retention-bytes", help="Keep so many bytes of log.", min=0)
+    ] = None,
+    retention_ms: Annotated[
+        int | None, typer.Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
+
+    Whole segments, oldest first. Nothing is written without --apply.
+
+    example:  kodec trim /data/kafka-logs --topic orders --retention-ms 86400000
+
+    exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    if before_offset is None and retention_bytes is None and retention_ms is None:
+        raise typer.BadParameter("give --before-offset, --retention-bytes or --retention-ms")
+    outcome = Outcome()
+    with told():
+        for folder in folders(paths, topic or []):
+            with outcome.each():
+                plan = plan_trim(
+                    folder,
+                    before_offset=before_offset,
+                    retention_bytes=retention_bytes,
+                    retention_ms=retention_ms,
+                )
+                if apply:
+                    plan.apply()
+                else:
+                    outcome.left_to_do += plan.has_changes
+                print(jsons.dumps(_facts(plan, apply)) if json else _text(plan, apply))
+    raise typer.Exit(outcome.code)
+
+
+def _facts(plan: TrimPlan, applied: bool) -> dict[str, object]:
+    return output.named(plan.topic_partition, plan.path, applied) | {
+        "startOffset": plan.start_offset,
+        "endOffset": plan.end_offset,
+        "newStartOffset": plan.new_start_offset,
+        "segments": plan.segments,
+        "bytes": plan.bytes,
+        "bytesDeleted": plan.bytes_deleted,
+        "deleted": [
+            {
+                "baseOffset": each.base_offset,
+                "endOffset": each.end_offset,
+                "bytes": each.bytes,
+                "reason": each.reason.name.lower(),
+            }
+            for each in plan.deleted
+        ],
+        "newSegment": plan.new_segment,
+    }
+
+
+def _text(plan: TrimPlan, applied: bool) -> str:
+    name = plan.topic_partition
+    lines = [
+        f"{name}: segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: "
+        f"{each.reason.value}"
+        for each in plan.deleted
+    ]
+    if plan.new_segment is not None:
+        lines.append(f"{name}: an empty segment {plan.new_segment} goes on with the offsets")
+    if not plan.has_changes:
+        return f"{name}: nothing to delete"
+    part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)
+    lines.append(
+        f"{name}: {len(plan.deleted)} of {plan.segments} segments, {part} of {whole}, starts at "
+        f"{plan.new_start_offset} instead of {plan.start_offset}: {output.ending(applied)}"
+    )
+    return "\n".join(lines)

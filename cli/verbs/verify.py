@@ -1,0 +1,71 @@
+"""kodec verify: checks logs against themselves."""
+
+from __future__ import annotations
+
+import json as jsons
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, told
+from kodec.cli.progress import progress
+from kodec.cli.selection import LOGS, logs_at
+from kodec.log.directories.verify import Problem
+from kodec.log.directories.verify import verify as verify_path
+
+__all__ = ["verify"]
+
+
+def verify(
+    paths: Annotated[list[Path], LOGS],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each problem.")] = False,
+) -> None:
+    """Check checksums, offsets, indexes, producer snapshots, transaction indexes and checkpoints; read only.
+
+    Prints a line for each problem (file, byte, what was needed, what is there) and a summary.
+
+    example:  kodec verify /data/kafka-logs
+
+    exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
+    """
+    with told():
+        code = _verify(paths, json=json)
+    raise typer.Exit(code)
+
+
+def _verify(paths: list[Path], *, json: bool) -> int:
+    """Print a line for each problem and a summary; 1 where there is a problem, else 0."""
+    problems = segments = size = 0
+    # What the reader passes over it also logs; here each has its line already.
+    logging.getLogger("kodec").addHandler(logging.NullHandler())
+    for path in paths:
+        count, total = logs_at(path)
+        with progress(path.name, total) as step:
+            for problem in verify_path(path, progress=step):
+                problems += 1
+                _print(problem, json)
+        segments += count
+        size += total
+    _sum_up(segments, size, problems, json)
+    return FAILED if problems else 0
+
+
+def _print(found: Problem, as_json: bool) -> None:
+    """A line for one thing that is wrong."""
+    if not as_json:
+        print(found)
+        return
+    facts = {"file": str(found.path), "byte": found.at, "what": found.what}
+    print(jsons.dumps(facts | {"need": found.need, "have": found.have}, default=str))
+
+
+def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
+    """What was checked, and how it came out."""
+    if as_json:
+        print(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        return
+    ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
+    print(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")

@@ -1,0 +1,99 @@
+"""Which part of a log may be compacted, and what all of it says of transactions and producers.
+
+Followed: `LogCleanerManager.cleanableOffsets` and `calculateCleanableBytes`, and
+`UnifiedLog.lastRecordsOfActiveProducers`, of `org.apache.kafka.storage.internals.log`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kodec.generated.log import transaction_index
+from kodec.log.cleaning.rules import LastRecord
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_whole
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import OpenTransactions, marker_of
+from kodec.log.files.checkpoints import write_offsets
+from kodec.log.files.names import CLEANER_OFFSETS
+
+__all__ = ["Known", "first_dirty", "first_uncleanable", "note_cleaned"]
+
+
+@dataclass(slots=True)
+class Known:
+    """What the whole log says: its aborted transactions, where the undecided begins, its active producers."""
+
+    aborted: list[transaction_index.Entry]
+    stable_offset: int
+    producers: dict[int, LastRecord]
+
+    @classmethod
+    def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
+        """By the headers of all entries; the transaction indexes and the newest snapshot are believed.
+
+        A snapshot may know of batches that are gone.
+        """
+        told_from, state = newest_snapshot(log)
+        going = OpenTransactions()
+        aborted: list[transaction_index.Entry] = []
+        for segment in log.segments:
+            derived: list[transaction_index.Entry] = []
+            for head in segment.heads():
+                if head.producer_id < 0:
+                    continue
+                marker = marker_of(segment.batch_at(head)) if head.is_control and head.count else None
+                ended = going.take(head, marker)
+                if ended is not None and ended.aborted:
+                    derived.append(ended.index_entry())
+                if head.first_known >= told_from:
+                    state.take_batch(segment.batch_at(head))
+            told = segment.aborted()
+            aborted += derived if told is None else told
+            if segment is not log.segments[-1]:
+                require_whole(segment)
+            segment.close()
+        stable = min(going.first.values(), default=log.end_offset)
+        if (decided := high_watermark(log)) is not None:
+            stable = min(stable, decided)
+        oldest = now - producer_expiration_ms
+        active = {
+            producer: LastRecord(each.last_offset, each.epoch)
+            for producer, each in state.known.items()
+            if producer in state.open or each.timestamp > oldest
+        }
+        return cls(aborted, stable, active)
+
+
+def first_dirty(log: PartitionLog) -> int:
+    """Where the range begins that was not compacted yet; the start of the log where nothing says it.
+
+    Raises OSError, Malformed.
+    """
+    told = LogRoot(log.root).cleaner_offsets().get(log.topic_partition)
+    if told is None or not log.start_offset <= told <= log.end_offset:
+        return log.start_offset
+    return told
+
+
+def first_uncleanable(
+    log: PartitionLog, known: Known, dirty: int, *, now: int, min_compaction_lag_ms: int
+) -> int:
+    """The base offset of the first segment that may not be compacted, or `dirty` where none may."""
+    if not log.segments:
+        return dirty
+    *closed, active = log.segments
+    limit = min(known.stable_offset, active.base_offset)
+    for number, segment in enumerate(closed if min_compaction_lag_ms > 0 else ()):
+        after = log.segments[number + 1].base_offset
+        if after > dirty and newest_time(segment) > now - min_compaction_lag_ms:
+            limit = min(limit, segment.base_offset)
+            break
+    bases = [segment.base_offset for segment in log.segments if segment.base_offset <= max(limit, dirty)]
+    return max(bases[-1] if bases else dirty, dirty)
+
+
+def note_cleaned(log: PartitionLog, offset: int) -> None:
+    """Say in the root's `cleaner-offset-checkpoint` up to where the log is compacted. Raises OSError."""
+    root = LogRoot(log.root)
+    write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

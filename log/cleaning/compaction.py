@@ -1,0 +1,488 @@
+"""Compacts a log: keeps the last value of each key, as a broker's cleaner does, with no broker running.
+
+Followed: `Cleaner.doClean` of `org.apache.kafka.storage.internals.log`, Kafka 4.3. What may be compacted is
+said in `cleanable.py` beside this file, which records stay in `rules.py`, how files are exchanged in
+`swap.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from kodec.generated.log import transaction_index
+from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
+from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
+from kodec.log.directories.offline import modified, require_in_order, require_whole
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.segment import Segment
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.entry import open_batch
+from kodec.log.entries.records import Limits
+from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.exclusive import changing
+from kodec.log.files.indexes import MAX_INDEX
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.paths import partition_path
+from kodec.log.kernel import backend
+from kodec.log.tables.table import scan_table
+from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.errors import FormatError
+
+__all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_columns", "plan_compaction"]
+
+_DAY = 86_400_000
+_METADATA = "__cluster_metadata"
+_ENOUGH = 4 << 20
+
+
+@dataclass(slots=True)
+class CompactionReport:
+    """What a compaction did, or would do.
+
+    Attributes:
+        applied: whether anything was written.
+        first_dirty_offset: where the range begins whose keys were looked at: what lies before was compacted
+            before.
+        first_uncleanable_offset: where that range has to end: the start of the segment that holds the last
+            stable offset, of one that is too young, or of the active one.
+        end_offset: where it ended. It is lower where the keys did not fit the buffer and `applied` is false:
+            the report is then that of the first round alone.
+        rounds: how often the log was gone through; more than once where the keys do not fit the buffer.
+        keys: the most keys that were in the buffer at a time.
+        segments_before, segments_after, bytes_before, bytes_after: of the whole log.
+        counts: of all rounds together.
+    """
+
+    topic_partition: TopicPartition
+    path: Path
+    applied: bool
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    end_offset: int
+    segments_before: int
+    bytes_before: int
+    segments_after: int = 0
+    bytes_after: int = 0
+    rounds: int = 0
+    keys: int = 0
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole range that can be compacted was gone through."""
+        return self.end_offset >= self.first_uncleanable_offset
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionOptions:
+    """How a log is compacted; see `plan_compaction`. `now` is in ms since epoch."""
+
+    delete_retention_ms: int
+    min_compaction_lag_ms: int
+    segment_bytes: int
+    max_index_bytes: int
+    buffer_bytes: int
+    load_factor: float
+    producer_expiration_ms: int
+    from_start: bool
+    keep_format: bool
+    now: int
+    limits: Limits
+    progress: Callable[[int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """What of a log a compaction would go through; `preview` says what would come out, `apply` does it.
+
+    Attributes:
+        path: the folder, whose name says which `topic_partition` it holds.
+        first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
+            `CompactionReport`.
+        options: what was asked for.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    options: CompactionOptions
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is a range to go through."""
+        return self.first_dirty_offset < self.first_uncleanable_offset
+
+    def preview(self) -> CompactionReport:
+        """Read the log and say what the first round would do; nothing is written. Errors as of `apply`."""
+        return _compact(self.path, self.options, apply=False)
+
+    def apply(self) -> CompactionReport:
+        """Compact the log. No broker may run on the log directory.
+
+        The log is exchanged some segments at a time; when it is killed at any moment, a start of the broker,
+        or `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
+        the log as it was or with some of its segments compacted.
+
+        Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
+        FormatError for a batch that is damaged and for a segment with a torn tail, which is to be recovered
+        first; ValueError for a symbolic link.
+        """
+        with changing(self.path) as folder:
+            return _compact(folder.path, self.options, apply=True)
+
+
+def plan_compaction(
+    path: str | os.PathLike[str],
+    *,
+    delete_retention_ms: int = _DAY,
+    min_compaction_lag_ms: int = 0,
+    segment_bytes: int = 1 << 30,
+    max_index_bytes: int = MAX_INDEX,
+    buffer_bytes: int = 128 << 20,
+    load_factor: float = 0.9,
+    producer_expiration_ms: int = _DAY,
+    from_start: bool = False,
+    keep_format: bool = False,
+    now: int | None = None,
+    limits: Limits = Limits(),
+    progress: Callable[[int], None] | None = None,
+) -> CompactionPlan:
+    """Find what of the log of a topic-partition can be compacted; reads headers only.
+
+    A record stays where no newer one of the compacted range has its key; offsets and timestamps stay as they
+    are. Records without a key go, as with a broker. The active segment is not touched, nor what lies behind
+    the last stable offset or the high watermark of `replication-offset-checkpoint`.
+
+    Args:
+        path: the topic-partition's folder.
+        delete_retention_ms: how long a tombstone stays after it was first compacted (`delete.retention.ms`).
+        min_compaction_lag_ms: segments with a record younger than that are not compacted.
+        segment_bytes, max_index_bytes: neighbouring segments are merged up to these.
+        buffer_bytes, load_factor: memory for the keys, 24 bytes for each; where they do not fit, the log is
+            gone through several times.
+        producer_expiration_ms: a producer's last batch stays for so long after its timestamp.
+        from_start: look at all keys again, also at those that `cleaner-offset-checkpoint` says are compacted.
+            This also takes away tombstones whose time is over in a log that has nothing new.
+        keep_format: messages of magic 0 and 1 stay so, for brokers before 4.0, which did that too.
+            Otherwise they become batches of magic 2, as with brokers since.
+        now: ms since epoch; the clock's time where it is not given.
+        progress: told now and then how many bytes were read since, by `preview` and `apply`.
+
+    Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which is to
+    be recovered first; ValueError for a folder that is not that of a live topic-partition, for one that
+    something interrupted has left files in, and for the log of the metadata quorum.
+    """
+    options = CompactionOptions(
+        delete_retention_ms,
+        min_compaction_lag_ms,
+        segment_bytes,
+        max_index_bytes,
+        buffer_bytes,
+        load_factor,
+        producer_expiration_ms,
+        from_start,
+        keep_format,
+        time.time_ns() // 1_000_000 if now is None else now,
+        limits,
+        progress,
+    )
+    with PartitionLog(partition_path(path).path, limits=limits) as log:
+        _, dirty, end = _dirty_range(log, options, None)
+        return CompactionPlan(log.path, log.topic_partition, dirty, end, options)
+
+
+def _dirty_range(
+    log: PartitionLog, options: CompactionOptions, reached: int | None
+) -> tuple[Known, int, int]:
+    """What all of the log says, and the range to go through; it begins at `reached` after the first round."""
+    _require_compactable(log)
+    known = Known.of(log, now=options.now, producer_expiration_ms=options.producer_expiration_ms)
+    dirty = reached
+    if dirty is None:
+        dirty = log.start_offset if options.from_start else first_dirty(log)
+    lag = options.min_compaction_lag_ms
+    return known, dirty, first_uncleanable(log, known, dirty, now=options.now, min_compaction_lag_ms=lag)
+
+
+def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> CompactionReport:
+    report: CompactionReport | None = None
+    while True:
+        with PartitionLog(path, limits=options.limits) as log:
+            known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
+            if report is None:
+                size = sum(segment.path.stat().st_size for segment in log.segments)
+                report = CompactionReport(
+                    log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
+                )
+            if dirty < end:
+                work = _Round(log, known, options, dirty, end)
+                work.run(apply)
+                _add(report, work)
+                if apply:
+                    note_cleaned(log, report.end_offset)
+                if apply and not report.complete:
+                    continue
+            if apply or not report.rounds:
+                report.segments_after, report.bytes_after = _stored(path, options.limits)
+            return report
+
+
+def _stored(path: Path, limits: Limits) -> tuple[int, int]:
+    with PartitionLog(path, limits=limits) as log:
+        return len(log.segments), log.size
+
+
+def _add(report: CompactionReport, work: _Round) -> None:
+    report.rounds += 1
+    report.end_offset = work.reached
+    report.keys = max(report.keys, work.newest.size)
+    done = work.cleaner.counts
+    for each in fields(Counts):
+        setattr(report.counts, each.name, getattr(report.counts, each.name) + getattr(done, each.name))
+    report.segments_after = report.segments_before - work.segments + work.new_segments
+    report.bytes_after = report.bytes_before - done.bytes + done.bytes_kept
+
+
+def _require_compactable(log: PartitionLog) -> None:
+    require_in_order(log)
+    if log.topic_partition.topic == _METADATA:
+        raise ValueError(f"{log.path}: the log of the metadata quorum has snapshots, it is not compacted")
+
+
+# -- one time through the log -------------------------------------------------------------------------
+
+
+def has_columns() -> bool:
+    """Whether the native kernel can give the columns of a log."""
+    return backend() == "native" and importlib.util.find_spec("pyarrow") is not None
+
+
+class _Round:
+    """Once through the log: the keys of the dirty range, then all segments up to its end.
+
+    Attributes: `reached` is the offset up to which the log is compacted then; `segments` and `new_segments`
+    are how many were read and written.
+    """
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        known: Known,
+        settings: CompactionOptions,
+        dirty: int,
+        end: int,
+    ) -> None:
+        self.log = log
+        self.settings = settings
+        self.segments = self.new_segments = 0
+        self._dirty = dirty
+        self._end = end
+        self._known = known
+        self._progress = settings.progress
+        self._untold = 0
+        self.newest = OffsetMap(settings.buffer_bytes, dirty, end, load_factor=settings.load_factor)
+        self.transactions = CleanedTransactions(known.aborted)
+        self.cleaner = BatchCleaner(
+            self.newest,
+            self.transactions,
+            known.producers,
+            end=end,
+            now=settings.now,
+            delete_retention_ms=settings.delete_retention_ms,
+            keep_format=settings.keep_format,
+        )
+        self.reached = dirty
+
+    def run(self, apply: bool) -> None:
+        self._map_keys()
+        self.reached = self.newest.latest + 1
+        segments = [segment for segment in self.log.segments if segment.base_offset < self.reached]
+        clean = [segment for segment in segments if segment.base_offset < self._dirty]
+        oldest = modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
+        self.segments = len(segments)
+        for group in _groups(self.log, segments, self._end, self.settings):
+            made = self._clean(group, oldest, apply)
+            self.new_segments += len(made)
+            if apply:
+                replace_segments(self.log.path, made, [segment.base_offset for segment in group])
+
+    def _passed(self, size: int) -> None:
+        self._untold += size
+        if self._progress is not None and self._untold >= _ENOUGH:
+            told, self._untold = self._untold, 0
+            self._progress(told)
+
+    def _batches(self, segment: Segment, position: int = 0) -> Generator[Batch, None, None]:
+        for batch in segment.batches(position):
+            yield batch
+            self._passed(batch.size)
+        require_whole(segment)
+        segment.close()
+
+    def _map_keys(self) -> None:
+        """Fill the map from the dirty range, as far as there is room."""
+        # Columns do not tell which batches were aborted.
+        columns = not self._known.aborted and has_columns()
+        transactions = CleanedTransactions(self._known.aborted)
+        segments = self.log.segments
+        for number, segment in enumerate(segments):
+            after = segments[number + 1].base_offset if number + 1 < len(segments) else self._end
+            if after <= self._dirty or segment.base_offset >= self._end:
+                continue
+            fits = self._map_columns(segment) if columns else self._map_batches(segment, transactions)
+            if not fits:
+                return
+            self.newest.latest = after - 1
+
+    def _map_batches(self, segment: Segment, transactions: CleanedTransactions) -> bool:
+        """Fill the map from a segment; whether there was room."""
+        newest, dirty = self.newest, self._dirty
+        place = segment.find(dirty) if segment.base_offset < dirty else None
+        with closing(self._batches(segment, place.position if place else 0)) as batches:
+            for batch in batches:
+                if batch.is_control:
+                    transactions.is_over(batch)
+                elif not transactions.drops(batch):
+                    rows = [each for each in segment.records_of(batch) if each.offset >= dirty]
+                    if not newest.add((row.key, row.offset, row.value is None) for row in rows):
+                        return False
+                newest.latest = max(newest.latest, batch.last_offset)
+        return True
+
+    def _map_columns(self, segment: Segment) -> bool:
+        """The same by the native kernel."""
+        columns, wanted = ("key", "offset", "value"), (self._dirty, None)
+        at = 0
+        with scan_table(segment.path, columns, offsets=wanted, limits=self.log.limits) as reader:
+            for part in reader:
+                keys, offsets, values = part.columns
+                rows = zip(keys.to_pylist(), offsets.to_pylist(), values.is_null().to_pylist(), strict=True)
+                if not self.newest.add(rows):
+                    return False
+                self._passed(reader.position - at)
+                at = reader.position
+        return True
+
+    def _clean(self, group: Sequence[Segment], oldest: int, apply: bool) -> list[int]:
+        """Write what stays of some segments; the base offsets of the segments that it went into."""
+        output = _Output(self.log, group[0].base_offset, self.settings, apply)
+        try:
+            for segment in group:
+                keep_old = modified(segment) > oldest
+                for batch in self._batches(segment):
+                    data = self._cleaned(segment, batch, keep_old)
+                    if data:
+                        output.append(data, batch)
+                    for entry in self.transactions.kept:
+                        output.add_aborted(entry)
+                    self.transactions.kept.clear()
+            output.close(group[-1])
+        except BaseException:
+            output.abandon()
+            raise
+        return output.made
+
+    def _cleaned(self, segment: Segment, batch: Batch, keep_old: bool) -> bytes:
+        try:
+            return self.cleaner.clean(batch, keep_old_tombstones=keep_old)
+        except FormatError as error:
+            raise error.in_source(str(segment.path)) from None
+
+
+def _groups(
+    log: PartitionLog, segments: Sequence[Segment], end: int, settings: CompactionOptions
+) -> Iterator[list[Segment]]:
+    """Neighbouring segments that one can take the place of, by what they take now."""
+    bases = [segment.base_offset for segment in log.segments]
+    group: list[Segment] = []
+    sizes = [0, 0, 0]
+    limits = (settings.segment_bytes, settings.max_index_bytes, settings.max_index_bytes)
+    for number, segment in enumerate(segments):
+        own = [segment.size, _size(segment.index), _size(segment.timeindex)]
+        last = (bases[number + 1] if number + 1 < len(segments) else end) - 1
+        total = [one + other for one, other in zip(sizes, own, strict=True)]
+        fits = all(have <= most for have, most in zip(total, limits, strict=True))
+        if group and not (fits and (not segment.size or last - group[0].base_offset <= MAX_RELATIVE)):
+            yield group
+            group, total = [], own
+        group.append(segment)
+        sizes = total
+    if group:
+        yield group
+
+
+def _size(path: Path | None) -> int:
+    return path.stat().st_size if path is not None else 0
+
+
+class _Output:
+    """The segments that a group goes into: one, but where that would grow too large.
+
+    Attributes: `made` has their base offsets.
+    """
+
+    def __init__(self, log: PartitionLog, base_offset: int, settings: CompactionOptions, apply: bool) -> None:
+        self.made: list[int] = []
+        self._folder = log.path
+        self._limits = log.limits
+        self._settings = settings
+        self._apply = apply
+        self._writer: SegmentWriter | None = None
+        self._size = 0
+        self._paths: list[Path] = []
+        self._open(base_offset)
+
+    def _open(self, base_offset: int) -> None:
+        self.made.append(base_offset)
+        self._size = 0
+        if self._apply:
+            self._writer = SegmentWriter(
+                self._folder,
+                base_offset,
+                suffix=CLEANED,
+                max_index_bytes=self._settings.max_index_bytes,
+                overwrite=True,
+            )
+
+    def append(self, data: bytes, source: Batch) -> None:
+        """Add an entry; `source` is what it was made from."""
+        batch = source if data is source.data else open_batch(data, 0, self._limits)
+        if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
+            self._finish()
+            self._open(batch.base_offset)
+        self._size += len(data)
+        if self._writer is not None:
+            self._writer.append(data, batch)
+
+    def add_aborted(self, entry: transaction_index.Entry) -> None:
+        if self._writer is not None:
+            self._writer.add_aborted(entry)
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            self._paths += self._writer.paths
+            self._writer.close()
+
+    def close(self, last: Segment) -> None:
+        """All is written and on the disk, with the time of the last segment that went in."""
+        self._finish()
+        status = last.path.stat()
+        for path in self._paths:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def abandon(self) -> None:
+        """Take away what was written."""
+        if self._writer is not None:
+            with suppress(OSError):
+                self._writer.close(flush=False)
+        if self._apply:
+            remove_cleaned(self._folder, self.made)

@@ -1,0 +1,90 @@
+"""Puts new segments in the place of old ones, so that a crash at any step leaves the old log or the new one.
+
+Followed: `LocalLog.replaceSegments` of `org.apache.kafka.storage.internals.log`, Kafka 4; what it leaves
+behind when it is cut short, `LogLoader` completes or takes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.names import file_name
+
+__all__ = ["CLEANED", "delete_files", "remove_cleaned", "replace_segments", "segment_files"]
+
+CLEANED = f".{LeftoverKind.CLEANED.value}"
+_SWAP = f".{LeftoverKind.SWAP.value}"
+_DELETED = f".{LeftoverKind.DELETED.value}"
+# The log first, so that a segment is never there without its log once it has begun to be.
+_KINDS = ("log", "index", "timeindex", "txnindex")
+
+
+def segment_files(folder: Path, base_offset: int, suffix: str = "") -> list[Path]:
+    """The files of a segment that are there, the log first."""
+    found = (folder / file_name(base_offset, kind, suffix) for kind in _KINDS)
+    return [path for path in found if path.is_file()]
+
+
+def _renamed(paths: Iterable[Path], old: str, new: str) -> list[Path]:
+    names = []
+    for path in paths:
+        target = path.with_name(path.name.removesuffix(old) + new)
+        names.append(path.replace(target))
+    return names
+
+
+def delete_files(folder: Path, paths: Sequence[Path]) -> None:
+    """Delete files that belong together: first all get the name of deleted ones, then they go.
+
+    A crash leaves them there, or with `.deleted` behind their names, or gone; who has one open can go on
+    reading it. Raises OSError.
+    """
+    if not paths:
+        return
+    deleted = _renamed(paths, "", _DELETED)
+    sync_folder(folder)
+    for path in deleted:
+        path.unlink()
+    sync_folder(folder)
+
+
+def replace_segments(folder: Path, new: Sequence[int], old: Sequence[int]) -> None:
+    """Put the segments `new`, written with `.cleaned` behind their names and on the disk, in place of `old`.
+
+    Both are base offsets in ascending order. The producer snapshots of old segments whose base offset no new
+    one has go with them. The steps, each on the disk before the next:
+
+    1. `.cleaned` becomes `.swap`, the last segment first. Before all are renamed a start takes the new ones
+       away: a `.cleaned` tells it that those behind are not complete.
+    2. The old ones get `.deleted`. From here a start completes the swap.
+    3. `.swap` goes from the names.
+    4. The old ones are deleted.
+
+    Raises OSError.
+    """
+    swapped: list[list[Path]] = []
+    for base_offset in reversed(new):
+        swapped.insert(0, _renamed(segment_files(folder, base_offset, CLEANED), CLEANED, _SWAP))
+        sync_folder(folder)
+    doomed: list[Path] = []
+    for base_offset in old:
+        doomed += _renamed(segment_files(folder, base_offset), "", _DELETED)
+    sync_folder(folder)
+    for paths in swapped:
+        _renamed(paths, _SWAP, "")
+    sync_folder(folder)
+    gone = (folder / file_name(base, "snapshot") for base in old if base not in set(new))
+    doomed += _renamed((path for path in gone if path.is_file()), "", _DELETED)
+    for path in doomed:
+        path.unlink()
+    sync_folder(folder)
+
+
+def remove_cleaned(folder: Path, base_offsets: Iterable[int]) -> None:
+    """Delete what was written with `.cleaned` behind its names. Raises OSError."""
+    for base_offset in base_offsets:
+        for path in segment_files(folder, base_offset, CLEANED):
+            path.unlink()

@@ -1,0 +1,1 @@
+"""Logs converted: another message format, another codec."""

@@ -1,0 +1,197 @@
+"""Converts entries of a log between message formats and codecs; offsets stay, and what is lost is told.
+
+Followed: `RecordsUtil.downConvert` and `LogValidator` of Kafka up to 3.9, where brokers converted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.directories.transactions import Transactions
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.encode import encode
+from kodec.log.entries.message import MessageEntry
+from kodec.log.entries.record_batch import RecordBatchEntry
+from kodec.log.entries.records import Limits, Record
+from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
+from kodec.runtime.compression import CODECS
+
+__all__ = ["Converter", "convert_batches"]
+
+
+def convert_batches(
+    batches: Iterable[Batch],
+    *,
+    magic: int | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    transactions: Transactions | None = None,
+    committed: bool = False,
+    report: ConversionReport | None = None,
+    segment: str = "",
+    limits: Limits = Limits(),
+) -> Iterator[bytes]:
+    """Convert entries of a log; gives, in their order, bytes of one or more whole entries.
+
+    A batch stays a batch. One of magic 2 without compression becomes as many messages as it has records, as
+    magic 0 and 1 have no batches without compression. Messages one after another become batches of up to
+    `batch_bytes` where they go into magic 2 or are compressed.
+
+    To magic 2: nothing is lost; records of magic 0 have no timestamp. To magic 0 and 1: control batches and
+    batches without records are left out, so that a reader sees what was aborted, as old consumers did when a
+    broker converted for them. In one magic only the compression changes: every other field of a header
+    stays, and control batches are copied.
+
+    Args:
+        magic: the format to convert to; None keeps each entry's.
+        compression: the codec to compress with; None keeps each entry's.
+        level: on the codec's own scale; with one, a batch is compressed anew also where its codec stays.
+        transactions: which were aborted, and what is undecided, to tell of them.
+        committed: leave out the records of those.
+        report: where to add what was read, written and lost; `segment` is the name to tell with it.
+
+    Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2).
+    """
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    converter = Converter(options, ConversionReport() if report is None else report, transactions)
+    converter.segment = segment
+    return converter.convert(batches)
+
+
+class Converter:
+    """A conversion that goes on: messages that wait for others to make a batch with.
+
+    Attributes:
+        options: how to convert.
+        report: where what was read, written and lost is added; losses are told with the name `segment`.
+        transactions: which were aborted, and what is undecided; None: nothing is told of them.
+    """
+
+    def __init__(
+        self, options: ConvertOptions, report: ConversionReport, transactions: Transactions | None = None
+    ) -> None:
+        self.options = options
+        self.report = report
+        self.transactions = transactions
+        self.segment = ""
+        self._waiting: list[Record] = []
+        self._waiting_for = 2
+        self._room = options.batch_bytes
+
+    def convert(self, batches: Iterable[Batch]) -> Iterator[bytes]:
+        """Bytes of one or more whole batches, in their order, all that the given ones become."""
+        for batch in batches:
+            yield from self._take(batch)
+        yield from self._flush()
+
+    def _take(self, batch: Batch) -> Iterator[bytes]:
+        """What is ready with this entry."""
+        report = self.report
+        report.entries += 1
+        report.bytes += batch.size
+        magic = batch.magic if self.options.magic is None else self.options.magic
+        codec = self.options.compression or batch.codec
+        if batch.magic != 2 and batch.codec == "none" and (magic == 2 or codec != "none"):
+            if magic != self._waiting_for or batch.size > self._room:
+                yield from self._flush()
+            self._waiting_for = magic
+            self._waiting += self._records(batch, magic)
+            self._room -= batch.size
+            return
+        yield from self._flush()
+        data = self._same(batch, codec) if magic == batch.magic else self._other(batch, magic, codec)
+        if data is batch.data:
+            report.entries_copied += 1
+        if data:
+            yield data
+
+    def _flush(self) -> Iterator[bytes]:
+        """What waits."""
+        if self._waiting:
+            records, self._waiting = self._waiting, []
+            self._room = self.options.batch_bytes
+            yield self._encoded(
+                records, self._waiting_for, self.options.compression or "none", self.options.batch_bytes
+            )
+
+    def _level(self, codec: str) -> int | None:
+        # A level that was asked for without a codec is for those that have levels.
+        return self.options.level if codec in CODECS and CODECS[codec].levels else None
+
+    def _encoded(
+        self, records: list[Record], magic: int, codec: str, batch_bytes: int = sys.maxsize
+    ) -> bytes:
+        self.report.records_written += len(records)
+        level = self._level(codec)
+        return encode(
+            records, magic=magic, compression=codec, level=level, batch_bytes=batch_bytes, lossy=True
+        )
+
+    def _same(self, batch: Batch, codec: str) -> bytes:
+        """A batch, or a message that stands alone, in its own magic."""
+        level = self._level(codec)
+        if batch.is_control or (codec == batch.codec and level is None):
+            self.report.records += batch.count
+            self.report.records_written += batch.count
+            return batch.data
+        if isinstance(batch, MessageEntry) and codec == "none":
+            return self._encoded(self._records(batch, batch.magic), batch.magic, codec)
+        self.report.records += batch.count
+        self.report.records_written += batch.count
+        most = self.options.limits.decompressed_bytes
+        if isinstance(batch, RecordBatchEntry):
+            return recompressed(batch, codec, level, most)
+        assert isinstance(batch, MessageEntry)
+        return recompressed_wrapper(batch, codec, level, most)
+
+    def _other(self, batch: Batch, magic: int, codec: str) -> bytes:
+        """A batch, or a message that stands alone, in another magic."""
+        if batch.magic == 2:
+            return self._encoded(self._down(batch, magic), magic, codec)
+        return self._encoded(self._records(batch, magic), magic, codec)
+
+    def _lose(self, what: Loss, count: int, offset: int) -> None:
+        self.report.lose(what, count, self.segment, offset)
+
+    def _records(self, batch: Batch, magic: int) -> list[Record]:
+        """The records of an entry that go into another; timestamps that are lost are told."""
+        records = batch.records()
+        self.report.records += len(records)
+        if magic == 0:
+            timed = [record.offset for record in records if record.timestamp != -1]
+            self._lose(Loss.TIMESTAMPS, len(timed), timed[0] if timed else -1)
+        return records
+
+    def _down(self, batch: Batch, magic: int) -> list[Record]:
+        """The records of a batch of magic 2 that go into an older format; what that cannot hold is told."""
+        at, count = batch.base_offset, batch.count
+        if batch.is_control:
+            self.report.records += count
+            self._lose(Loss.CONTROL, count, at)
+            return []
+        self._lose(Loss.EMPTY, int(not count), at)
+        if self.transactions is not None and batch.is_transactional:
+            aborted = self.transactions.drops(batch.producer_id, at)
+            undecided = batch.last_offset >= self.transactions.last_stable_offset
+            if self.options.committed and (aborted or undecided):
+                self.report.records += count
+                self._lose(Loss.LEFT_OUT, count, at)
+                return []
+            self._lose(Loss.ABORTED, count * aborted, at)
+            self._lose(Loss.UNDECIDED, count * (undecided and not aborted), at)
+        records = self._records(batch, magic)
+        with_headers = [record.offset for record in records if record.headers]
+        self._lose(Loss.HEADERS, len(with_headers), with_headers[0] if with_headers else -1)
+        for what, lost in (
+            (Loss.PRODUCERS, batch.producer_id >= 0),
+            (Loss.TRANSACTIONAL, batch.is_transactional),
+            (Loss.DELETE_HORIZONS, batch.delete_horizon is not None),
+            (Loss.LEADER_EPOCHS, batch.partition_leader_epoch >= 0),
+            (Loss.LAST_OFFSETS, bool(records) and records[-1].offset < batch.last_offset),
+        ):
+            self._lose(what, int(lost), at)
+        return records

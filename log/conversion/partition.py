@@ -1,0 +1,252 @@
+"""Converts the log of a topic-partition into a new folder, in another message format or codec."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.generated.log import transaction_index
+from kodec.log.conversion.batches import Converter
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.conversion.report import ConversionReport
+from kodec.log.directories.offline import require_whole
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import OpenTransactions, marker_of
+from kodec.log.directories.segment import Segment
+from kodec.log.directories.transactions import find_transactions
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.records import Limits
+from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.files.durable import replace_file
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.files.paths import partition_path
+from kodec.log.reading.reader import read_batches
+from kodec.log.writing.new_folder import new_folder, require_new
+from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.errors import EncodeError
+
+__all__ = ["ConversionPlan", "plan_conversion"]
+
+_ENOUGH = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """A conversion of a topic-partition's log; `preview` says what would come out, `apply` does it.
+
+    Attributes:
+        path: the folder that is read, whose name says which `topic_partition` it holds.
+        target: the folder that is made.
+        options: what was asked for.
+        progress: told now and then how many bytes of the source were read since.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    target: Path
+    options: ConvertOptions
+    progress: Callable[[int], None] | None = None
+
+    @property
+    def has_changes(self) -> bool:
+        """Always: the target is not there yet."""
+        return True
+
+    def preview(self) -> ConversionReport:
+        """Read the log and say what would be written and lost; nothing is written. Errors as of `apply`."""
+        with PartitionLog(self.path, limits=self.options.limits) as log:
+            work = _Conversion(log, self.options, self.progress)
+            work.run(None)
+            return work.report
+
+    def apply(self) -> ConversionReport:
+        """Write the target. The source is only read.
+
+        The folder appears when all is written and on the disk, so that after a crash it is whole or not
+        there; the lock of the log directory around it is held meanwhile. Files get the owner, group and
+        permissions of the source's.
+
+        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
+        target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
+        the last one too, which is to be recovered first; EncodeError as `convert_batches`.
+        """
+        with PartitionLog(self.path, limits=self.options.limits) as log:
+            work = _Conversion(log, self.options, self.progress)
+            with new_folder(log, self.target) as folder:
+                work.run(folder)
+                _copy_beside(log, folder, self.options)
+            work.report.target = self.target
+            return work.report
+
+
+def plan_conversion(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    magic: int | None = None,
+    compression: str | None = None,
+    level: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+    committed: bool = False,
+    limits: Limits = Limits(),
+    progress: Callable[[int], None] | None = None,
+) -> ConversionPlan:
+    """Plan to convert the log of a topic-partition into a new folder; reads nothing yet.
+
+    Options as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
+    change; one that would grow too large is split. Indexes are made anew, `partition.metadata` is
+    copied; in magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint`
+    has an offset for the source, the target's root gets it.
+
+    Args:
+        target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
+            in the source nor in the log directory around it.
+        progress: told now and then how many bytes of the source were read since, by `preview` and `apply`.
+
+    Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
+    """
+    read = partition_path(source)
+    require_new(read.path, target)
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
+
+
+def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
+    """What lies beside the segments and still holds in the new folder."""
+    beside = [log.path / PARTITION_METADATA]
+    if options.keeps_markers:
+        beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
+    for path in beside:
+        if path.is_file():
+            replace_file(folder / path.name, path.read_bytes(), folder=False)
+
+
+class _Conversion:
+    """One log on its way into a folder; into none where the folder is None."""
+
+    def __init__(
+        self, log: PartitionLog, options: ConvertOptions, progress: Callable[[int], None] | None
+    ) -> None:
+        self.options = options
+        self.report = ConversionReport(log.path)
+        self._log = log
+        self._progress = progress
+        self._untold = 0
+        self._going = OpenTransactions()
+
+    def run(self, folder: Path | None) -> None:
+        log = self._log
+        known = None
+        if not self.options.keeps_markers:
+            known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)
+        converter = Converter(self.options, self.report, known)
+        following = 0
+        for segment in log.segments:
+            converter.segment = segment.path.name
+            self.report.segments += 1
+            told = segment.aborted() if self.options.keeps_markers else []
+            aborted = _Aborted([] if told is None else told, derive=told is None)
+            output = _Output(folder, segment, aborted, self.report)
+            try:
+                for data in converter.convert(self._batches(segment, aborted)):
+                    output.write(data)
+                require_whole(segment)
+                output.close()
+            except EncodeError as error:
+                raise error.within(segment.path.name) from None
+            finally:
+                output.let_go()
+                segment.close()
+            following = output.next_offset
+        if log.segments and following < log.end_offset:
+            self.report.end_segment = log.end_offset
+            self.report.segments_written += 1
+            if folder is not None:
+                SegmentWriter(folder, log.end_offset).close()
+
+    def _batches(self, segment: Segment, aborted: _Aborted) -> Iterator[Batch]:
+        for batch in segment.batches():
+            if self.options.keeps_markers and batch.producer_id >= 0:
+                ended = self._going.take(batch, marker_of(batch))
+                if aborted.derive and ended is not None and ended.aborted:
+                    aborted.entries.append(ended.index_entry())
+            yield batch
+            self._untold += batch.size
+            if self._progress is not None and self._untold >= _ENOUGH:
+                step, self._untold = self._untold, 0
+                self._progress(step)
+
+
+class _Aborted:
+    """The aborted transactions of a segment, as its index tells them or, with `derive`, its entries."""
+
+    def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
+        self.entries = entries
+        self.derive = derive
+
+    def below(self, offset: int) -> list[transaction_index.Entry]:
+        """Take those whose marker is below `offset`."""
+        due = [each for each in self.entries if each.last_offset < offset]
+        self.entries = [each for each in self.entries if each.last_offset >= offset]
+        return due
+
+
+class _Output:
+    """The segments that one segment becomes: one, but where that would grow too large.
+
+    Attributes: `next_offset` is the one after the last; the base offset where nothing was written.
+    """
+
+    def __init__(
+        self, folder: Path | None, source: Segment, aborted: _Aborted, report: ConversionReport
+    ) -> None:
+        self._folder = folder
+        self._source = source
+        self._aborted = aborted
+        self._report = report
+        self._writer: SegmentWriter | None = None
+        self._begin(source.base_offset)
+
+    def _begin(self, base_offset: int) -> None:
+        self.next_offset = self._base = base_offset
+        self._size = 0
+        self._report.segments_written += 1
+        if self._folder is not None:
+            self._writer = SegmentWriter(self._folder, base_offset)
+
+    def write(self, data: bytes) -> None:
+        """Add whole entries."""
+        heads = list(read_batches(data, check_crc=False))
+        last = heads[-1].last_offset
+        if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
+            self._end(heads[0].base_offset)
+            self._begin(heads[0].base_offset)
+        self._size += len(data)
+        self.next_offset = last + 1
+        self._report.entries_written += len(heads)
+        self._report.bytes_written += len(data)
+        if self._writer is not None:
+            self._writer.append_all(data, heads)
+
+    def _end(self, offset: int) -> None:
+        if self._writer is None:
+            return
+        for entry in self._aborted.below(offset):
+            self._writer.add_aborted(entry)
+        paths = self._writer.paths
+        self._writer.close()
+        status = self._source.path.stat()
+        for path in paths:
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def close(self) -> None:
+        """All is written and on the disk."""
+        self._end(2**63)
+
+    def let_go(self) -> None:
+        """Close files that are open still, as after an error."""
+        if self._writer is not None:
+            self._writer.abandon()

@@ -1,0 +1,202 @@
+"""Files that are whole or not there: what is written here has reached the disk when the call returns.
+
+A crash of the machine may lose what was written and not followed by fsync, and a new name of a file may be
+lost while its folder was not fsynced. Each function says which of both it does.
+
+Who writes may be another user than the one whose files these are, as an administrator is who repairs the logs
+of a stopped broker. A file that is replaced keeps its owner, group and mode, or is not replaced. A new one
+gets the owner and group of its folder, as far as the user may give them, and the mode of a file beside it (a
+segment's log, where there is one). No file is made or opened through a symbolic link of its name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = [
+    "create_file",
+    "drop_cached",
+    "make_folder",
+    "replace_file",
+    "sync_file",
+    "sync_folder",
+    "write_all",
+]
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+
+
+def sync_file(path: str | os.PathLike[str]) -> None:
+    """Wait until the contents of a file are on the disk. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_folder(path: str | os.PathLike[str]) -> None:
+    """Wait until the names in a folder (created, renamed, removed) are on the disk. Raises OSError."""
+    sync_file(path)
+
+
+def drop_cached(path: str | os.PathLike[str]) -> None:
+    """Fsync a file and let the system forget what it has of it in memory, so that the disk is read next.
+
+    After an fsync that has failed, memory may still hold what the disk has not got, and no later fsync tells.
+    Systems without the call, and pages that others have mapped, stay as they are. Raises OSError.
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes | bytearray | memoryview, at: int) -> None:
+    """Write all of `data` at a position. Raises OSError; a part may then have been written."""
+    view = memoryview(data)
+    while view:
+        done = os.pwrite(fd, view, at)
+        view, at = view[done:], at + done
+
+
+def create_file(path: str | os.PathLike[str], *, folder: int | None = None) -> int:
+    """Make a file that is not there, with the owner, group and mode of a new one; a descriptor to write it.
+
+    Neither the file nor its name is fsynced. With `folder`, a descriptor, `path` is a name in there.
+    Raises: FileExistsError, also for a symbolic link; OSError.
+    """
+    around = Path(path).parent.stat() if folder is None else os.fstat(folder)
+    mode = _mode_beside(Path(path).parent if folder is None else folder)
+    return _create(path, around.st_uid, around.st_gid, mode, folder=folder)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder where none is, with the owner and group of the one around it; its name is not fsynced.
+
+    Raises: OSError.
+    """
+    target = Path(path)
+    around = target.parent.stat()
+    try:
+        target.mkdir()
+    except FileExistsError:
+        if target.is_dir():
+            return
+        raise
+    fd = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        _give(fd, around.st_uid, around.st_gid, target, must=False)
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folder: bool = True) -> None:
+    """Give a file new contents, so that after a crash it has the old ones or the new ones, never a part.
+
+    Writes `<name>.tmp`, fsyncs it, renames it over `path`, and fsyncs the folder unless `folder` is false:
+    then the caller does, after several of them. Whatever had the name `<name>.tmp`, a link or what a crash
+    left, is removed, not written to. Where `path` is a symbolic link, the link is replaced.
+
+    Raises: PermissionError where the new file cannot have the owner and group of the old one; OSError. The
+    old file is then as it was, and `<name>.tmp` gone.
+    Source: org.apache.kafka.server.common.CheckpointFile.write.
+    """
+    target = Path(path)
+    temporary = target.with_name(target.name + ".tmp")
+    temporary.unlink(missing_ok=True)
+    fd = _create_like(temporary, target)
+    try:
+        try:
+            write_all(fd, data, 0)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        temporary.replace(target)
+    except BaseException:
+        _remove(temporary)
+        raise
+    if folder:
+        sync_folder(target.parent)
+
+
+def _create_like(path: Path, model: Path) -> int:
+    """Make a file with the owner, group and mode of another, or of a new one where that is no file."""
+    try:
+        there = model.lstat()
+    except FileNotFoundError:
+        return create_file(path)
+    if not stat.S_ISREG(there.st_mode):
+        return create_file(path)
+    return _create(path, there.st_uid, there.st_gid, there.st_mode & 0o777, must=True)
+
+
+def _create(
+    path: str | os.PathLike[str],
+    owner: int,
+    group: int,
+    mode: int | None,
+    *,
+    must: bool = False,
+    folder: int | None = None,
+) -> int:
+    # Nobody else can open it before it has the mode it is to have.
+    fd = os.open(path, _NEW, 0o644 if mode is None else 0o600, dir_fd=folder)
+    try:
+        _give(fd, owner, group, path, must=must)
+        if mode is not None:
+            os.fchmod(fd, mode)
+    except BaseException:
+        os.close(fd)
+        _remove(path, folder)
+        raise
+    return fd
+
+
+def _give(fd: int, owner: int, group: int, path: str | os.PathLike[str], *, must: bool) -> None:
+    """Give a file to an owner and a group; without `must`, as far as that is allowed."""
+    made = os.fstat(fd)
+    if (made.st_uid, made.st_gid) == (owner, group):
+        return
+    try:
+        os.fchown(fd, owner, group)
+    except OSError as error:
+        if must:
+            raise PermissionError(
+                error.errno,
+                f"user {os.geteuid()} cannot give it to owner {owner} and group {group}, as the old file",
+                os.fspath(path),
+            ) from error
+        with suppress(OSError):
+            os.fchown(fd, -1, group)
+
+
+def _mode_beside(folder: Path | int) -> int | None:
+    """The mode of a file in a folder: of the newest segment's log, else of any; None where there is none."""
+    with os.scandir(folder) as entries:
+        names = [
+            entry.name
+            for entry in entries
+            if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
+        ]
+    logs = [name for name in names if name.endswith(".log")]
+    for name in sorted(logs or names, reverse=True):
+        # It may be gone in between; and a copy that was made read-only is to be written to all the same.
+        with suppress(FileNotFoundError):
+            if isinstance(folder, int):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            else:
+                found = (folder / name).lstat()
+            return stat.S_IMODE(found.st_mode) & 0o777 | 0o600
+    return None
+
+
+def _remove(path: str | os.PathLike[str], folder: int | None = None) -> None:
+    with suppress(OSError):
+        os.unlink(path, dir_fd=folder)

@@ -1,0 +1,291 @@
+"""Tells which files of a Kafka log directory hold which topic-partition's records; opens none of them.
+
+Follows `org.apache.kafka.storage.internals.log.UnifiedLog.parseTopicPartitionName` for folders and
+`LogFileUtils` for files.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = [
+    "FolderName",
+    "Leftover",
+    "LeftoverKind",
+    "PartitionFiles",
+    "PartitionFolder",
+    "ReplicaFolder",
+    "ReplicaKind",
+    "Segment",
+    "SegmentFiles",
+    "TopicPartition",
+    "find_partitions",
+    "find_replicas",
+    "list_partition",
+    "parse_folder_name",
+    "parse_partition_dir",
+    "parse_segment_name",
+    "segments",
+]
+
+_MAX_INT32 = 2**31 - 1
+_MAX_INT64 = 2**63 - 1
+
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+_SEGMENT = re.compile(r"([0-9]{20})\.log")
+
+# Deleted, moving and stray replicas end in one of these, behind a dot and 32 hex digits.
+_NOT_LIVE = ("-delete", "-future", "-stray")
+# What belongs to a segment, and what belongs to an offset.
+_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
+
+
+class TopicPartition(NamedTuple):
+    """A topic's name and a partition's number; sorts by name, then by number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether the topic is one of Kafka's own, as its name's two leading underscores say."""
+        return self.topic.startswith("__")
+
+
+class PartitionFolder(NamedTuple):
+    """The folder that holds one live replica of a topic-partition."""
+
+    topic_partition: TopicPartition
+    path: Path
+
+
+class ReplicaKind(enum.Enum):
+    """What a replica's folder is to the broker; the value is the end of its name."""
+
+    LIVE = ""
+    DELETED = "delete"
+    FUTURE = "future"
+    STRAY = "stray"
+
+
+class ReplicaFolder(NamedTuple):
+    """A replica's folder of any kind; see `FolderName` for a topic that may be cut short."""
+
+    topic_partition: TopicPartition
+    kind: ReplicaKind
+    path: Path
+
+
+class FolderName(NamedTuple):
+    """What the name of a replica's folder says.
+
+    The topic of a DELETED or STRAY replica may be cut short, so that the whole name fits in 255 characters;
+    `id` is "" for a LIVE one.
+    """
+
+    topic_partition: TopicPartition
+    kind: ReplicaKind
+    id: str
+
+
+class LeftoverKind(enum.Enum):
+    """Why a file of a segment is not part of the log; the value is the end of its name.
+
+    DELETED: waits for its deletion. CLEANED: the output of a compaction or a split that was not finished.
+    SWAP: a finished replacement that is not yet in place, so that the next start puts it there.
+    """
+
+    DELETED = "deleted"
+    CLEANED = "cleaned"
+    SWAP = "swap"
+
+
+class Leftover(NamedTuple):
+    """A file that is not part of the log; `base_offset` is None where its name does not start with one."""
+
+    path: Path
+    kind: LeftoverKind
+    base_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One ``.log`` file: its path, the offset in its name, and its size in bytes when it was listed."""
+
+    path: Path
+    base_offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class SegmentFiles:
+    """The files of one segment, by their names: `size` is that of the log in bytes, None is not there."""
+
+    base_offset: int
+    log: Path
+    size: int
+    index: Path | None = None
+    timeindex: Path | None = None
+    txnindex: Path | None = None
+
+
+@dataclass(slots=True)
+class PartitionFiles:
+    """What is in a topic-partition's folder.
+
+    Attributes:
+        segments: by ascending base offset.
+        snapshots: producer snapshots, (offset, path) by ascending offset.
+        leftovers: files that are deleted, half made or not yet in place, by name.
+        orphans: index files without a log beside them, by name. A broker deletes them when it starts.
+    """
+
+    segments: list[SegmentFiles] = field(default_factory=list)
+    snapshots: list[tuple[int, Path]] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+    orphans: list[Path] = field(default_factory=list)
+
+
+def parse_folder_name(name: str) -> FolderName | None:
+    """Read the name of a replica's folder of any kind; None for anything else."""
+    live = parse_partition_dir(name)
+    if live is not None:
+        return FolderName(live, ReplicaKind.LIVE, "")
+    if not name.endswith(_NOT_LIVE):
+        return None
+    stem, _, kind = name.rpartition("-")
+    folder, dot, unique = stem.rpartition(".")
+    topic_partition = parse_partition_dir(folder) if dot and unique else None
+    return None if topic_partition is None else FolderName(topic_partition, ReplicaKind(kind), unique)
+
+
+def parse_partition_dir(name: str) -> TopicPartition | None:
+    """Read the name of a folder in a log directory.
+
+    Returns: the topic-partition of a live replica (``orders-0``); None for a replica that is deleted
+    (``orders-0.<id>-delete``), moving (``-future``) or stray (``-stray``), and for anything else.
+    """
+    if name.endswith(_NOT_LIVE):
+        return None
+    topic, dash, partition = name.rpartition("-")
+    if not dash or not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+        return None
+    if not _PARTITION.fullmatch(partition) or int(partition) > _MAX_INT32:
+        return None
+    return TopicPartition(topic, int(partition))
+
+
+def parse_segment_name(name: str) -> int | None:
+    """The base offset in ``<20 digits>.log``; None for any other name, ``<20 digits>.log.deleted`` too."""
+    match = _SEGMENT.fullmatch(name)
+    if match is None or int(match[1]) > _MAX_INT64:
+        return None
+    return int(match[1])
+
+
+def segments(folder: str | os.PathLike[str]) -> list[Segment]:
+    """List the segments of a topic-partition's folder, by ascending base offset.
+
+    Raises: OSError if the folder cannot be listed. A file that disappears meanwhile, as retention
+    makes them, is left out.
+    """
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            base_offset = parse_segment_name(entry.name)
+            if base_offset is None:
+                continue
+            try:
+                if entry.is_file():
+                    found.append(Segment(Path(entry.path), base_offset, entry.stat().st_size))
+            except FileNotFoundError:
+                continue
+    return sorted(found, key=lambda segment: segment.base_offset)
+
+
+def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
+    """List what is in a topic-partition's folder: names, and the sizes of logs; opens nothing.
+
+    Raises: OSError if the folder cannot be listed. A log that disappears meanwhile, as retention makes them,
+    is left out.
+    """
+    found = PartitionFiles()
+    logs: dict[int, SegmentFiles] = {}
+    beside: list[tuple[int, str, Path]] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            match = _FILE.fullmatch(entry.name)
+            if match is None:
+                leftover = _leftover(entry)
+                if leftover is not None:
+                    found.leftovers.append(leftover)
+                continue
+            offset, kind = int(match[1]), match[2]
+            if offset > _MAX_INT64:
+                continue
+            try:
+                if not entry.is_file():
+                    continue
+                if kind == "log":
+                    logs[offset] = SegmentFiles(offset, Path(entry.path), entry.stat().st_size)
+                    continue
+            except FileNotFoundError:
+                continue
+            if kind == "snapshot":
+                found.snapshots.append((offset, Path(entry.path)))
+            else:
+                beside.append((offset, kind, Path(entry.path)))
+    for offset, kind, path in beside:
+        if offset in logs:
+            setattr(logs[offset], kind, path)
+        else:
+            found.orphans.append(path)
+    found.segments = [logs[offset] for offset in sorted(logs)]
+    found.snapshots.sort()
+    found.leftovers.sort(key=lambda leftover: leftover.path)
+    found.orphans.sort()
+    return found
+
+
+def _leftover(entry: os.DirEntry[str]) -> Leftover | None:
+    stem, dot, end = entry.name.rpartition(".")
+    if not dot or end not in _LEFTOVERS or not entry.is_file():
+        return None
+    digits = stem.partition(".")[0][:20]
+    known = len(digits) == 20 and digits.isascii() and digits.isdigit()
+    return Leftover(Path(entry.path), LeftoverKind(end), int(digits) if known else None)
+
+
+_LEFTOVERS = frozenset(kind.value for kind in LeftoverKind)
+
+
+def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
+    """List the replicas' folders of any kind in a log directory, by topic and partition.
+
+    Raises: OSError if the directory cannot be listed.
+    """
+    found = []
+    with os.scandir(root) as entries:
+        for entry in entries:
+            name = parse_folder_name(entry.name)
+            if name is not None and entry.is_dir():
+                found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
+    return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+
+
+def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:
+    """List the folders of live replicas in a log directory, an entry of ``log.dirs``, by topic and partition.
+
+    Raises: OSError if the directory cannot be listed.
+    """
+    live = (each for each in find_replicas(root) if each.kind is ReplicaKind.LIVE)
+    return [PartitionFolder(each.topic_partition, each.path) for each in live]

@@ -1,0 +1,262 @@
+"""Keeps two from writing into one log: the lock that a running broker holds, and who has which log here.
+
+Two things are held. The lock of the log directory (`.lock` of an entry of `log.dirs`) keeps other processes
+out, brokers too. A process takes it once, for all who write below that directory, and lets go of it with the
+last of them. The claim of one topic-partition keeps others of the same process out. A directory is known by
+its device and inode, so links and other spellings of a path make no second lock.
+
+Kafka takes a POSIX record lock, which belongs to a process: it is lost when that process closes any
+descriptor of the file, and a child does not have it. So where the system has them (Linux), the lock here is
+that of an open file description (`F_OFD_SETLK`): it excludes POSIX locks of other processes and is excluded
+by them, but only closing that very description ends it. A child made by fork has the description too; it
+closes its own copy at once and holds nothing, so it outlives the parent without keeping the lock. Where the
+system has no such locks (macOS), a POSIX lock is taken, and taken again before what was written is declared
+to be on the disk (`RootLock.confirm`): a loss of it is found then, where another has it in the meantime.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kodec.log.files.durable import create_file
+from kodec.log.files.names import LOCK
+
+__all__ = ["RootLock", "claimed", "locked"]
+
+
+_SEGMENT = re.compile(r"[0-9]{20}\.log")
+_Identity = tuple[int, int]
+
+
+class RootLock:
+    """The lock of a log directory, as this process holds it for all who write there.
+
+    Attributes:
+        path: of the log directory, as it was first given.
+        claims: how many claims were made while the lock was held, those that ended included.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.claims = 0
+        self._users: set[object] = set()
+        self._claimed: dict[_Identity, tuple[object, int]] = {}
+        self._pid = os.getpid()
+        # The folder stays open, so that its inode is nobody else's for as long.
+        self._folder = self._file = -1
+
+    def __repr__(self) -> str:
+        return f"<RootLock {self.path}>"
+
+    @contextmanager
+    def claim(self, folder: str | os.PathLike[str]) -> Iterator[None]:
+        """Be the only one in this process to write into a folder that exists.
+
+        Raises: BlockingIOError where another has claimed it; OSError.
+        """
+        token = object()
+        try:
+            with _mutex:
+                self._claim(Path(folder), token)
+            yield
+        finally:
+            with _mutex:
+                self._unclaim(token)
+
+    def _claim(self, folder: Path, token: object) -> None:
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            identity = _identity(fd)
+            if identity in self._claimed:
+                raise BlockingIOError(errno.EAGAIN, "in use: this process writes it already", str(folder))
+            self._claimed[identity] = token, os.dup(fd)
+            self.claims += 1
+        finally:
+            os.close(fd)
+
+    def _unclaim(self, token: object) -> None:
+        for identity, (owner, fd) in list(self._claimed.items()):
+            if owner is token:
+                del self._claimed[identity]
+                os.close(fd)
+
+    def confirm(self) -> None:
+        """See that the lock is still held.
+
+        Raises: BlockingIOError where it was lost: the file was removed or replaced, or, where the system has
+        only POSIX locks, a descriptor of it was closed in this process and another has taken it since.
+        """
+        try:
+            there = os.stat(LOCK, dir_fd=self._folder, follow_symlinks=False)
+            held = (there.st_dev, there.st_ino) == _identity(self._file)
+        except FileNotFoundError:
+            held = False
+        if not held:
+            reason = "the lock was lost: its file was removed or replaced"
+            raise BlockingIOError(errno.EAGAIN, reason, str(self.path / LOCK))
+        _lock(self._file, self.path / LOCK)
+
+    def _acquire(self, folder: int) -> None:
+        self._folder = os.dup(folder)
+        self._file = _open_lock(self._folder, self.path)
+        _lock(self._file, self.path / LOCK)
+        self.confirm()
+
+    def _let_go(self) -> None:
+        if self._file >= 0 and os.getpid() == self._pid:
+            # Closing is not enough where a child has the description too.
+            _unlock(self._file)
+        fds = [self._file, self._folder, *(fd for _, fd in self._claimed.values())]
+        self._file = self._folder = -1
+        self._claimed.clear()
+        for fd in fds:
+            if fd >= 0:
+                os.close(fd)
+
+
+_held: dict[_Identity, RootLock] = {}
+# One thread may come in again: a signal handler, or a generator that is collected.
+_mutex = threading.RLock()
+
+
+def _identity(fd: int) -> _Identity:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _open_lock(folder: int, path: Path) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        try:
+            return os.open(LOCK, flags, dir_fd=folder)
+        except FileNotFoundError:
+            with os.scandir(folder) as entries:
+                if any(_SEGMENT.fullmatch(entry.name) for entry in entries):
+                    raise ValueError(
+                        f"{path}: holds segments, so it is no log directory: its parent is to be locked"
+                    ) from None
+        try:
+            os.close(create_file(LOCK, folder=folder))
+        except FileExistsError:
+            continue
+
+
+def _lock(fd: int, path: Path) -> None:
+    """Take the lock, or find that it is held already."""
+    import fcntl
+
+    try:
+        if not _description_lock(fd, fcntl.F_WRLCK):
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        reason = "in use: a broker, or another program that writes, holds the lock"
+        raise BlockingIOError(error.errno, reason, str(path)) from None
+
+
+def _unlock(fd: int) -> None:
+    import fcntl
+
+    if not _description_lock(fd, fcntl.F_UNLCK):
+        fcntl.lockf(fd, fcntl.LOCK_UN)
+
+
+def _description_lock(fd: int, kind: int) -> bool:
+    """Set a lock of the open file description; whether the system and the file system have them."""
+    import fcntl
+
+    command = getattr(fcntl, "F_OFD_SETLK", None)
+    if command is None:
+        return False
+    try:
+        # struct flock: the whole file; the process id must be 0.
+        fcntl.fcntl(fd, command, struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 0, 0))
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return False
+        raise
+    return True
+
+
+def _take(root: Path, token: object) -> RootLock:
+    folder = os.open(root, os.O_RDONLY)
+    try:
+        identity = _identity(folder)
+        held = _held.get(identity)
+        if held is not None and not held._users:
+            # What an exception has left between taking and letting go.
+            held._let_go()
+            held = None
+        if held is None:
+            held = _held[identity] = RootLock(root)
+            # First, so that it is let go whatever comes between.
+            held._users.add(token)
+            held._acquire(folder)
+        held._users.add(token)
+        return held
+    finally:
+        os.close(folder)
+
+
+def _release(token: object) -> None:
+    for identity, held in list(_held.items()):
+        held._users.discard(token)
+        if not held._users:
+            held._let_go()
+            _held.pop(identity, None)
+
+
+@contextmanager
+def locked(root: str | os.PathLike[str]) -> Iterator[RootLock]:
+    """Hold the lock of an entry of `log.dirs` that exists; within a process as often as wanted.
+
+    A broker takes the same one. Its file, `.lock`, is made where it is not there, with the owner of the
+    folder, and stays, as a broker leaves it. Who writes a log claims it as well: see `claimed`.
+
+    Raises: BlockingIOError where a broker or another process holds it; ValueError for a folder without the
+    file that holds segments: that of a topic-partition; OSError.
+    Source: org.apache.kafka.server.util.FileLock.
+    """
+    token = object()
+    try:
+        with _mutex:
+            held = _take(Path(root), token)
+        yield held
+    finally:
+        with _mutex:
+            _release(token)
+
+
+@contextmanager
+def claimed(folder: str | os.PathLike[str]) -> Iterator[RootLock]:
+    """Be the only one to write the log of a topic-partition whose folder exists, in any process.
+
+    Holds the lock of the log directory around it, and the claim of the folder within the process.
+
+    Raises: BlockingIOError where a broker, another process, or another part of this one writes there;
+    OSError.
+    """
+    path = Path(folder).absolute()
+    with locked(path.parent) as root, root.claim(path):
+        yield root
+
+
+def _forget_after_fork() -> None:
+    """A child holds nothing: the lock stays with the parent, and ends with it."""
+    global _mutex
+    _mutex = threading.RLock()
+    for held in _held.values():
+        held._let_go()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,39 @@
+"""What files are called in a log directory and in a topic-partition's folder.
+
+Source: `org.apache.kafka.storage.internals.checkpoint`, `LogManager`, `LogFileUtils`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CLEANER_OFFSETS",
+    "CLEAN_SHUTDOWN",
+    "HIGH_WATERMARKS",
+    "INDEXES",
+    "LEADER_EPOCHS",
+    "LOCK",
+    "LOG_START_OFFSETS",
+    "META_PROPERTIES",
+    "PARTITION_METADATA",
+    "RECOVERY_POINTS",
+    "file_name",
+]
+
+# of the log directory
+LOCK = ".lock"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+# of a topic-partition's folder
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+# beside a segment's log, in the order in which they are told
+INDEXES = ("index", "timeindex", "txnindex")
+
+
+def file_name(offset: int, kind: str, suffix: str = "") -> str:
+    """The name of a file that belongs to an offset: 20 digits, `.log` or another kind, `.cleaned` or none."""
+    return f"{offset:020d}.{kind}{suffix}"

@@ -1,0 +1,138 @@
+"""What a path that a user gave means: which topic-partition's folder it is, and the log directory around it.
+
+Everything that looks beside a topic-partition's folder (for the broker's lock, for checkpoints) asks here,
+since `Path(".").parent` is `.`, and a symbolic link has two folders around it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
+from kodec.log.files.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+)
+
+__all__ = [
+    "PartitionPath",
+    "is_log_directory",
+    "partition_path",
+    "require_apart",
+    "require_no_link",
+    "resolved",
+    "writable_partition",
+]
+
+_OF_A_LOG_DIRECTORY = (
+    META_PROPERTIES,
+    CLEAN_SHUTDOWN,
+    RECOVERY_POINTS,
+    LOG_START_OFFSETS,
+    HIGH_WATERMARKS,
+    CLEANER_OFFSETS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPath:
+    """The folder of a topic-partition's replica.
+
+    Attributes:
+        path: absolute; the folders around it are free of symbolic links, it may itself be one.
+        topic_partition, kind: what its name says.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    kind: ReplicaKind
+
+    @property
+    def root(self) -> Path:
+        """The log directory: the folder that this one is in, by the name under which it is known there."""
+        return self.path.parent
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """The path from the root of the file system on, without symbolic links but, perhaps, the last name.
+
+    The last name is kept as it is because it says which topic-partition a folder holds. The working directory
+    counts as the shell names it (`PWD`), where that is the same folder.
+    """
+    given = Path(path)
+    if given.name in ("", ".."):
+        told = Path(os.environ.get("PWD", ""))
+        if str(given) != "." or not _is_same_folder(told):
+            return given.resolve()
+        given = told
+    return given.parent.resolve() / given.name
+
+
+def _is_same_folder(told: Path) -> bool:
+    """Whether `PWD` names the working directory, as POSIX asks of it: absolute, no `..`, the same folder."""
+    try:
+        return told.is_absolute() and ".." not in told.parts and told.samefile(".")
+    except OSError:
+        return False
+
+
+def partition_path(path: str | os.PathLike[str]) -> PartitionPath:
+    """The folder of a topic-partition that a path names, which need not be there.
+
+    Raises ValueError where the name is not that of a topic-partition's folder.
+    """
+    found = resolved(path)
+    name = parse_folder_name(found.name)
+    if name is None:
+        raise ValueError(f"{path}: the folder of a topic-partition is named like orders-0")
+    return PartitionPath(found, name.topic_partition, name.kind)
+
+
+def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
+    """As `partition_path`, for a folder that is to be changed; symbolic links are refused.
+
+    A link is in one log directory and the folder in another place: whose lock a broker holds, and whose
+    checkpoints count, cannot be told from here. Raises ValueError.
+    """
+    found = partition_path(path)
+    require_no_link(found.path)
+    return found
+
+
+def require_no_link(path: Path) -> None:
+    """Refuse a symbolic link where something is to be written. Raises ValueError."""
+    if path.is_symlink():
+        raise ValueError(
+            f"{path} is a symbolic link to {path.resolve()}: nothing is written through links, as the broker "
+            f"that uses the log cannot be told from here"
+        )
+
+
+def is_log_directory(path: Path) -> bool:
+    """Whether a folder is an entry of a broker's `log.dirs`, by what brokers leave there.
+
+    A `.lock` alone says nothing: many programs call theirs so.
+    """
+    return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
+
+
+def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Refuse to write into, over or above what is read; also into the log directory around it.
+
+    Raises ValueError. The target need not be there.
+    """
+    read, written = Path(source).resolve(), Path(target).resolve()
+    if read == written:
+        raise ValueError(f"{target} is what is read")
+    if read.is_relative_to(written):
+        raise ValueError(f"{target} holds what is read, {source}")
+    is_partition = parse_folder_name(read.name) is not None
+    for each in [read, read.parent] if is_partition and is_log_directory(read.parent) else [read]:
+        if written.is_relative_to(each):
+            raise ValueError(f"{target} is inside of what is read, {each}")

@@ -1,0 +1,132 @@
+"""The folder of a topic-partition as the steps that are planned so far would leave it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.log.entries.records import Limits
+from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.files.listing import SegmentFiles, TopicPartition
+from kodec.log.files.names import INDEXES, file_name
+from kodec.log.files.paths import require_no_link
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.steps import Quarantine, Step, Write
+
+__all__ = ["Draft", "Given"]
+
+_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
+_MAX_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the files around a folder say, and what was asked for; see `plan_recovery`."""
+
+    clean: bool
+    recovery_points: dict[TopicPartition, int]
+    log_starts: dict[TopicPartition, int]
+    from_start: bool
+    index_interval_bytes: int
+    max_index_bytes: int
+    limits: Limits
+    progress: Callable[[int], None] | None
+
+
+class Draft:
+    """A plan in the making, and the folder as if each of its steps had been done.
+
+    Attributes:
+        names: the files that the folder then holds, and where each is now.
+        log_start: what the root's checkpoint says; 0 where it says nothing.
+        dropped, truncated, written: the steps that follow those of `plan`, in this order.
+        made: names that are there only when the plan has been carried out.
+        first: the base offset of the first segment; 0 where there is none.
+        anew: whether the log begins anew, with an empty segment.
+        epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
+    """
+
+    def __init__(self, path: Path, topic_partition: TopicPartition, given: Given) -> None:
+        self.plan = RecoveryPlan(path, topic_partition)
+        self.given = given
+        self.names: dict[str, Path] = {each.name: each for each in sorted(path.iterdir()) if each.is_file()}
+        self.log_start = given.log_starts.get(topic_partition, 0)
+        self.dropped: list[Step] = []
+        self.truncated: list[Step] = []
+        self.written: list[Step] = []
+        self.made: set[str] = set()
+        self.first = min(self.logs(), default=0)
+        self.epochs: dict[int, list[LeaderEpoch]] = {}
+        self.anew = False
+
+    def refuse_links(self) -> bool:
+        """Refuse symbolic links: what a step would cut or replace lies outside of the log directory."""
+        for path in (self.plan.path, *self.names.values()):
+            try:
+                require_no_link(path)
+            except ValueError as error:
+                self.plan.refused = str(error)
+                return True
+        return False
+
+    def quarantine(self, name: str, reason: str, steps: list[Step]) -> None:
+        """Plan that a file goes."""
+        size = self.names.pop(name).stat().st_size
+        steps.append(Quarantine(self.plan.path / name, size, reason))
+
+    def drop(self, base_offset: int, reason: str) -> None:
+        """Plan that the files of a segment go."""
+        for kind in ("log", *INDEXES, "snapshot"):
+            if file_name(base_offset, kind) in self.names:
+                self.quarantine(file_name(base_offset, kind), reason, self.dropped)
+
+    def write(self, name: str, data: bytes | bytearray, reason: str) -> None:
+        """Plan the contents of a file, if it has not got them."""
+        path = self.names.get(name)
+        there = path if name not in self.made else None
+        if there is not None and there.stat().st_size == len(data) and there.read_bytes() == data:
+            return
+        target = self.plan.path / name
+        if path is None:
+            self.names[name] = target
+            self.made.add(name)
+        self.written.append(Write(target, bytes(data), reason))
+
+    def _of_kind(self, kind: str) -> dict[int, Path]:
+        found = {}
+        for name, path in self.names.items():
+            match = _FILE.fullmatch(name)
+            if match is not None and match[2] == kind and int(match[1]) <= _MAX_INT64:
+                found[int(match[1])] = path
+        return dict(sorted(found.items()))
+
+    def logs(self) -> dict[int, Path]:
+        """The segments' logs by base offset."""
+        return self._of_kind("log")
+
+    def snapshots(self) -> dict[int, Path]:
+        """The producer snapshots by offset."""
+        return self._of_kind("snapshot")
+
+    def index_names(self) -> list[tuple[str, int]]:
+        """The names of the indexes, each with its base offset."""
+        found = [(name, _FILE.fullmatch(name)) for name in self.names]
+        return [(name, int(match[1])) for name, match in found if match is not None and match[2] in INDEXES]
+
+    def segments(self) -> list[SegmentFiles]:
+        """The segments' files by base offset."""
+        return [
+            SegmentFiles(
+                base_offset,
+                path,
+                path.stat().st_size,
+                *(self.names.get(file_name(base_offset, kind)) for kind in INDEXES),
+            )
+            for base_offset, path in self.logs().items()
+        ]
+
+    def finish(self) -> None:
+        """All steps are planned: put them in order."""
+        self.plan.steps += [*self.dropped, *self.truncated, *self.written]

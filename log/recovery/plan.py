@@ -1,0 +1,77 @@
+"""What recovering a topic-partition's folder would do, as data; `apply` does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kodec.log.files.listing import TopicPartition
+from kodec.log.recovery.apply import apply_steps
+from kodec.log.recovery.steps import Quarantine, Step, Truncate
+
+__all__ = ["RecoveryPlan"]
+
+
+@dataclass(slots=True)
+class RecoveryPlan:
+    """What recovering a topic-partition's folder would do.
+
+    Attributes:
+        path: the folder, whose name says which `topic_partition` it holds; the log directory is around it.
+        steps: what would change, in the order in which it is done; [] where nothing would.
+        refused: why nothing is planned though something is not as it should be; "" where that is not so.
+        start_offset, end_offset: of the log afterwards.
+        segments: how many there are afterwards.
+        damage_below_recovery_point: whether a log ends before the recovery point, up to which all was on the
+            disk: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
+        scanned: the logs that were read to see whether they are valid, and their bytes.
+        seen: size and time of modification (ns) of the logs that were read.
+    """
+
+    path: Path
+    topic_partition: TopicPartition
+    steps: list[Step] = field(default_factory=list)
+    refused: str = ""
+    start_offset: int = 0
+    end_offset: int = 0
+    segments: int = 0
+    damage_below_recovery_point: bool = False
+    scanned: list[Path] = field(default_factory=list)
+    bytes_scanned: int = 0
+    seen: dict[Path, tuple[int, int]] = field(default_factory=dict, repr=False)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether `apply` would change anything."""
+        return bool(self.steps)
+
+    @property
+    def truncated_bytes(self) -> int:
+        """Bytes that were part of a log and are not afterwards; zeros and leftovers do not count."""
+        truncated = (
+            step.size - step.position for step in self.steps if isinstance(step, Truncate) and not step.zeros
+        )
+        moved = (
+            step.size for step in self.steps if isinstance(step, Quarantine) and step.path.suffix == ".log"
+        )
+        return sum(truncated) + sum(moved)
+
+    def apply(self, quarantine: Path | None = None) -> list[Path]:
+        """Do what the plan says; the files in quarantine that hold what is not part of the log any more.
+
+        All logs that were read for the plan are on the disk afterwards, also where nothing was to be done.
+        Where anything is done, the log directory's `.kafka_cleanshutdown` goes, so that a broker looks for
+        itself. A crash at any step loses nothing, and the next recovery goes on.
+
+        Args:
+            quarantine: the folder for what is not part of the log; None: `<log directory>.quarantine`, beside
+                the log directory. Each topic-partition has a folder there. A name that is taken gets a number
+                behind it. What is there keeps the owner, group and permissions of the log.
+
+        Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
+        link; Malformed where a log has changed since it was read; BlockingIOError where a broker runs there;
+        OSError: then plan again.
+        """
+        if self.refused:
+            raise ValueError(self.refused)
+        return apply_steps(self.path, self.steps, self.scanned, self.seen, quarantine)

@@ -1,0 +1,206 @@
+"""Finds what is to be done to a log that was not closed cleanly, as a broker does when it starts; reads only.
+
+Followed: `LogLoader`, `LogSegment.recover`, `ProducerStateManager` and `LeaderEpochFileCache` of Kafka 4.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.entries.records import Limits
+from kodec.log.files.checkpoints import read_offsets
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+from kodec.log.files.listing import ReplicaKind, TopicPartition
+from kodec.log.files.names import CLEAN_SHUTDOWN, LOG_START_OFFSETS, RECOVERY_POINTS
+from kodec.log.files.paths import partition_path
+from kodec.log.recovery.checkpoints import lower_recovery_point, write_leader_epochs
+from kodec.log.recovery.draft import Draft, Given
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.replacement import finish_replacement
+from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
+from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
+from kodec.log.writing.segment_scan import producers_at
+from kodec.runtime.errors import FormatError, Unsupported
+
+__all__ = ["plan_recovery", "plan_reindex", "plan_root"]
+
+Progress = Callable[[int], None] | None
+
+
+def plan_root(
+    root: str | os.PathLike[str],
+    *,
+    from_start: bool = False,
+    index_interval_bytes: int = INDEX_INTERVAL,
+    max_index_bytes: int = MAX_INDEX,
+    limits: Limits = Limits(),
+    progress: Progress = None,
+) -> Iterator[RecoveryPlan]:
+    """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
+
+    Replicas that are deleted or stray are left as they are. Each plan is made when it is asked for, so that
+    the one before can have been applied. Raises OSError.
+    """
+    folder = Path(root).resolve()
+    given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+    for replica in LogRoot(folder).replicas:
+        if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
+            yield _recovery(Draft(replica.path, replica.topic_partition, given))
+
+
+def plan_recovery(
+    path: str | os.PathLike[str],
+    *,
+    from_start: bool = False,
+    index_interval_bytes: int = INDEX_INTERVAL,
+    max_index_bytes: int = MAX_INDEX,
+    limits: Limits = Limits(),
+    progress: Progress = None,
+) -> RecoveryPlan:
+    """Find what a broker that starts would do to a topic-partition's folder; reads only.
+
+    1. What a compaction or a split has left half done is taken back (`.cleaned`), or completed (`.swap`), and
+       files that wait for their deletion go (`.deleted`).
+    2. Indexes without a log go. A segment without an index, or with a wrong transaction index, is read.
+    3. All segments from the recovery point of `recovery-point-offset-checkpoint` on are read, unless the
+       broker has left `.kafka_cleanshutdown`; with `from_start` all are, in any case. The log ends with the
+       last batch before the first that is not valid (see `scan_segment`); the segments behind it go.
+    4. The indexes of what was read become what the log tells, byte by byte, with the intervals given here.
+       So do the producer snapshots; one that tells more, of producers whose batches are gone, stays.
+    5. Leader epochs, and the recovery point, that lie behind the end of the log go.
+    6. A log that ends before its `log-start-offset-checkpoint` begins anew there.
+
+    What goes is kept in quarantine when the plan is applied. Where a batch is right by its checksum and
+    cannot be read by this version, and where the folder or a file in it is a symbolic link, nothing is
+    planned (`RecoveryPlan.refused`).
+
+    Args:
+        path: the folder. What the files in the folder around it say of it counts.
+        index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
+        limits: how much may be allocated for one batch.
+        progress: is told how many bytes of logs were read since it was told last.
+
+    Raises: OSError; ValueError for a folder that is not a topic-partition's.
+    """
+    folder = partition_path(path)
+    if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
+        raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
+    given = _given(folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+    return _recovery(Draft(folder.path, folder.topic_partition, given))
+
+
+def plan_reindex(
+    path: str | os.PathLike[str],
+    *,
+    segments: Collection[int] | None = None,
+    index_interval_bytes: int = INDEX_INTERVAL,
+    max_index_bytes: int = MAX_INDEX,
+    limits: Limits = Limits(),
+    progress: Progress = None,
+) -> RecoveryPlan:
+    """Find which indexes and producer snapshots are not what the log tells; no log is to change.
+
+    Args:
+        path: the folder of a topic-partition.
+        segments: the base offsets of the segments to read; None: all.
+        index_interval_bytes, max_index_bytes, limits, progress: as in `plan_recovery`.
+
+    Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered. Nor where
+    the folder or a file in it is a symbolic link.
+    Raises: OSError; ValueError for a folder that is not a topic-partition's.
+    """
+    folder = partition_path(path)
+    given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
+    return _reindex(Draft(folder.path, folder.topic_partition, given), segments)
+
+
+def _given(
+    root: Path,
+    from_start: bool,
+    index_interval_bytes: int,
+    max_index_bytes: int,
+    limits: Limits,
+    progress: Progress,
+) -> Given:
+    return Given(
+        (root / CLEAN_SHUTDOWN).exists(),
+        _offsets(root / RECOVERY_POINTS),
+        _offsets(root / LOG_START_OFFSETS),
+        from_start,
+        index_interval_bytes,
+        max_index_bytes,
+        limits,
+        progress,
+    )
+
+
+def _offsets(path: Path) -> dict[TopicPartition, int]:
+    """A checkpoint of the root; one that cannot be read says nothing, as when a broker starts."""
+    try:
+        return read_offsets(path)
+    except (FileNotFoundError, FormatError):
+        return {}
+
+
+def _recovery(draft: Draft) -> RecoveryPlan:
+    plan = draft.plan
+    if draft.refuse_links():
+        return plan
+    try:
+        finish_replacement(draft)
+        _drop_orphans(draft)
+        end = scan_segments(draft)
+        drop_snapshots(draft, end)
+        write_leader_epochs(draft, end)
+        lower_recovery_point(draft, end)
+    except Unsupported as error:
+        plan.refused = str(error)
+        plan.steps.clear()
+        return plan
+    draft.finish()
+    logs = draft.logs()
+    plan.end_offset = end
+    plan.segments = len(logs)
+    plan.start_offset = max(draft.log_start, min(logs, default=end))
+    return plan
+
+
+def _drop_orphans(draft: Draft) -> None:
+    logs = draft.logs()
+    for name, base_offset in draft.index_names():
+        if base_offset not in logs:
+            draft.quarantine(name, "an index without its log", draft.plan.steps)
+
+
+def _reindex(draft: Draft, wanted: Collection[int] | None) -> RecoveryPlan:
+    plan = draft.plan
+    if draft.refuse_links():
+        return plan
+    files = draft.segments()
+    plan.segments = len(files)
+    plan.start_offset = max(draft.log_start, draft.first)
+    state: ProducerState | None = None
+    for number, each in enumerate(files):
+        if wanted is not None and each.base_offset not in wanted:
+            state = None
+            continue
+        before = files[number + 1].base_offset if number + 1 < len(files) else None
+        if state is None:
+            state = producers_at(files, draft.snapshots(), number, limits=draft.given.limits)
+        try:
+            scan = scan_one(draft, each, state, before)
+        except Unsupported as error:
+            plan.refused = str(error)
+            return plan
+        if scan.fault:
+            plan.refused = f"{each.log}: byte {scan.valid_bytes}: recover it first: {scan.fault}"
+            return plan
+        write_indexes(draft, each.base_offset, scan)
+        plan.end_offset = scan.next_offset
+        state = write_snapshot(draft, scan.next_offset if before is None else before, state)
+    draft.finish()
+    return plan

@@ -1,0 +1,137 @@
+"""Reads the segments that may be damaged, and plans where the log ends and what their indexes become.
+
+Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
+"""
+
+from __future__ import annotations
+
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.directories.segment import Segment
+from kodec.log.entries.records import Limits
+from kodec.log.files.listing import SegmentFiles
+from kodec.log.files.names import INDEXES, file_name
+from kodec.log.recovery.draft import Draft
+from kodec.log.recovery.snapshots import write_snapshot
+from kodec.log.recovery.steps import Truncate
+from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
+from kodec.runtime.errors import FormatError
+
+__all__ = ["scan_one", "scan_segments", "write_indexes"]
+
+
+def scan_segments(draft: Draft) -> int:
+    """Read the segments that are to be read; where the log ends then."""
+    files, given = draft.segments(), draft.given
+    draft.first = files[0].base_offset if files else 0
+    unflushed = _first_unflushed(draft, files)
+    state: ProducerState | None = None
+    end = draft.log_start
+    for number, each in enumerate(files):
+        last = number + 1 == len(files)
+        if number < unflushed and _has_indexes(each):
+            found = _end(each, given.limits) if last else end
+            if found is not None:
+                state, end = None, found
+                continue
+        before = None if last else files[number + 1].base_offset
+        if state is None:
+            state = producers_at(files, draft.snapshots(), number, limits=given.limits)
+            state = write_snapshot(draft, each.base_offset, state)
+        scan = scan_one(draft, each, state, before)
+        write_indexes(draft, each.base_offset, scan)
+        end = scan.next_offset
+        if scan.fault:
+            _truncate(draft, each, scan)
+            point = given.recovery_points.get(draft.plan.topic_partition, 0)
+            draft.plan.damage_below_recovery_point |= scan.next_offset < point
+            if number >= unflushed or last:
+                for later in reversed(files[number + 1 :]):
+                    draft.drop(later.base_offset, "behind the end of the log")
+                before = None
+        state = write_snapshot(draft, end if before is None else before, state)
+        if scan.fault and before is None:
+            break
+    if files and end < draft.log_start:
+        _begin_anew(draft, files)
+    if not draft.logs():
+        draft.anew = True
+        end = draft.log_start
+        for kind in ("log", "index", "timeindex"):
+            draft.write(file_name(end, kind), b"", "an empty segment where the log starts")
+    return end
+
+
+def _begin_anew(draft: Draft, files: list[SegmentFiles]) -> None:
+    """Plan that all segments go: what is left of the log ends before it starts."""
+    draft.truncated.clear()
+    draft.written.clear()
+    for name in draft.made:
+        del draft.names[name]
+    for each in reversed(files):
+        draft.drop(each.base_offset, f"the log starts at {draft.log_start}")
+
+
+def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
+    """From which segment on entries may be damaged."""
+    if draft.given.from_start:
+        return 0
+    if draft.given.clean:
+        return len(files)
+    point = draft.given.recovery_points.get(draft.plan.topic_partition, 0)
+    return max(sum(each.base_offset <= point for each in files) - 1, 0)
+
+
+def scan_one(draft: Draft, files: SegmentFiles, state: ProducerState, before: int | None) -> SegmentScan:
+    plan, given = draft.plan, draft.given
+    status = files.log.stat()
+    plan.seen[files.log] = status.st_size, status.st_mtime_ns
+    scan = scan_segment(
+        files.log,
+        files.base_offset,
+        producers=state,
+        before=before,
+        index_interval_bytes=given.index_interval_bytes,
+        max_index_bytes=given.max_index_bytes,
+        limits=given.limits,
+        progress=given.progress,
+    )
+    plan.scanned.append(plan.path / file_name(files.base_offset, "log"))
+    plan.bytes_scanned += scan.size
+    draft.epochs[files.base_offset] = scan.epochs
+    return scan
+
+
+def write_indexes(draft: Draft, base: int, scan: SegmentScan) -> None:
+    indexes = scan.indexes
+    indexes.end()
+    for kind, data in zip(INDEXES, (indexes.offsets, indexes.times, indexes.aborted), strict=True):
+        name = file_name(base, kind)
+        if data or kind != "txnindex" or name in draft.names:
+            draft.write(name, data, "what the log tells")
+
+
+def _truncate(draft: Draft, files: SegmentFiles, scan: SegmentScan) -> None:
+    log = draft.plan.path / file_name(files.base_offset, "log")
+    zeros = scan.fault == "zeros"
+    draft.truncated.append(Truncate(log, scan.valid_bytes, scan.size, scan.fault, zeros))
+
+
+def _has_indexes(files: SegmentFiles) -> bool:
+    """Whether the indexes are there, and the transaction index is one of this segment."""
+    if files.index is None or files.timeindex is None:
+        return False
+    if files.txnindex is None:
+        return True
+    return Segment(files).aborted() is not None
+
+
+def _end(files: SegmentFiles, limits: Limits) -> int | None:
+    """The offset after the last one, by headers; None where they do not lead to the end of the log."""
+    segment = Segment(files, limits)
+    try:
+        offset = segment.next_offset
+        return offset if segment.torn_tail is None else None
+    except FormatError:
+        return None
+    finally:
+        segment.close()

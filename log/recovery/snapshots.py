@@ -1,0 +1,57 @@
+"""Plans what becomes of the producer snapshots.
+
+Followed: `ProducerStateManager` of `org.apache.kafka.storage.internals.log`, Kafka 4.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.files.names import file_name
+from kodec.log.recovery.draft import Draft
+from kodec.runtime.errors import FormatError
+
+__all__ = ["drop_snapshots", "write_snapshot"]
+
+
+def write_snapshot(draft: Draft, offset: int, state: ProducerState) -> ProducerState:
+    """Plan the producer snapshot at `offset`; the state to go on with, which may know more."""
+    name = file_name(offset, "snapshot")
+    path = draft.names.get(name)
+    if path is not None and name not in draft.made:
+        try:
+            there = read_snapshot(path)
+        except FormatError:
+            pass
+        else:
+            told = {each.producer_id: each for each in there.entries}
+            if all(told.get(each.producer_id) == each for each in state.snapshot().entries):
+                return ProducerState(there)
+    if offset > draft.log_start and offset > draft.first:
+        draft.write(name, state.snapshot().to_bytes(), "what the log tells")
+    return state
+
+
+def drop_snapshots(draft: Draft, end: int) -> None:
+    """Plan that snapshots behind the end go, unreadable ones, and those amid what was read.
+
+    A broker keeps those at the start of a segment, and the newest.
+    """
+    written = {step.path for step in draft.written}
+    bases = list(draft.logs())
+    for offset, path in draft.snapshots().items():
+        name = file_name(offset, "snapshot")
+        if draft.plan.path / name in written:
+            continue
+        if offset > end or draft.anew:
+            draft.quarantine(name, "behind the end of the log", draft.dropped)
+            continue
+        at = bisect_right(bases, offset) - 1
+        if at >= 0 and bases[at] in draft.epochs and offset not in (bases[at], end):
+            draft.quarantine(name, "neither at the start of a segment nor at the end", draft.dropped)
+            continue
+        try:
+            read_snapshot(path)
+        except FormatError as error:
+            draft.quarantine(name, f"not readable: {type(error).__name__}", draft.dropped)

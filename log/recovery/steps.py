@@ -1,0 +1,63 @@
+"""The steps of a recovery: what is to be done to one file, with the facts that a person asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.log.files.listing import TopicPartition
+
+__all__ = ["LowerRecoveryPoint", "Quarantine", "Rename", "Step", "Truncate", "Write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A file of `size` bytes that is not part of the log: it is moved to the quarantine folder."""
+
+    path: Path
+    size: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A replacement that is complete: it gets the name `target`."""
+
+    path: Path
+    target: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """A log of `size` bytes that are not valid from `position` on: they are cut off.
+
+    What is cut off is saved to the quarantine folder first, if it is not only zeros.
+    """
+
+    path: Path
+    position: int
+    size: int
+    reason: str
+    zeros: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A file that tells what the log tells already: it gets these contents."""
+
+    path: Path
+    data: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LowerRecoveryPoint:
+    """A recovery point in a root's checkpoint that lies behind the end of the log: it gets to that end."""
+
+    path: Path
+    topic_partition: TopicPartition
+    old: int
+    new: int
+
+
+Step = Quarantine | Rename | Truncate | Write | LowerRecoveryPoint

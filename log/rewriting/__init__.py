@@ -1,1 +1,0 @@
-"""Logs made smaller or other: retention, compaction, conversion."""
