@@ -587,8 +587,8 @@ UnitOp = UnitRun | UnitNumber | UnitBlob | UnitPart | UnitChecksum
 class Units:
     """The function that reads a list of units, each a row, one after another.
 
-    `careful` says what is wrong with what it cannot read; `plain` is true where a unit is compressed; `used` are
-    the locals that are used.
+    `careful` says what is wrong with what it cannot read; `plain` holds where a unit is compressed;
+    `used` are the locals that are used.
     """
 
     reader: str
