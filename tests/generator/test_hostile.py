@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import io
 import itertools
 import json
 import keyword
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -270,16 +268,6 @@ def python_shape(source: str) -> str:
     return ast.dump(tree)
 
 
-def python_tokens(source: str) -> list[str]:
-    """The tokens of Python or Cython; strings and comments blank."""
-    found = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        blank = token.type in (tokenize.STRING, tokenize.COMMENT)
-        assert blank or MARK not in token.string, token
-        found.append(tokenize.tok_name[token.type] if blank else token.string)
-    return found
-
-
 _C = re.compile(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\w+|\s+|.', re.S)
 
 
@@ -312,7 +300,6 @@ def page_shape(source: str) -> None:
 SHAPES: dict[str, Callable[[str], Any]] = {
     ".py": python_shape,
     ".pyi": python_shape,
-    ".pyx": python_tokens,
     ".c": c_tokens,
     ".h": c_tokens,
     ".md": page_shape,

@@ -1,4 +1,4 @@
-"""Native kernels of rows and columns: a plain C core under a Cython face, for the schemas that are named."""
+"""Native kernels of rows and columns: plain C, under the one face that all kernels have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Native:
     """Its files in `kernels/` for each schema that is named."""
 
     name = "native"
-    files = ("*.pyx", "*.pyi", "*_core.c", "*_core.h", "*_objects.h", f"{FOLDER}/__init__.py")
+    files = ("*.c", "*.h", "*.pyi", "*.pyx", f"{FOLDER}/__init__.py")
 
     def lacks(self, request: Request) -> Iterator[Problem]:
         """Of a schema that is named: why it has no kernel."""

@@ -12,15 +12,13 @@ _TEMPLATES = Templates("kodec.generator.targets.native")
 
 
 def render_kernel(kernel: Kernel) -> dict[str, str]:
-    """The texts of one kernel by file name: plain C, its header, and the Cython face with its types."""
-    objects = [(f"{kernel.name}_objects.h", "make.h")] if kernel.facts["objects"] else []
+    """The texts of one kernel by file name: plain C, its header, the Python module over it and its types."""
     return {
         name: _tidy(_TEMPLATES.render(f"{template}.j2", k=kernel, f=kernel.facts, version=VERSION))
         for name, template in (
-            *objects,
             (f"{kernel.name}_core.h", "core.h"),
             (f"{kernel.name}_core.c", "core.c"),
-            (f"{kernel.name}.pyx", "face.pyx"),
+            (f"{kernel.name}.c", "module.c"),
             (f"{kernel.name}.pyi", "face.pyi"),
         )
     }
