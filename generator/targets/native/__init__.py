@@ -9,7 +9,7 @@ from kodec.generator.schema.model import Schema
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.native.emit import render_kernel
 from kodec.generator.targets.native.expressions import NotColumnar
-from kodec.generator.targets.native.kernel import Kernel, kernel_of, planned
+from kodec.generator.targets.native.kernel import PlannedKernel, kernel_of, planned
 
 __all__ = ["TARGET"]
 
@@ -30,13 +30,13 @@ class _Native:
             except NotColumnar as error:
                 yield Problem(schema.root.place, schema.id, f"it cannot have a native kernel: {error}")
 
-    def plan(self, request: Request) -> list[Kernel]:
+    def plan(self, request: Request) -> list[PlannedKernel]:
         return [planned(request.model, schema) for schema in self._schemas(request)]
 
-    def emit(self, plan: list[Kernel]) -> Iterator[File]:
-        for kernel in plan:
-            for name, text in render_kernel(kernel).items():
-                yield File(f"{FOLDER}/{name}", text, kernel.schema)
+    def emit(self, plan: list[PlannedKernel]) -> Iterator[File]:
+        for each in plan:
+            for name, text in render_kernel(each).items():
+                yield File(f"{FOLDER}/{name}", text, each.kernel.schema)
         if plan:
             doc = '"""Native kernels made from the schemas, where they are built."""'
             yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kodec.generator.target import VERSION
-from kodec.generator.targets.native.kernel import Kernel
+from kodec.generator.target import mark
+from kodec.generator.targets.native.kernel import PlannedKernel
 from kodec.generator.templates import Templates
 
 __all__ = ["render_kernel"]
@@ -11,10 +11,11 @@ __all__ = ["render_kernel"]
 _TEMPLATES = Templates("kodec.generator.targets.native")
 
 
-def render_kernel(kernel: Kernel) -> dict[str, str]:
+def render_kernel(planned: PlannedKernel) -> dict[str, str]:
     """The texts of one kernel by file name: plain C, its header, the Python module over it and its types."""
+    kernel, first = planned.kernel, mark(planned.kernel.schema)
     return {
-        name: _tidy(_TEMPLATES.render(f"{template}.j2", k=kernel, f=kernel.facts, version=VERSION))
+        name: _tidy(_TEMPLATES.render(f"{template}.j2", k=kernel, f=planned.plan, mark=first))
         for name, template in (
             (f"{kernel.name}_core.h", "core.h"),
             (f"{kernel.name}_core.c", "core.c"),
