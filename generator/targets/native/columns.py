@@ -88,17 +88,19 @@ def head_columns(unit: Scope, bounds: tuple[BoundPlan, ...], compute: Compute) -
     """Every number in a unit's head, as a column of its own, and what it says of the rows' columns."""
     found: dict[str, Number | Flag] = {}
 
-    def visit(members: list[Member], root: str) -> None:
+    def visit(members: list[Member], inside: str) -> None:
         for member in members:
+            within = f"{inside}{member.name}"
             if member.kind == "struct":
-                visit(member.members, f"{root}{member.name}.")
+                visit(member.members, f"{within}.")
             elif member.is_number:
                 name = member.spec.id if member.spec.id not in found else member.path.replace(".", "_")
                 if name in found or name in ("position", "size"):
                     raise NotColumnar(f"two columns are called `{name}`")
-                found[name] = _number(Column(name), member, f"{root}{member.name}")
+                made = _number(Column(name), member, unit.root + within)
+                found[name] = dataclasses.replace(made, within=within)
 
-    visit(unit.members, unit.root)
+    visit(unit.members, "")
     for bound in bounds:
         for end, value in (("first", bound.first), ("last", bound.last)):
             name = f"{bound.column}_{end}"

@@ -53,6 +53,11 @@ class Kernel:
         return self.schema.id
 
     @property
+    def kind(self) -> str:
+        """Whether a unit holds rows (`container`) or is one (`listed`): the template of what differs."""
+        return "listed" if self.content is None else "container"
+
+    @property
     def element(self) -> Struct | None:
         """What the content of a unit repeats."""
         return None if self.content is None else self.content.element

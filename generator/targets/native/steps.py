@@ -234,6 +234,7 @@ class Number:
         format: Arrow's; `width` in bytes.
         filtered: whether rows can be left out by its value.
         member: the field that it is; None where it is computed by `expression`.
+        within: in heads, where in the unit's struct it is.
         computed: in heads, whether it is said of the rows rather than stored.
     """
 
@@ -249,6 +250,7 @@ class Number:
     filtered: bool = False
     member: Member | None = None
     expression: Expr | None = None
+    within: str = ""
     computed: bool = False
     index: int = -1
     constant: str = ""
@@ -276,6 +278,7 @@ class Flag:
     member: Member
     c_type: str = "uint8_t"
     width: int = 1
+    within: str = ""
     index: int = -1
     constant: str = ""
 
