@@ -194,7 +194,7 @@ def test_a_wire_type_is_named_in_its_table_only() -> None:
     # what Kaitai says a checksum is, and how text without an encoding is taken while its problem is reported
     assert {(path, name) for path, name in named if path != "wire.py"} == {
         ("passes/derivations.py", "u4"),
-        ("schema/build.py", "UTF-8"),
+        ("schema/types.py", "UTF-8"),
         ("targets/native/objects.py", "UTF-8"),
     }
     assert {name for path, name in named if path == "wire.py"} == {*WIRE, *ENCODINGS}

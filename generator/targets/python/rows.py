@@ -49,7 +49,7 @@ def rows_view(module: Types, struct: Struct, function: str) -> Rows | None:
     except _NotFlat:
         return None
     columns = flat.columns()
-    hoist = _Hoist(module, struct)
+    hoist = _Hoist(module, struct, flat.locals)
     computed = [module.layouts.inline(row, column.value) for column, _ in columns if column.value is not None]
     if not {name for expr in computed for name in ex.names(expr)} <= flat.numbers | {"_batch"}:
         return None
@@ -92,9 +92,11 @@ def _inside(ops: Iterable[RowOp]) -> Iterator[RowOp]:
 class _Hoist:
     """Puts whatever depends on the container alone before the loop."""
 
-    def __init__(self, module: Types, container: Struct) -> None:
+    def __init__(self, module: Types, container: Struct, taken: set[str]) -> None:
         self.module = module
         self.container = container
+        self.taken = taken
+        """Locals that the loop has for what it reads."""
         self.lines: list[Assign] = []
         self._known: dict[str, str] = {}
 
@@ -117,6 +119,8 @@ class _Hoist:
                 if isinstance(part, ex.Attr)
                 else f"known_{len(self.lines) + 1}"
             )
+            if name in self.taken or name != column_local(name):
+                name = f"known_{len(self.lines) + 1}"
             self._known[text] = name
             self.lines.append(Assign(name, text))
         return ex.Name(self._known[text])
@@ -149,6 +153,7 @@ class _Flat:
         self.module = module
         self.row = row
         self.numbers: set[str] = set()
+        self.locals: set[str] = set()
         self.texts = False
         self._stops = 0
 
@@ -202,6 +207,7 @@ class _Flat:
                     length = spec
                     continue
                 self.numbers.add(prefix + spec.id)
+                self.locals.add(column_local(prefix + spec.id))
                 found.append(Varint(column_local(prefix + spec.id), wire, WIRE[wire].zigzag))
                 continue
             if length is None or length.derive is None or length.derive.first != spec.id:
@@ -231,6 +237,7 @@ class _Flat:
 
     def _measured(self, struct: Struct, spec: Field, prefix: str) -> Blob | ListOp | Part:
         var = column_local(prefix + spec.id)
+        self.locals.add(var)
         if spec.repeat == "expr" and isinstance(spec.type, Ref):
             element = self.module.model.struct(spec.type.target)
             inner = self.ops(element, self.module.layouts.layout(element, {}), f"{var}_")
