@@ -1,8 +1,11 @@
-"""How many bytes things of fixed size take, as their schemas give them."""
+"""How many bytes things of fixed size take, and where they stand, as their schemas say."""
 
 from __future__ import annotations
 
-from kodec.generated.log import offset_index, producer_snapshot, record_batch, time_index, transaction_index
+from kodec.generated.log import offset_index, time_index, transaction_index
+from kodec.generated.log.producer_snapshot import Entry as SnapshotEntry
+from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.generated.log.record_batch import RecordBatch
 
 __all__ = [
     "BATCH_HEAD",
@@ -19,34 +22,19 @@ __all__ = [
     "TXN_ENTRY",
 ]
 
-BATCH_HEAD = len(record_batch.RecordBatch(last_offset_delta=0, max_timestamp=-1).to_bytes())
+BATCH_HEAD = RecordBatch.OFFSETS["records"]
 """A record batch of magic 2 before its records."""
-OFFSET_ENTRY = len(offset_index.Entry().to_bytes())
-TIME_ENTRY = len(time_index.Entry().to_bytes())
-TXN_ENTRY = len(transaction_index.Entry().to_bytes())
-SNAPSHOT_HEAD = len(producer_snapshot.ProducerSnapshot().to_bytes())
-SNAPSHOT_ENTRY = len(producer_snapshot.Entry().to_bytes())
-
-
-def _place(one: bytes, other: bytes) -> tuple[int, int]:
-    """Where two values of the same size differ, first byte and number of bytes."""
-    different = [at for at, (left, right) in enumerate(zip(one, other, strict=True)) if left != right]
-    return different[0], different[-1] - different[0] + 1
-
-
-def _batch(base_offset: int, epoch: int) -> bytes:
-    return record_batch.RecordBatch(
-        base_offset=base_offset, partition_leader_epoch=epoch, last_offset_delta=0, max_timestamp=-1
-    ).to_bytes()
-
-
-# No checksum covers these two, so that all that changes with them is where they stand.
-OFFSET_AT, OFFSET_SIZE = _place(_batch(0, 0), _batch(-1, 0))
+OFFSET_ENTRY = offset_index.Entry.SIZE
+TIME_ENTRY = time_index.Entry.SIZE
+TXN_ENTRY = transaction_index.Entry.SIZE
+SNAPSHOT_HEAD = ProducerSnapshot.OFFSETS["entries"]
+SNAPSHOT_ENTRY = SnapshotEntry.SIZE
+OFFSET_AT, OFFSET_SIZE = RecordBatch.OFFSETS["base_offset"], RecordBatch.SIZES["base_offset"]
 """Where an entry of any magic has the offset in its header, which a broker sets in place."""
-EPOCH_AT, EPOCH_SIZE = _place(_batch(0, 0), _batch(0, -1))
+EPOCH_AT = RecordBatch.OFFSETS["partition_leader_epoch"]
+EPOCH_SIZE = RecordBatch.SIZES["partition_leader_epoch"]
 """Where a record batch of magic 2 has its leader's epoch, which a broker sets in place."""
-_RELATIVE_SIZE = _place(offset_index.Entry(0).to_bytes(), offset_index.Entry(-1).to_bytes())[1]
-MAX_RELATIVE = (1 << 8 * _RELATIVE_SIZE - 1) - 1
+MAX_RELATIVE = (1 << 8 * offset_index.Entry.SIZES["relative_offset"] - 1) - 1
 """The largest offset relative to its segment's base offset."""
 MAX_SEGMENT = MAX_RELATIVE
 """The most bytes of a segment: a position in the offset index is as wide as a relative offset."""

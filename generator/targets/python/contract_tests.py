@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
 
 from kodec.generator.passes.sizes import interval_of
 from kodec.generator.schema import expr as ex
@@ -12,28 +11,63 @@ from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, 
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
+from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["TestView", "test_view"]
+__all__ = ["Case", "ContractTests", "Strategy", "StrategyField", "contract_tests"]
 
 _DERIVED_FROM = "st.integers(-(2**40), 2**40)"
 
 
+@dataclass(frozen=True, slots=True)
+class StrategyField:
+    """A keyword of a class, a strategy of its values, and the versions that do not have it."""
+
+    name: str
+    text: str
+    absent: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A function that gives a strategy of a class's objects."""
+
+    name: str
+    made: str
+    fields: tuple[StrategyField, ...]
+    versioned: bool
+    version_field: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The tests of one class; a change of bytes from `covered` on is noticed by a checksum."""
+
+    name: str
+    made: str
+    strategy: str
+    versions: tuple[int, ...]
+    covered: int | None
+    canonical: bool
+
+
 @dataclass(slots=True)
-class TestView:
+class ContractTests:
+    """A module of tests."""
+
     schema: Schema
     package: str
     imports: dict[str, set[str]] = field(default_factory=dict)
-    strategies: list[dict[str, Any]] = field(default_factory=list)
-    cases: list[dict[str, Any]] = field(default_factory=list)
+    strategies: list[Strategy] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
 
 
 class _NoStrategy(Exception):
     """The type needs values that agree with each other in ways that this does not generate."""
 
 
-def test_view(back: Facts, schema: Schema, package: str) -> TestView | None:
+def contract_tests(back: Facts, schema: Schema, package: str) -> ContractTests | None:
     """The tests of a schema's types; None where it has none of its own."""
-    view = TestView(schema, package)
+    view = ContractTests(schema, package)
     maker = _Maker(back, view)
     for struct in schema.structs:
         if not maker.testable(struct):
@@ -48,7 +82,7 @@ def test_view(back: Facts, schema: Schema, package: str) -> TestView | None:
 
 
 class _Maker:
-    def __init__(self, back: Facts, view: TestView) -> None:
+    def __init__(self, back: Facts, view: ContractTests) -> None:
         self.back = back
         self.model = back.model
         self.view = view
@@ -106,16 +140,16 @@ class _Maker:
         fields = []
         for spec in struct.fields:
             for key, text in self._values(struct, spec):
-                fields.append({"name": key, "text": text, "absent": tuple(absent_in.get(spec.id, ()))})
+                fields.append(StrategyField(key, text, tuple(absent_in.get(spec.id, ()))))
         version_attr = struct.versions and struct.field(struct.version_field) is not None
         self.view.strategies.append(
-            {
-                "name": name,
-                "class": self.imported(struct.name, self.back.classes[struct.name]),
-                "fields": fields,
-                "versioned": bool(struct.versions),
-                "version_field": struct.version_field if version_attr else None,
-            }
+            Strategy(
+                name,
+                self.imported(struct.name, self.back.classes[struct.name]),
+                tuple(fields),
+                bool(struct.versions),
+                struct.version_field if version_attr else None,
+            )
         )
 
     def _values(self, struct: Struct, spec: Field) -> list[tuple[str, str]]:
@@ -202,7 +236,7 @@ class _Maker:
                         raise _NoStrategy
                     return (
                         "st.text(max_size=20)"
-                        if kind.encoding.startswith("utf")
+                        if kind.encoding.startswith("UTF")
                         else "st.text(max_codepoint=127, max_size=20)"
                     )
                 return (
@@ -232,9 +266,9 @@ class _Maker:
         return f"st.integers({int(low)}, {_exact(high)})"
 
     def _ref(self, spec: Field, target: Struct) -> str:
-        if target.wire == "uuid":
-            return "st.uuids()"
-        if target.wire in ("zigzag32", "zigzag64", "uvarint32"):
+        if target.wire in INTRINSICS:
+            if WIRE[target.wire].range is None:
+                return "st.uuids()"
             low, high = interval_of(self.model, spec)
             return f"st.integers({int(low)}, {_exact(high)})"
         inner = transparent(target)
@@ -263,17 +297,17 @@ class _Maker:
                         return True
         return False
 
-    def case(self, struct: Struct) -> dict[str, Any]:
+    def case(self, struct: Struct) -> Case:
         checksum = self.back.checksum(struct)
         compresses = self._compresses(struct, set())
-        return {
-            "name": struct.name.replace("::", "_"),
-            "class": self.imported(struct.name, self.back.classes[struct.name]),
-            "strategy": self._made[struct.name],
-            "versions": list(struct.versions or ()),
-            "covered": None if checksum is None else checksum[2],
-            "canonical": not compresses,
-        }
+        return Case(
+            struct.name.replace("::", "_"),
+            self.imported(struct.name, self.back.classes[struct.name]),
+            self._made[struct.name],
+            tuple(struct.versions or ()),
+            None if checksum is None else checksum[2],
+            not compresses,
+        )
 
     def _compresses(self, struct: Struct, seen: set[str]) -> bool:
         """Whether something inside can be compressed, so that its bytes are the library's affair."""
