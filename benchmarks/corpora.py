@@ -62,7 +62,12 @@ class Workload:
         while True:
             key, value, headers = self.content(number, dice)
             yield kodec.Record(
-                number, _FIRST_TIMESTAMP + number, kodec.TimestampType.CreateTime, key, value, headers
+                offset=number,
+                timestamp=_FIRST_TIMESTAMP + number,
+                timestamp_type=kodec.TimestampType.CreateTime,
+                key=key,
+                value=value,
+                headers=headers,
             )
             number += 1
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import typer
 
 from kodec.cli.outcome import Missing
-from kodec.log.files.listing import ReplicaKind, find_replicas, list_partition
+from kodec.log.files.listing import find_partitions, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 
-__all__ = ["DIRECTORIES", "LOGS", "PARTITIONS", "TOPICS", "bytes_at", "folders", "size_of_logs"]
+__all__ = ["DIRECTORIES", "LOGS", "PARTITIONS", "TOPICS", "folders", "logs_at", "size_of_logs"]
 
 DIRECTORIES = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, or topic-partitions' folders."
@@ -43,8 +43,7 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             found.append(path)
             continue
         assert not isinstance(what, SegmentPath)
-        live = [each for each in find_replicas(path) if each.kind is ReplicaKind.LIVE]
-        wanted = [each for each in live if each.topic_partition.topic in topics]
+        wanted = [each for each in find_partitions(path) if each.topic_partition.topic in topics]
         for topic in topics:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
@@ -59,11 +58,13 @@ def size_of_logs(folder: Path) -> int:
     return sum(segment.size for segment in list_partition(folder).segments)
 
 
-def bytes_at(path: Path) -> int:
-    """The bytes of all logs at a path. Raises NotALog, OSError."""
+def logs_at(path: Path) -> tuple[int, int]:
+    """How many segments there are at a path, and their bytes. Raises NotALog, OSError."""
     what = resolve(path)
     if isinstance(what, SegmentPath):
-        return path.stat().st_size
+        return 1, path.stat().st_size
     if isinstance(what, PartitionPath):
-        return size_of_logs(path)
-    return sum(size_of_logs(replica.path) for replica in find_replicas(path))
+        found = list_partition(path).segments
+    else:
+        found = [each for folder in find_partitions(path) for each in list_partition(folder.path).segments]
+    return len(found), sum(segment.size for segment in found)

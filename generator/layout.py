@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from kodec.generator.expr import Attr, Binary, Expr, Literal, Name, Ternary, fold, names, replace
-from kodec.generator.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
 from kodec.generator.problems import Place
+from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, Ternary, fold, names, replace
+from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
 
 __all__ = [
     "BitGroup",

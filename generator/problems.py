@@ -34,8 +34,16 @@ class Problem:
 
     def __str__(self) -> str:
         path = f"{self.path}: " if self.path else ""
-        hint = f"\n    {self.hint}" if self.hint else ""
-        return f"{self.place}: {path}{self.text}{hint}"
+        hint = f"\n    {_shown(self.hint)}" if self.hint else ""
+        return _shown(f"{self.place}: {path}{self.text}") + hint
+
+
+def _shown(text: str) -> str:
+    """The text for a terminal: what a schema may have put into it does nothing there."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for sign in text
+    )
 
 
 class SchemaError(KodecError):

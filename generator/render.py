@@ -13,8 +13,8 @@ from typing import Any
 import jinja2
 from ruff import find_ruff_bin
 
-from kodec.generator.native.kernel import Kernel
-from kodec.generator.python.views import ModuleView, View
+from kodec.generator.targets.native.kernel import Kernel
+from kodec.generator.targets.python.views import ModuleView, View
 
 __all__ = ["GENERATOR_VERSION", "formatted", "render_kernel", "render_module", "render_tests"]
 
@@ -24,7 +24,9 @@ LINE_LENGTH = 110
 
 class _Loader(jinja2.BaseLoader):
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str | None, Any]:
-        source = files("kodec.generator").joinpath("templates", *template.split("/"))
+        # "python/module.py.j2" is module.py.j2 among the templates of the target python
+        target, *path = template.split("/")
+        source = files("kodec.generator.targets").joinpath(target, "templates", *path)
         if not source.is_file():
             raise jinja2.TemplateNotFound(template)
         return source.read_text("utf-8"), None, lambda: True
@@ -45,7 +47,15 @@ def _args(dynamic: list[View]) -> str:
     return "".join(f", {param.name}" for param in dynamic)
 
 
+def _printable(value: object) -> object:
+    """What a template may print: text that is code already, or a whole number; a schema's Text raises."""
+    if isinstance(value, (str, int, jinja2.Undefined)):
+        return value
+    raise TypeError(f"a template prints {type(value).__name__}, which no target has put into words")
+
+
 _ENVIRONMENT = jinja2.Environment(
+    finalize=_printable,
     loader=_Loader(),
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,

@@ -1,17 +1,35 @@
-"""The one place that chooses between the native kernel and pure Python."""
+"""The one place that chooses between the native kernels and pure Python, for everything that has both."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import os
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.entry import open_batch as _open_batch
+from kodec.log.entries.options import EncodeOptions, ReadOptions
+from kodec.log.entries.record_batch import RowReader, read_rows
+from kodec.log.entries.records import Limits, Record
 
 if TYPE_CHECKING:
-    from kodec.log.tables.scan import Tables
+    from kodec.log.backends.contract import Decoder
+    from kodec.log.backends.scan import Scan
 
-__all__ = ["Backend", "backend", "is_built", "tables"]
+__all__ = [
+    "Backend",
+    "backend",
+    "batch_decoder",
+    "encode_rows",
+    "header_decoder",
+    "is_built",
+    "open_batch",
+    "record_decoder",
+    "row_decoder",
+]
 
 Backend = Literal["native", "pure"]
 
@@ -20,7 +38,7 @@ _KERNEL = "kodec.generated.kernels.record_batch"
 
 @cache
 def backend() -> Backend:
-    """What reads and writes tables: `native`, or `pure` where the kernel was not built.
+    """What reads and writes records and tables: `native`, or `pure` where the kernels were not built.
 
     Chosen once, when it is first needed. `KODEC_PURE=1` in the environment chooses `pure`.
     Raises: ImportError where the kernel was built and cannot be imported.
@@ -39,12 +57,67 @@ def is_built() -> bool:
         return False
 
 
-def tables() -> Tables:
-    """The functions that make and take tables, of the backend that was chosen."""
+@cache
+def _native_rows() -> RowReader:
+    from kodec.log.backends.native.records import read_rows
+
+    return read_rows
+
+
+def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
+    """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
+
+    Raises FormatError with places counted in the source.
+    """
+    return _open_batch(data, position, limits, _native_rows() if backend() == "native" else read_rows)
+
+
+def batch_decoder(options: ReadOptions) -> Decoder[Batch]:
+    """Gives batches as they are stored; the same for both."""
+    from kodec.log.backends.pure.records import BatchDecoder
+
+    return BatchDecoder(options)
+
+
+def record_decoder(options: ReadOptions) -> Decoder[Iterable[Record]]:
+    """Gives the records of a batch, or of several, at once."""
     if backend() == "native":
-        from kodec.log.tables import native_table
+        from kodec.log.backends.native.records import NativeRecordDecoder
 
-        return native_table
-    from kodec.log.tables import pure_table
+        return NativeRecordDecoder(options)
+    from kodec.log.backends.pure.records import RecordDecoder
 
-    return pure_table
+    return RecordDecoder(options)
+
+
+def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
+    """Gives the records of a log as Arrow batches."""
+    if backend() == "native":
+        from kodec.log.backends.native.rows import NativeRowDecoder
+
+        return NativeRowDecoder(scan, options)
+    from kodec.log.backends.pure.rows import RowDecoder
+
+    return RowDecoder(scan, options)
+
+
+def header_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
+    """Gives the headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
+    if backend() == "native":
+        from kodec.log.backends.native.headers import NativeHeaderDecoder
+
+        return NativeHeaderDecoder(scan, options)
+    from kodec.log.backends.pure.headers import HeaderDecoder
+
+    return HeaderDecoder(scan, options)
+
+
+def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
+    """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""
+    if backend() == "native":
+        from kodec.log.backends.native.encoding import encode_rows as native
+
+        return native(batches, options)
+    from kodec.log.backends.pure.encoding import encode_rows as pure
+
+    return pure(batches, options)

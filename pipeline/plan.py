@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from kodec.log.entries.options import OnError, ReadOptions
+from kodec.log.entries.records import Limits
 from kodec.log.files.listing import (
     PartitionFolder,
     Segment,
@@ -28,6 +30,9 @@ DEFAULT_TASK_BYTES = 32 * 2**20
 _OPEN_COST = 64 * 2**10
 
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+# The words of Spark's own file sources for what becomes of damage.
+_MODES: dict[str, OnError] = {"failfast": "raise", "permissive": "skip"}
 
 # Options of Spark's own Kafka source that choose rows. Not knowing one must not mean ignoring it.
 _ROW_OPTIONS = (
@@ -107,7 +112,7 @@ class Options:
     assign: frozenset[TopicPartition] | None = None
     include_internal: bool = False
     include_headers: bool = False
-    permissive: bool = False
+    reading: ReadOptions = field(default=ReadOptions())
     task_bytes: int = field(default=DEFAULT_TASK_BYTES)
 
     @classmethod
@@ -130,17 +135,14 @@ class Options:
             raise ValueError(f"kafka-log: not supported: {', '.join(unsupported)}")
         if "subscribe" in given and "assign" in given:
             raise ValueError("kafka-log: give `subscribe` or `assign`, not both")
-        mode = given.get("mode", "failfast").lower()
-        if mode not in ("failfast", "permissive"):
-            raise ValueError(f"kafka-log: mode is failfast or permissive, not {mode!r}")
         return cls(
             paths=_paths(given),
             subscribe=_names(given["subscribe"]) if "subscribe" in given else None,
             assign=_assignment(given["assign"]) if "assign" in given else None,
             include_internal=_flag(given, "includeInternal"),
             include_headers=_flag(given, "includeHeaders"),
-            permissive=mode == "permissive",
-            task_bytes=_size(given.get("maxpartitionbytes")),
+            reading=ReadOptions(on_error=_on_error(given), limits=_limits(given)),
+            task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
         )
 
     def wants(self, topic_partition: TopicPartition) -> bool:
@@ -190,12 +192,30 @@ def _flag(given: Mapping[str, str], name: str) -> bool:
     return value == "true"
 
 
-def _size(text: str | None) -> int:
+def _on_error(given: Mapping[str, str]) -> OnError:
+    """Spark's word for what becomes of damage in kodec's."""
+    mode = given.get("mode", "failfast").lower()
+    if mode not in _MODES:
+        raise ValueError(f"kafka-log: mode is {' or '.join(_MODES)}, not {mode!r}")
+    return _MODES[mode]
+
+
+def _limits(given: Mapping[str, str]) -> Limits:
+    default = Limits()
+    return Limits(
+        batch_bytes=_size(given, "maxBatchBytes", default.batch_bytes),
+        decompressed_bytes=_size(given, "maxDecompressedBytes", default.decompressed_bytes),
+        elements=_size(given, "maxElements", default.elements),
+    )
+
+
+def _size(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name.lower())
     if text is None:
-        return DEFAULT_TASK_BYTES
+        return default
     match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
     if match is None or match[2] not in _UNITS or int(match[1]) == 0:
-        raise ValueError(f"kafka-log: maxPartitionBytes is a size in bytes like 64m, not {text!r}")
+        raise ValueError(f"kafka-log: {name} is a size like 64m, not {text!r}")
     return int(match[1]) * _UNITS[match[2]]
 
 

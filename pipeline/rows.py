@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kodec.log.entries.options import ReadOptions
 from kodec.log.tables.table import scan_table
 from kodec.pipeline.plan import Bounds, SourceSegment
 from kodec.runtime.errors import KodecError
@@ -19,6 +20,8 @@ __all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
+
+_DEFAULT = ReadOptions()
 
 # What each column of Spark's is made of; the others are the same for a whole segment.
 _MADE_OF = {
@@ -42,9 +45,9 @@ class SegmentRows:
     Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
 
     Args: schema has any of the eight columns; only rows within the offsets and timestamps of `bounds` are
-    given; with `permissive` corrupt ranges are left out, and logged by the reader, instead of raised.
+    given; of `options`, `on_error` and `limits` count, as in `read_records`.
     Attributes: reader is the table reader, whose `torn_tail` and `skipped` are known after the iteration.
-    Raises: kodec.errors.FormatError at a corrupt batch unless permissive; TimestampOutOfRange; OSError.
+    Raises: kodec.errors.FormatError at a corrupt batch with `on_error="raise"`; TimestampOutOfRange; OSError.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class SegmentRows:
         schema: pa.Schema,
         *,
         bounds: Bounds | None = None,
-        permissive: bool = False,
+        options: ReadOptions = _DEFAULT,
     ) -> None:
         bounds = bounds or Bounds()
         wanted = dict.fromkeys(name for column in schema.names for name in _MADE_OF.get(column, ()))
@@ -64,7 +67,8 @@ class SegmentRows:
             wanted,
             offsets=(bounds.first_offset, bounds.last_offset),
             timestamps=(bounds.first_timestamp, bounds.last_timestamp),
-            on_error="skip" if permissive else "raise",
+            on_error=options.on_error,
+            limits=options.limits,
         )
 
     def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:

@@ -140,7 +140,7 @@ class LogReader(DataSourceReader):
         columns = arrow_schema(self.wanted)
         first_rows: int | None = FIRST_ROWS
         for part in partition.task:
-            rows = SegmentRows(part, columns, bounds=self.bounds, permissive=self.options.permissive)
+            rows = SegmentRows(part, columns, bounds=self.bounds, options=self.options.reading)
             for batch in rows.batches(first_rows):
                 yield batch
                 first_rows = None

@@ -117,7 +117,12 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     for folder in FOLDERS:
         on_disk = {f"kodec/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / folder).rglob("*.py")}
         assert on_disk <= names
-    patterns = ("schemas/**/*.ksy", "generator/templates/**/*.j2", "generated/**/*.pyi", "runtime/native/*.h")
+    patterns = (
+        "schemas/**/*.ksy",
+        "generator/targets/*/templates/*.j2",
+        "generated/**/*.pyi",
+        "runtime/native/*.h",
+    )
     for pattern in patterns:
         data = {f"kodec/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob(pattern)}
         assert data

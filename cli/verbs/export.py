@@ -57,7 +57,7 @@ def export(
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,
-            permissive=skip,
+            on_error="skip" if skip else "raise",
             overwrite=overwrite,
             progress=output.say,
         )

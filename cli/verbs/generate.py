@@ -14,7 +14,7 @@ from kodec.cli import output
 from kodec.runtime.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from kodec.generator.check import Change
+    from kodec.generator.driver import Change
 
 __all__ = ["generate"]
 
@@ -40,7 +40,7 @@ def generate(
     exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
     """
     try:
-        from kodec.generator.check import generate as make
+        from kodec.generator.driver import generate as make
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 
@@ -63,14 +63,17 @@ def generate(
         raise typer.BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
         raise typer.BadParameter("--tests needs --package")
-    changes = make(
-        Path(given["schemas"]),
-        Path(given["out"]),
-        tests=None if given["tests"] is None else Path(given["tests"]),
-        package=given["package"] or "",
-        kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-        check=check,
-    )
+    try:
+        changes = make(
+            Path(given["schemas"]),
+            Path(given["out"]),
+            tests=None if given["tests"] is None else Path(given["tests"]),
+            package=given["package"] or "",
+            kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+            check=check,
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     raise typer.Exit(_told(changes, check))
 
 

@@ -12,7 +12,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, told
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
-from kodec.cli.selection import DIRECTORIES, bytes_at
+from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.verify import verify_root
 from kodec.log.files.paths import PartitionPath
@@ -55,7 +55,7 @@ def recover(
     outcome, shown = Outcome(), Shown(json, apply)
     with told():
         for path in paths:
-            with progress(path.name, bytes_at(path)) as step:
+            with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, from_start, index_interval_bytes, step), outcome, step, quarantine)
     shown.end()
     raise typer.Exit(outcome.code)

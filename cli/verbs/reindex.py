@@ -11,7 +11,7 @@ import typer
 from kodec.cli.outcome import Outcome, told
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
-from kodec.cli.selection import LOGS, bytes_at
+from kodec.cli.selection import LOGS, logs_at
 from kodec.log.files.listing import find_replicas
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
@@ -38,7 +38,7 @@ def reindex(
     outcome, shown = Outcome(), Shown(json, apply)
     with told():
         for path in paths:
-            with progress(path.name, bytes_at(path)) as step:
+            with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, index_interval_bytes, step), outcome, step)
     shown.end()
     raise typer.Exit(outcome.code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as jsons
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +12,9 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, told
 from kodec.cli.progress import progress
-from kodec.cli.selection import LOGS
-from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.segment import Segment
-from kodec.log.directories.verify import Problem, verify_partition, verify_root, verify_segment
-from kodec.log.files.paths import PartitionPath
-from kodec.log.files.resolve import SegmentPath, resolve
+from kodec.cli.selection import LOGS, logs_at
+from kodec.log.directories.verify import Problem
+from kodec.log.directories.verify import verify as verify_path
 
 __all__ = ["verify"]
 
@@ -46,32 +41,13 @@ def _verify(paths: list[Path], *, json: bool) -> int:
     problems = segments = size = 0
     # What the reader passes over it also logs; here each has its line already.
     logging.getLogger("kodec").addHandler(logging.NullHandler())
-
-    def tell(found: Iterator[Problem]) -> None:
-        nonlocal problems
-        for problem in found:
-            problems += 1
-            _print(problem, json)
-
     for path in paths:
-        what = resolve(path)
-        if isinstance(what, SegmentPath):
-            segment = Segment.of(path, what.base_offset, beside=True)
-            with progress(path.name, segment.size) as step:
-                tell(verify_segment(segment, progress=step))
-            segments += 1
-            size += segment.size
-            continue
-        directory = None if isinstance(what, PartitionPath) else LogDirectory(path)
-        logs = [PartitionLog(path)] if directory is None else list(directory)
-        total = sum(log.size for log in logs)
+        count, total = logs_at(path)
         with progress(path.name, total) as step:
-            for root in directory.roots if directory is not None else []:
-                tell(verify_root(root))
-            for log in logs:
-                tell(verify_partition(log, progress=step))
-                segments += len(log.segments)
-                log.close()
+            for problem in verify_path(path, progress=step):
+                problems += 1
+                _print(problem, json)
+        segments += count
         size += total
     _sum_up(segments, size, problems, json)
     return FAILED if problems else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Field, Model, Ref, Struct, Switch, TypeRef
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Field, Model, Ref, Struct, Switch, TypeRef
 
 __all__ = ["INTRINSICS", "expressions", "listed_in", "path_of", "refs", "structs", "walk_fields"]
 

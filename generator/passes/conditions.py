@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import Layouts
-from kodec.generator.model import Field, Model, Struct
 from kodec.generator.passes.common import path_of, walk_fields
 from kodec.generator.problems import Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Field, Model, Struct
 
 __all__ = ["check_conditions"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import Layouts
-from kodec.generator.model import Derive, Field, Model, Prim, Ref, Struct
 from kodec.generator.passes.common import path_of, structs
 from kodec.generator.passes.order import members
 from kodec.generator.problems import Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Derive, Field, Model, Prim, Ref, Struct
 
 __all__ = ["check_derivations"]
 

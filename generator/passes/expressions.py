@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.passes.common import INTRINSICS, listed_in, path_of, refs, structs
 from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
 
 __all__ = ["check_expressions"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Field, Model, Ref, Struct
 from kodec.generator.passes.common import expressions, path_of, structs
 from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Field, Model, Ref, Struct
 
 __all__ = ["check_names"]
 

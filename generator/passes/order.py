@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layout, Layouts, One, Run
-from kodec.generator.model import Derive, Field, Model, Ref, Struct, Switch, TypeRef
 from kodec.generator.passes.common import INTRINSICS, expressions, path_of, structs
 from kodec.generator.problems import Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Derive, Field, Model, Ref, Struct, Switch, TypeRef
 
 __all__ = ["check_order"]
 

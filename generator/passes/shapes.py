@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kodec.generator import expr as ex
-from kodec.generator.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
 from kodec.generator.passes.common import INTRINSICS, path_of, refs, structs
 from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
 
 __all__ = ["check_shapes"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kodec.generator import expr as ex
 from kodec.generator.layout import BitGroup, Layout, Layouts, One
-from kodec.generator.model import Bits, Field, Model, Prim, Ref, Struct, Valid
 from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Field, Model, Prim, Ref, Struct, Valid
 
 __all__ = ["check_sizes", "interval_of"]
 

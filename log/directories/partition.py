@@ -6,7 +6,7 @@ import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
@@ -52,15 +52,17 @@ class LogRead:
         offset: what was asked for; the first entry may start before it.
         next_offset: where to go on reading.
         data: the bytes of the entries; b"" at the end of the log.
+        limits: how much may be allocated for one of them.
     """
 
     offset: int
     next_offset: int
     data: bytes
+    limits: Limits = field(default=Limits(), repr=False, compare=False)
 
     def batches(self) -> list[Batch]:
         """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
-        return list(read_batches(self.data))
+        return list(read_batches(self.data, limits=self.limits))
 
     def message_set_send(self) -> MessageSetSend:
         """The read as a fetch result of Kafka 0.7 to 0.8's documents; entries stay as they are stored."""
@@ -342,7 +344,7 @@ class PartitionLog:
         """
         found = self.find(offset)
         if found is None:
-            return LogRead(offset, offset, b"")
+            return LogRead(offset, offset, b"", self.limits)
         first, place = found
         parts: list[bytes] = []
         room, following = max_bytes, offset
@@ -358,4 +360,4 @@ class PartitionLog:
             following = part.next_offset
             if position + part.valid_bytes < segment.size:
                 break
-        return LogRead(offset, following, b"".join(parts))
+        return LogRead(offset, following, b"".join(parts), self.limits)

@@ -219,7 +219,14 @@ class Segment:
         self._largest_known = False
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], base_offset: int = 0, *, beside: bool = False) -> Self:
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        base_offset: int = 0,
+        *,
+        beside: bool = False,
+        limits: Limits = Limits(),
+    ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
         path = Path(path)
         files = SegmentFiles(base_offset, path, path.stat().st_size)
@@ -227,7 +234,7 @@ class Segment:
             for kind in ("index", "timeindex", "txnindex"):
                 index = path.with_suffix(f".{kind}")
                 setattr(files, kind, index if index.is_file() else None)
-        return cls(files)
+        return cls(files, limits)
 
     def __repr__(self) -> str:
         return f"<Segment {self.base_offset}, {self.size} bytes>"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generated.log import offset_index, producer_snapshot, time_index, transaction_index
-from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.directory import LogDirectory, LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState, marker_of
 from kodec.log.directories.segment import Segment
@@ -24,10 +25,12 @@ from kodec.log.files.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
+from kodec.log.files.paths import PartitionPath
+from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 
-__all__ = ["Problem", "verify_partition", "verify_root", "verify_segment"]
+__all__ = ["Problem", "verify", "verify_partition", "verify_root", "verify_segment"]
 
 _MAX_INT32 = 2**31 - 1
 _ENOUGH = 4 << 20
@@ -53,6 +56,34 @@ def _from(error: FormatError, path: Path) -> Problem:
     if type(error).__name__ == "CrcMismatch":
         need, have = f"{need:#010x}", f"{have:#010x}"
     return Problem(path, error.at, what, need, have)
+
+
+def verify(
+    path: str | os.PathLike[str],
+    *,
+    limits: Limits = Limits(),
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Problem]:
+    """Check a log directory, a topic-partition's folder, or a segment with the indexes beside it; reads only.
+
+    Yields a `Problem` for each thing that is wrong: nothing where all is well. `progress` is told now and
+    then how many bytes of logs were read since it was told last. Raises: ValueError for a path at which there
+    is no log; OSError.
+    """
+    what = resolve(path)
+    if isinstance(what, SegmentPath):
+        segment = Segment.of(what.path, what.base_offset, beside=True)
+        yield from verify_segment(segment, limits=limits, progress=progress)
+    elif isinstance(what, PartitionPath):
+        with PartitionLog(path, limits=limits) as log:
+            yield from verify_partition(log, progress=progress)
+    else:
+        directory = LogDirectory(path, limits=limits)
+        for root in directory.roots:
+            yield from verify_root(root)
+        for log in directory:
+            yield from verify_partition(log, progress=progress)
+            log.close()
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:

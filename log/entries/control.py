@@ -62,12 +62,12 @@ def control_record(record: Record) -> ControlRecord:
         except FormatError as error:
             raise error.within("value") from None
     return ControlRecord(
-        record.offset,
-        record.timestamp,
-        record.timestamp_type,
-        record.key,
-        record.value,
-        record.headers,
-        kind,
-        data,
+        offset=record.offset,
+        timestamp=record.timestamp,
+        timestamp_type=record.timestamp_type,
+        key=record.key,
+        value=record.value,
+        headers=record.headers,
+        type=kind,
+        data=data,
     )

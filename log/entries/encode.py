@@ -9,7 +9,9 @@ from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.entries.frame import MAGICS
+from kodec.log.entries.options import EncodeOptions
+from kodec.log.entries.records import Record, TimestampType, make_record
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
@@ -22,6 +24,7 @@ __all__ = [
     "batch_head",
     "codec_number",
     "encode",
+    "encode_with",
 ]
 
 MAX_DELTA = 2**31 - 1
@@ -71,43 +74,46 @@ def encode(
     Returns: bytes that Kafka reads; empty for no records.
     Raises: EncodeError naming the record and the field.
     """
-    if magic not in (0, 1, 2):
+    options = EncodeOptions(
+        magic=magic,
+        compression=compression,
+        level=level,
+        base_offset=base_offset,
+        timestamp_type=timestamp_type,
+        partition_leader_epoch=partition_leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        control=control,
+        batch_records=batch_records,
+        batch_bytes=batch_bytes,
+        lossy=lossy,
+    )
+    return encode_with(records, options)
+
+
+def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
+    """What `encode` writes, of its arguments as one."""
+    magic = options.magic
+    if magic not in MAGICS:
         raise EncodeError("magic", "unknown message format", need="0, 1 or 2", have=magic)
-    options = WriteOptions(level)
-    cut = _cut(records, base_offset, timestamp_type, batch_records, batch_bytes)
+    cut = _cut(records, options)
     if magic == 2:
-        head = batch_head(
-            compression,
-            partition_leader_epoch,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            transactional,
-            control,
-        )
-        return b"".join(_batches(cut, head, compression, options))
-    fields = {
-        "partition_leader_epoch": partition_leader_epoch,
-        "producer_id": producer_id,
-        "producer_epoch": producer_epoch,
-        "base_sequence": base_sequence,
-    }
-    for name, value in fields.items():
+        return b"".join(_batches(cut, batch_head(options), options))
+    for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
+        value = getattr(options, name)
         if value != -1:
             raise EncodeError(name, "needs magic 2", have=value)
-    if transactional or control:
-        raise EncodeError("transactional" if transactional else "control", "needs magic 2")
-    return b"".join(_messages(cut, magic, compression, options, lossy))
+    if options.transactional or options.control:
+        raise EncodeError("transactional" if options.transactional else "control", "needs magic 2")
+    return b"".join(_messages(cut, options))
 
 
-def _cut(
-    records: Iterable[Record],
-    base_offset: int | None,
-    timestamp_type: TimestampType | None,
-    batch_records: int | None,
-    batch_bytes: int,
-) -> Iterator[list[Record]]:
+def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Record]]:
     """Lists of records that one batch can hold: of one timestamp type, within the limits; numbered."""
+    base_offset, timestamp_type = options.base_offset, options.timestamp_type
+    batch_records, batch_bytes = options.batch_records, options.batch_bytes
     batch: list[Record] = []
     full = sys.maxsize if batch_records is None else max(batch_records, 1)
     room = 0
@@ -129,7 +135,7 @@ def _cut(
         if kind is TimestampType.NoTimestampType:
             kind = TimestampType.CreateTime
         if offset != record.offset or kind is not record.timestamp_type:
-            record = Record(offset, timestamp, kind, record.key, record.value, record.headers)
+            record = make_record(offset, timestamp, kind, record.key, record.value, record.headers)
         size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
         for name, value in record.headers:
             size += OVERHEAD_OF_HEADER + _name_size(name) + len(value or b"")
@@ -170,40 +176,38 @@ def _name_size(name: str) -> int:
         return len(name)  # it cannot be written: the writer says so
 
 
-def batch_head(
-    compression: str,
-    partition_leader_epoch: int,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    transactional: bool,
-    control: bool,
-) -> v2.RecordBatch:
+def batch_head(options: EncodeOptions) -> v2.RecordBatch:
     """The header that all batches share. Raises EncodeError for numbers that do not go together."""
-    if producer_id >= 0 and (producer_epoch < 0 or (base_sequence < 0 and not control)):
-        name = "producer_epoch" if producer_epoch < 0 else "base_sequence"
+    producer_id = options.producer_id
+    if producer_id >= 0 and (
+        options.producer_epoch < 0 or (options.base_sequence < 0 and not options.control)
+    ):
+        name = "producer_epoch" if options.producer_epoch < 0 else "base_sequence"
         raise EncodeError(name, "needed beside a producer_id", need="at least 0", have=-1)
-    if producer_id < 0 and (transactional or producer_epoch >= 0 or base_sequence >= 0):
+    if producer_id < 0 and (
+        options.transactional or options.producer_epoch >= 0 or options.base_sequence >= 0
+    ):
         raise EncodeError(
             "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
         )
     attributes = v2.BatchAttributes(
-        compression=codec_number(v2.Compression, compression, 2),
-        is_transactional=transactional,
-        is_control=control,
+        compression=codec_number(v2.Compression, options.compression, 2),
+        is_transactional=options.transactional,
+        is_control=options.control,
     )
     return v2.RecordBatch(
-        partition_leader_epoch=partition_leader_epoch,
+        partition_leader_epoch=options.partition_leader_epoch,
         attributes=attributes,
         producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
+        producer_epoch=options.producer_epoch,
+        base_sequence=options.base_sequence,
     )
 
 
 def _batches(
-    batches: Iterable[list[Record]], head: v2.RecordBatch, compression: str, options: WriteOptions
+    batches: Iterable[list[Record]], head: v2.RecordBatch, options: EncodeOptions
 ) -> Iterator[bytes]:
+    compression, level = options.compression, options.level
     done = 0
     for records in batches:
         first, last = records[0], records[-1]
@@ -221,12 +225,10 @@ def _batches(
             if isinstance(error.have, str):
                 raise _unwritable_key(records, done) from None
             raise _renumbered(error, done) from None
-        head.records = (
-            content if compression == "none" else compress(compression, content, level=options.level)
-        )
-        if compression == "none" and options.level is not None:
-            compress(compression, b"", level=options.level)
-        yield head.to_bytes(options)
+        head.records = content if compression == "none" else compress(compression, content, level=level)
+        if compression == "none" and level is not None:
+            compress(compression, b"", level=level)
+        yield head.to_bytes(WriteOptions(level))
         if head.base_sequence >= 0:
             head.base_sequence = (head.base_sequence + head.last_offset_delta + 1) % SEQUENCES
         done += len(records)
@@ -251,19 +253,19 @@ def _unwritable_key(records: list[Record], done: int) -> EncodeError:
     raise AssertionError("every key can be written")
 
 
-def _messages(
-    batches: Iterable[list[Record]], magic: int, compression: str, options: WriteOptions, lossy: bool
-) -> Iterator[bytes]:
+def _messages(batches: Iterable[list[Record]], options: EncodeOptions) -> Iterator[bytes]:
+    magic, compression, level, lossy = options.magic, options.compression, options.level, options.lossy
+    write = WriteOptions(level)
     code = codec_number(legacy.Compression, compression, magic)
-    if compression == "none" and options.level is not None:
-        compress(compression, b"", level=options.level)
+    if compression == "none" and level is not None:
+        compress(compression, b"", level=level)
     done = 0
     for records in batches:
         entries = [_entry(record, magic, done + index, lossy) for index, record in enumerate(records)]
         done += len(records)
         if compression == "none":
             for entry in entries:
-                yield entry.to_bytes(options)
+                yield entry.to_bytes(write)
             continue
         last = entries[-1].offset
         if magic:
@@ -277,7 +279,7 @@ def _messages(
         wrapper = legacy.Message(
             magic=magic, attributes=attributes, timestamp=timestamp, value=legacy.MessageSet(entries)
         )
-        yield legacy.Entry(offset=last, message=wrapper).to_bytes(options)
+        yield legacy.Entry(offset=last, message=wrapper).to_bytes(write)
 
 
 def _entry(record: Record, magic: int, index: int, lossy: bool) -> legacy.Entry:

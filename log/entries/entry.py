@@ -1,35 +1,34 @@
-"""From the bytes of an entry to the batch that they are."""
+"""From the bytes of a batch to the object that they are, by its magic."""
 
 from __future__ import annotations
 
-from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry
 from kodec.log.entries.batch import Batch
+from kodec.log.entries.frame import FRAME_SIZE, MAGIC_AT, MAGICS, Frame
 from kodec.log.entries.message import MessageEntry
-from kodec.log.entries.record_batch import RecordBatchEntry
+from kodec.log.entries.record_batch import RecordBatchEntry, RowReader, read_rows
 from kodec.log.entries.records import Limits
 from kodec.runtime.errors import FormatError, Truncated, Unsupported
 
 __all__ = ["MAGICS", "open_batch"]
 
-MAGICS = (0, 1, 2)
 
-
-def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
+def open_batch(data: bytes, position: int, limits: Limits, rows: RowReader = read_rows) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
-    Raises FormatError with places counted in the source.
+    `rows` reads its records, where it is of magic 2. Raises FormatError with places counted in the source.
     """
-    if len(data) < PEEK_ENTRY_SIZE:
-        raise Truncated("entry", at=position, need=PEEK_ENTRY_SIZE, have=len(data))
-    base_offset, _, magic = peek_entry(data)
+    frame = Frame.peek(data)
+    if frame is None:
+        raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(data))
+    base_offset, _, magic = frame
     try:
         if magic == RecordBatchEntry.magic:
-            return RecordBatchEntry(data, position, limits)
-        if magic in MAGICS:
+            return RecordBatchEntry(data, position, limits, rows)
+        if frame.known:
             return MessageEntry(data, position, limits)
     except FormatError as error:
         raise error.within(
             f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position
         ) from None
-    at = position + PEEK_ENTRY_AT["magic"]
+    at = position + MAGIC_AT
     raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kodec.generated.log import message_set as legacy
-from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry
 from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.entries.sizes import BEFORE_BODY, LEAST_BODY
+from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
+from kodec.log.entries.records import Limits, Record, TimestampType, make_record
+from kodec.log.entries.wrapper import Wrapper
 from kodec.runtime.compression import decompress
-from kodec.runtime.errors import FormatError, Malformed
+from kodec.runtime.errors import FormatError, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 
 __all__ = ["MessageEntry"]
@@ -29,8 +29,9 @@ class MessageEntry(Batch):
         self.size = len(data)
         self.data = data
         self._limits = limits
-        offset, len_body, _ = peek_entry(data)
-        self._start = len(data) - len_body
+        frame = Frame.peek(data)
+        assert frame is not None
+        self._start = len(data) - frame.len_body
         try:
             message, stop = legacy.read_message_head(data, self._start, len(data), HEAD)
             if stop != len(data):
@@ -48,7 +49,7 @@ class MessageEntry(Batch):
         self.codec = _PLAIN_CODECS[message.attributes.compression]
         assert message.crc is not None
         self.crc = message.crc
-        self.last_offset = offset
+        self.last_offset = frame.offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
             _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
@@ -94,7 +95,7 @@ class MessageEntry(Batch):
             if self.codec == "none":
                 assert not isinstance(value, legacy.MessageSet)
                 self._records = [
-                    Record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
+                    make_record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
                 ]
             else:
                 assert not isinstance(value, legacy.MessageSet)
@@ -110,57 +111,48 @@ class MessageEntry(Batch):
         except FormatError as error:
             raise self.located(error.within("message.value"), shift=at) from None
         try:
-            entries = _inner_entries(inner, ReadOptions(check_crc=check_crc, elements=self._limits.elements))
-            return self._absolute(entries)
+            options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
+            return self._absolute(_inner_messages(inner, options))
         except FormatError as error:
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
-    def _absolute(self, entries: list[tuple[int, legacy.Message]]) -> list[Record]:
-        """Kafka's rules for offsets and timestamps in a wrapper, by the wrapper's magic (KIP-31, KIP-32)."""
-        base = 0
-        if self.magic:
-            last = entries[-1][0]
-            # a wrapper that says 0 holds absolute offsets: some producers wrote it so
-            if self.last_offset:
-                base = self.last_offset - last
-                if base < 0:
-                    raise Malformed(
-                        f"[{len(entries) - 1}].offset",
-                        "relative offset beyond the wrapper's",
-                        at=0,
-                        need=f"at most {self.last_offset}",
-                        have=last,
-                    )
-        appended = self.timestamp_type is TimestampType.LogAppendTime
+    def _absolute(self, messages: list[tuple[int, legacy.Message]]) -> list[Record]:
+        wrapper = Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
+        last = messages[-1][0]
+        base = wrapper.base(last)
+        if base < 0:
+            raise Malformed(
+                f"[{len(messages) - 1}].offset",
+                "relative offset beyond the wrapper's",
+                at=0,
+                need=f"at most {self.last_offset}",
+                have=last,
+            )
         found = []
-        for offset, message in entries:
-            if message.magic:
-                kind, timestamp = self.timestamp_type, self.max_timestamp if appended else message.timestamp
-            else:
-                kind, timestamp = TimestampType.NoTimestampType, -1
+        for offset, message in messages:
+            kind, timestamp = wrapper.stamp(message.magic, message.timestamp)
             assert not isinstance(message.value, legacy.MessageSet)
-            found.append(Record(base + offset, timestamp, kind, message.key, message.value))
+            found.append(make_record(base + offset, timestamp, kind, message.key, message.value))
         return found
 
 
-def _inner_entries(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.Message]]:
-    """(offset, message) of each whole entry in a wrapper; a part of one at the end is dropped."""
+def _inner_messages(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.Message]]:
+    """(offset, message) of each message in a wrapper; a part of one at the end is damage."""
     found: list[tuple[int, legacy.Message]] = []
     pos, end = 0, len(data)
-    # Kafka looks at a length as soon as offset and length are there, so a part of an entry needs a right one
-    while end - pos >= BEFORE_BODY:
-        at = pos + PEEK_ENTRY_AT["len_body"]
-        _, len_body, _ = peek_entry(data[pos : pos + PEEK_ENTRY_SIZE].ljust(PEEK_ENTRY_SIZE, b"\0"))
-        size = BEFORE_BODY + len_body
+    while pos < end:
         path = f"[{len(found)}]"
-        if len_body < LEAST_BODY:
-            need = f"at least {LEAST_BODY}"
-            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=len_body)
+        frame = Frame.peek(data, pos)
+        if frame is None:
+            raise Truncated(path, at=pos, need=FRAME_SIZE, have=end - pos)
+        offset, size, _ = frame
+        if frame.len_body < LEAST_BODY:
+            need, at = f"at least {LEAST_BODY}", pos + LENGTH_AT
+            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=frame.len_body)
         if size > end - pos:
-            break
-        offset, _, _ = peek_entry(data, pos)
+            raise Truncated(path, at=pos, need=size, have=end - pos)
         try:
-            message, stop = legacy.read_message_head(data, pos + size - len_body, pos + size, options)
+            message, stop = legacy.read_message_head(data, pos + size - frame.len_body, pos + size, options)
             if stop != pos + size:
                 raise Malformed(
                     "value", "bytes are left over after the message", at=stop, need=0, have=pos + size - stop

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kodec.generated.log import record_batch as v2
-from kodec.log import kernel
 from kodec.log.entries.batch import HEAD, Batch
 from kodec.log.entries.control import control_record, control_type
 from kodec.log.entries.records import ControlRecordType, Limits, Record, TimestampType
@@ -11,9 +12,19 @@ from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["RecordBatchEntry"]
+__all__ = ["RecordBatchEntry", "RowReader", "read_rows"]
 
+RowReader = Callable[[v2.RecordBatch, bytes, bytes, Limits], list[Record]]
+"""Reads the records of a batch: of its header, its bytes, and its content, which was decompressed.
+
+Raises FormatError, which counts bytes in the content.
+"""
 _MAX_SEQUENCE = 2**31 - 1
+
+
+def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
+    """The records of a batch in pure Python, a `RowReader`."""
+    return v2.read_record_batch_rows(head, content, Record, ReadOptions(elements=limits.elements))
 
 
 class RecordBatchEntry(Batch):
@@ -21,11 +32,12 @@ class RecordBatchEntry(Batch):
 
     magic = 2
 
-    def __init__(self, data: bytes, position: int, limits: Limits) -> None:
+    def __init__(self, data: bytes, position: int, limits: Limits, rows: RowReader = read_rows) -> None:
         self.position = position
         self.size = len(data)
         self.data = data
         self._limits = limits
+        self._read_rows = rows
         head, _ = v2.read_record_batch_head(data, 0, len(data), HEAD)
         flags = head.attributes
         # one enum for every format; the values are the same
@@ -83,10 +95,6 @@ class RecordBatchEntry(Batch):
     def _crc_place(self) -> tuple[int, int]:
         return v2.checksum_of_record_batch(self.data, 0, self.size)
 
-    @property
-    def _rows(self) -> ReadOptions:
-        return ReadOptions(elements=self._limits.elements)
-
     def _payload(self) -> tuple[bytes, int]:
         """The records' bytes, decompressed, and where in the entry the stored ones start."""
         stored = self.head.records
@@ -103,15 +111,11 @@ class RecordBatchEntry(Batch):
         head = self.head
         if not head.num_records or (head.attributes.is_control and not control):
             return []
-        data, at = self._payload()
-        if kernel.backend() == "native" and not head.attributes.is_control:
-            from kodec.log.reading import native_records
-
-            read = native_records.rows_of(self.data, data, self._limits)
-            if read is not None:
-                return read
+        content, at = self._payload()
+        # what Kafka wrote for itself is rare: the backend's own reader need not know of it
+        read = read_rows if head.attributes.is_control else self._read_rows
         try:
-            rows = v2.read_record_batch_rows(head, data, Record, self._rows)
+            rows = read(head, self.data, content, self._limits)
         except FormatError as error:
             raise self._placed(error, at) from None
         if not head.attributes.is_control:
@@ -133,8 +137,8 @@ class RecordBatchEntry(Batch):
     def control_type(self) -> ControlRecordType | None:
         if not self.is_control or not self.count:
             return None
-        data, at = self._payload()
+        content, at = self._payload()
         try:
-            return control_type(v2.read_record_batch_rows(self.head, data, Record, self._rows)[0].key)
+            return control_type(read_rows(self.head, self.data, content, self._limits)[0].key)
         except FormatError as error:
             raise self._placed(error, at) from None

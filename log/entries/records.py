@@ -17,6 +17,7 @@ __all__ = [
     "SkippedRange",
     "TimestampType",
     "TornTail",
+    "make_record",
 ]
 
 
@@ -41,9 +42,9 @@ class ControlRecordType(enum.IntEnum):
     KRAFT_VOTERS = _StoredControlType.KRAFT_VOTERS
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Record:
-    """One logical record.
+    """One logical record; its fields are given by name.
 
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
@@ -63,7 +64,7 @@ class Record:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ControlRecord(Record):
     """A record that Kafka wrote for itself: a transaction marker, or a note of the metadata quorum.
 
@@ -75,6 +76,28 @@ class ControlRecord(Record):
 
     type: ControlRecordType = ControlRecordType.UNKNOWN
     data: object = None
+
+
+_new = object.__new__
+
+
+def make_record(
+    offset: int,
+    timestamp: int,
+    timestamp_type: TimestampType,
+    key: bytes | None,
+    value: bytes | None,
+    headers: tuple[tuple[str, bytes | None], ...] = (),
+) -> Record:
+    """A record by position, for whoever makes them by the million: names take three times as long."""
+    record = _new(Record)
+    record.offset = offset
+    record.timestamp = timestamp
+    record.timestamp_type = timestamp_type
+    record.key = key
+    record.value = value
+    record.headers = headers
+    return record
 
 
 @dataclass(frozen=True, slots=True)

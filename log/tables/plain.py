@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kodec.log.backends.arrow import pyarrow, row_schema
 from kodec.log.entries.records import TimestampType
-from kodec.log.tables.arrow import pyarrow, row_schema
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["plain_batches"]

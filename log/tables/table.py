@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from kodec.log import kernel
+from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
+from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
+from kodec.log.entries.options import EncodeOptions, OnError, ReadOptions
 from kodec.log.entries.records import Limits, TimestampType
-from kodec.log.reading.reader import OnError
 from kodec.log.reading.source import Source
-from kodec.log.tables.arrow import batch_schema, columns_of, pyarrow, row_schema
 from kodec.log.tables.plain import plain_batches
-from kodec.log.tables.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan, TableReader
+from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
 
 __all__ = [
     "Bounds",
@@ -74,12 +75,11 @@ def scan_table(
         columns_of(row_schema(), columns),
         Range.of("offsets", offsets),
         Range.of("timestamps", timestamps),
-        check_crc,
-        control,
         batch_rows,
         min(batch_bytes, _MOST_BYTES),
     )
-    return kernel.tables().scan_rows(source, scan, on_error, limits)
+    options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
+    return scan_rows(source, scan, options)
 
 
 def read_table(
@@ -128,8 +128,8 @@ def scan_batch_table(
     Nothing is decompressed, and a wrong checksum is no error: `check_crc` only fills `crc_ok`. The rest is as
     in `scan_table`.
     """
-    scan = Scan(batch_schema(), check_crc=check_crc)
-    return kernel.tables().scan_heads(source, scan, on_error, limits)
+    options = ReadOptions(check_crc=check_crc, on_error=on_error, limits=limits)
+    return scan_headers(source, Scan(batch_schema()), options)
 
 
 def read_batch_table(
@@ -177,20 +177,20 @@ def encode_table(
         MissingDependency without pyarrow.
     """
     pyarrow()
-    options = {
-        "magic": magic,
-        "compression": compression,
-        "level": level,
-        "base_offset": base_offset,
-        "timestamp_type": timestamp_type,
-        "partition_leader_epoch": partition_leader_epoch,
-        "producer_id": producer_id,
-        "producer_epoch": producer_epoch,
-        "base_sequence": base_sequence,
-        "transactional": transactional,
-        "control": control,
-        "batch_records": batch_records,
-        "batch_bytes": batch_bytes,
-        "lossy": lossy,
-    }
-    return kernel.tables().encode_rows(list(plain_batches(table, lossy=lossy)), options)
+    options = EncodeOptions(
+        magic=magic,
+        compression=compression,
+        level=level,
+        base_offset=base_offset,
+        timestamp_type=timestamp_type,
+        partition_leader_epoch=partition_leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        control=control,
+        batch_records=batch_records,
+        batch_bytes=batch_bytes,
+        lossy=lossy,
+    )
+    return kernel.encode_rows(list(plain_batches(table, lossy=lossy)), options)

@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kodec.log.entries.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
@@ -118,10 +119,10 @@ class _FileWriter:
         self.pending: list[pa.RecordBatch] = []
         self.weight = 0
 
-    def add(self, part: SourceSegment, permissive: bool) -> None:
+    def add(self, part: SourceSegment, options: ReadOptions) -> None:
         """Decode one segment and write its rows."""
         facts, path = self.facts, part.segment.path
-        rows = SegmentRows(part, self.columns, permissive=permissive)
+        rows = SegmentRows(part, self.columns, options=options)
         for batch in rows.batches():
             self._note(batch)
             self.pending.append(batch)
@@ -194,7 +195,7 @@ class _ExportReader(DataSourceReader):
             writer = _FileWriter(self.staging, owner, columns, self.compression)
             try:
                 for part in parts:
-                    writer.add(part, self.options.permissive)
+                    writer.add(part, self.options.reading)
                 facts = writer.close()
             except KodecError as error:
                 # Spark brings home the text of an error; the error itself waits for the driver here.
@@ -229,7 +230,7 @@ def export(
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
-    permissive: bool = False,
+    on_error: OnError = "raise",
     overwrite: bool = False,
     task_bytes: str | None = None,
     config: Mapping[str, str] | None = None,
@@ -243,10 +244,10 @@ def export(
     must be on a file system that the driver and all workers share.
 
     Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
-    topics None means all but internal ones; permissive leaves corrupt ranges out and lists them in the
+    topics None means all but internal ones; on_error="skip" leaves corrupt ranges out and lists them in the
     summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
     config holds settings for a session that is started here, and stopped; progress takes lines of text.
-    Raises: FormatError at corrupt bytes unless permissive; FileExistsError if `out` is a file, holds
+    Raises: FormatError at corrupt bytes with on_error="raise"; FileExistsError if `out` is a file, holds
     something and overwrite is false, or holds what is not of an export; ValueError for bad arguments, and
     where `out` is `log_dir`, in it, in the log directory around it, or above it; OSError where files cannot
     be listed or written; MissingDependency where there is no Java; PySparkException where a task fails
@@ -257,13 +258,14 @@ def export(
     target = Path(out).resolve()
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    ReadOptions(on_error=on_error)
     require_apart(log_dir, target)
     _check_target(target, overwrite)
     given = {
         "path": str(Path(log_dir).absolute()),
         "includeInternal": str(include_internal).lower(),
         "includeHeaders": str(include_headers).lower(),
-        "mode": "permissive" if permissive else "failfast",
+        "mode": "permissive" if on_error == "skip" else "failfast",
     }
     if topics is not None:
         given["subscribe"] = ",".join(topics)

@@ -8,9 +8,11 @@ from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.partition import ConversionPlan, plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import Isolation, LogRead, PartitionLog, multi_message_set_send
+from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
 from kodec.log.directories.segment import Segment, TimestampOffset
+from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
+from kodec.log.directories.verify import Problem, verify
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.records import (
@@ -22,12 +24,13 @@ from kodec.log.entries.records import (
     TimestampType,
     TornTail,
 )
+from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
-    TableReader,
     encode_table,
     read_batch_table,
     read_table,
@@ -57,7 +60,9 @@ __all__ = [
     "LogRead",
     "LogWriter",
     "Loss",
+    "Overview",
     "PartitionLog",
+    "Problem",
     "Record",
     "RecordReader",
     "RecoveryPlan",
@@ -66,6 +71,7 @@ __all__ = [
     "TableReader",
     "TimestampOffset",
     "TimestampType",
+    "TopicPartition",
     "TornTail",
     "Transactions",
     "TrimPlan",
@@ -75,7 +81,6 @@ __all__ = [
     "encode",
     "encode_table",
     "errors",
-    "multi_message_set_send",
     "plan_compaction",
     "plan_conversion",
     "plan_recovery",
@@ -88,6 +93,8 @@ __all__ = [
     "read_table",
     "scan_batch_table",
     "scan_table",
+    "survey",
+    "verify",
 ]
 
 __version__ = "0.1.0"

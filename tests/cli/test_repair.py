@@ -69,7 +69,7 @@ def test_recover_in_json_with_a_side_folder(
         "file": str(folder / f"{0:020d}.log"),
         "byte": 6150,
         "bytes": 8,
-        "reason": "fewer bytes than the start of an entry",
+        "reason": "fewer bytes than the start of a batch",
     }
     assert end == {
         "partitions": 1,

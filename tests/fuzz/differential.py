@@ -27,10 +27,11 @@ from mutate import mutate
 import kodec
 from kodec.errors import FormatError
 from kodec.log import kernel
+from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
+from kodec.log.backends.scan import Range, Scan
+from kodec.log.entries.options import ReadOptions
 from kodec.log.reading import source as log_source
-from kodec.log.tables import native_table, pure_table
-from kodec.log.tables.arrow import batch_schema, columns_of, row_schema
-from kodec.log.tables.scan import Range, Scan
+from kodec.log.tables.reader import scan_headers, scan_rows
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 LARGEST = 3000
@@ -150,26 +151,30 @@ def outcome(name: str, question: Question) -> Outcome:
     before, kernel.backend = kernel.backend, lambda: name  # type: ignore[assignment, return-value]
     chunk, log_source.CHUNK = log_source.CHUNK, question.chunk
     try:
-        return _records(question) if question.what == "records" else _table(name, question)
+        return _records(question) if question.what == "records" else _table(question)
     finally:
         kernel.backend, log_source.CHUNK = before, chunk
 
 
-def _table(name: str, question: Question) -> Outcome:
-    backend: Any = native_table if name == "native" else pure_table
-    options = dict(question.scan)
-    columns = options.pop("columns")
+def _table(question: Question) -> Outcome:
+    given = dict(question.scan)
+    columns = given.pop("columns")
+    options = ReadOptions(
+        check_crc=given.pop("check_crc"),
+        control=given.pop("control"),
+        on_error=question.on_error,
+        limits=question.limits,
+    )
     if question.what == "heads":
-        scan = Scan(batch_schema(), check_crc=options["check_crc"], batch_rows=options["batch_rows"])
-        start = backend.scan_heads
+        scan = Scan(batch_schema(), batch_rows=given["batch_rows"])
     else:
-        options |= {key: Range.of(key, options[key]) for key in ("offsets", "timestamps")}
-        scan = Scan(columns_of(row_schema(), columns), **options)
-        start = backend.scan_rows
+        given |= {key: Range.of(key, given[key]) for key in ("offsets", "timestamps")}
+        scan = Scan(columns_of(row_schema(), columns), **given)
+    start = scan_headers if question.what == "heads" else scan_rows
     batches: list[Any] = []
     failed = None
     try:
-        reader = start(SOURCES[question.source](question.data), scan, question.on_error, question.limits)
+        reader = start(SOURCES[question.source](question.data), scan, options)
         for batch in reader:
             batch.validate(full=True)
             batches.append(batch)

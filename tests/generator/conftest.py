@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kodec.generator.check import generate, load
+from kodec.generator.driver import generate, load
 from kodec.generator.problems import Problem, SchemaError
 
 ROOT = Path(__file__).resolve().parent.parent.parent

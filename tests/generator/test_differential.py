@@ -22,7 +22,7 @@ import kaitaistruct
 import pytest
 import yaml
 
-from kodec.generator.check import generate
+from kodec.generator.driver import generate
 from kodec.runtime.errors import FormatError
 
 FORMATS = Path(__file__).resolve().parent / "formats"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kodec.generator.check import generate
+from kodec.generator.driver import generate
 from kodec.runtime.errors import (
     CrcMismatch,
     EncodeError,

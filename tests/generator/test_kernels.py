@@ -26,7 +26,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kodec.generator.check import generate
+from kodec.generator.driver import generate
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kodec.generator import expr as ex
-from kodec.generator.check import load
-from kodec.generator.model import MODEL_VERSION, Model, to_json
+from kodec.generator.driver import load
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import MODEL_VERSION, Model, to_json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kodec.generator.check import generate
+from kodec.generator.driver import generate
 from kodec.generator.problems import Problem, SchemaError
 
 Find = Callable[..., list[Problem]]

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pytest
 
-from kodec.generator.check import MARK, generate
+from kodec.generator.driver import MARK, generate
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMAS = ROOT / "schemas"

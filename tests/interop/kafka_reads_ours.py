@@ -63,7 +63,14 @@ class Case:
             numbered = []
             for one in batch:
                 numbered.append(
-                    kodec.Record(at, one.timestamp, one.timestamp_type, one.key, one.value, one.headers)
+                    kodec.Record(
+                        offset=at,
+                        timestamp=one.timestamp,
+                        timestamp_type=one.timestamp_type,
+                        key=one.key,
+                        value=one.value,
+                        headers=one.headers,
+                    )
                 )
                 at += 1
             batches.append(numbered)

@@ -17,12 +17,12 @@ def record(
 ) -> Record:
     """A record with CreateTime whose offset is the next one."""
     return Record(
-        -1,
-        timestamp,
-        TimestampType.CreateTime,
-        key.encode() if isinstance(key, str) else key,
-        value.encode() if isinstance(value, str) else value,
-        headers,
+        offset=-1,
+        timestamp=timestamp,
+        timestamp_type=TimestampType.CreateTime,
+        key=key.encode() if isinstance(key, str) else key,
+        value=value.encode() if isinstance(value, str) else value,
+        headers=headers,
     )
 
 

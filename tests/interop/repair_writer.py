@@ -213,7 +213,14 @@ class OurDirectory:
             scripts["a-start", 0].add(records, "zstd")
         for records in chunks(numbered("append time", 20, now), 5):
             stamped = [
-                Record(-1, records[0].timestamp, TimestampType.LogAppendTime, one.key, one.value, one.headers)
+                Record(
+                    offset=-1,
+                    timestamp=records[0].timestamp,
+                    timestamp_type=TimestampType.LogAppendTime,
+                    key=one.key,
+                    value=one.value,
+                    headers=one.headers,
+                )
                 for one in records
             ]
             scripts["a-append.time", 0].add(stamped, "gzip")
@@ -252,7 +259,14 @@ def gaps(script: Script, now: int) -> None:
         records = []
         for number in range(5):
             records.append(
-                kodec.Record(at, now + batch, TimestampType.CreateTime, b"k", b"gap %d" % number, ())
+                kodec.Record(
+                    offset=at,
+                    timestamp=now + batch,
+                    timestamp_type=TimestampType.CreateTime,
+                    key=b"k",
+                    value=b"gap %d" % number,
+                    headers=(),
+                )
             )
             at += 1 + (batch + number) % 3
         script.add(records, keep_offsets=True)

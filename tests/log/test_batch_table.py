@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kodec
 from kodec.errors import Malformed
-from kodec.log.tables.arrow import batch_schema
+from kodec.log.backends.arrow import batch_schema
 
 from .tables import LOGS, ROOT, outcome
 from .wire import CODES, PAIRS, batch, log_of, message, record, wrapper

@@ -52,7 +52,9 @@ def key_of(kind: int) -> bytes:
 
 
 def control_log(kind: ControlRecordType, value: Any, **options: Any) -> bytes:
-    return kodec.encode([Record(5, 99, key=key_of(kind), value=value.to_bytes())], control=True, **options)
+    return kodec.encode(
+        [Record(offset=5, timestamp=99, key=key_of(kind), value=value.to_bytes())], control=True, **options
+    )
 
 
 def test_every_type_is_here() -> None:
@@ -62,14 +64,21 @@ def test_every_type_is_here() -> None:
 @pytest.mark.parametrize("codec", CODECS[2])
 @pytest.mark.parametrize(("kind", "value"), VALUES, ids=IDS)
 def test_hidden_unless_asked_for(kind: ControlRecordType, value: Any, codec: str) -> None:
-    data = kodec.encode([Record(4, value=b"before")])
+    data = kodec.encode([Record(offset=4, value=b"before")])
     data += control_log(kind, value, compression=codec)
-    data += kodec.encode([Record(6, value=b"after")])
+    data += kodec.encode([Record(offset=6, value=b"after")])
     assert [found.offset for found in kodec.read_records(data)] == [4, 6]
     found = list(kodec.read_records(data, control=True))
     assert [type(r) for r in found] == [Record, ControlRecord, Record]
     expected = ControlRecord(
-        5, 99, TimestampType.CreateTime, key_of(kind), value.to_bytes(), (), type=kind, data=value
+        offset=5,
+        timestamp=99,
+        timestamp_type=TimestampType.CreateTime,
+        key=key_of(kind),
+        value=value.to_bytes(),
+        headers=(),
+        type=kind,
+        data=value,
     )
     assert found[1] == expected
     stored = list(kodec.read_batches(data))
@@ -80,8 +89,9 @@ def test_hidden_unless_asked_for(kind: ControlRecordType, value: Any, codec: str
 
 
 def test_the_bytes_of_a_marker_are_those_of_kafka() -> None:
+    value = EndTxnMarker(coordinator_epoch=7).to_bytes()
     data = kodec.encode(
-        [Record(5, 99, key=key_of(T.COMMIT), value=EndTxnMarker(coordinator_epoch=7).to_bytes())],
+        [Record(offset=5, timestamp=99, key=key_of(T.COMMIT), value=value)],
         control=True, transactional=True, producer_id=55, producer_epoch=2,
     )  # fmt: skip
     marker = record(0, bytes.fromhex("00000001"), bytes.fromhex("000000000007"))
@@ -97,7 +107,10 @@ def test_several_in_one_batch() -> None:
         (T.KRAFT_VERSION, VALUES[6][1]),
         (T.KRAFT_VOTERS, VALUES[7][1]),
     ]
-    rows = [Record(i, 5, key=key_of(kind), value=value.to_bytes()) for i, (kind, value) in enumerate(kinds)]
+    rows = [
+        Record(offset=i, timestamp=5, key=key_of(kind), value=value.to_bytes())
+        for i, (kind, value) in enumerate(kinds)
+    ]
     data = kodec.encode(rows, control=True)
     found = list(kodec.read_records(data, control=True))
     assert [(r.type, r.data) for r in found if isinstance(r, ControlRecord)] == kinds
@@ -106,7 +119,9 @@ def test_several_in_one_batch() -> None:
 
 
 def test_written_again_they_are_the_same() -> None:
-    rows = [Record(i, 5, key=key_of(k), value=v.to_bytes()) for i, (k, v) in enumerate(VALUES)]
+    rows = [
+        Record(offset=i, timestamp=5, key=key_of(k), value=v.to_bytes()) for i, (k, v) in enumerate(VALUES)
+    ]
     data = kodec.encode(rows, control=True)
     assert kodec.encode(kodec.read_records(data, control=True), control=True) == data
 

@@ -334,7 +334,13 @@ def test_a_segment_that_grows_too_large_is_split(tmp_path: Path, monkeypatch: py
     assert report.segments == 1
     assert report.segments_written > 3
     assert made.rows(tmp_path / "topic-0") == [
-        kodec.Record(each.offset, each.timestamp, each.timestamp_type, each.key, each.value)
+        kodec.Record(
+            offset=each.offset,
+            timestamp=each.timestamp,
+            timestamp_type=each.timestamp_type,
+            key=each.key,
+            value=each.value,
+        )
         for each in made.rows(folder)
     ]
     assert [str(each) for each in verify_partition(kodec.PartitionLog(tmp_path / "topic-0"))] == []

@@ -334,7 +334,7 @@ def test_a_length_that_was_hit_is_an_error_only_with_entries_after_it(at: int) -
     tail = reader.torn_tail
     assert tail is not None
     assert (tail.position, tail.size) == (STARTS[at], len(hit))
-    assert tail.reason == f"the entry has {12 + (1 << 20)} bytes, {len(hit)} are there"
+    assert tail.reason == f"the batch has {12 + (1 << 20)} bytes, {len(hit)} are there"
     with pytest.raises(Truncated) as caught:
         list(kodec.read_records(data + PARTS[14]))
     assert (caught.value.at, caught.value.need) == (STARTS[at], 12 + (1 << 20))

@@ -160,7 +160,9 @@ def test_07_magic_0_with_the_timestamp_type_bit(codec: str) -> None:
 
 def test_07_unused_attribute_bits_are_ignored() -> None:
     (found,) = read(message(4, b"k", b"v", attributes=0xF0))
-    assert found == kodec.Record(4, 1000, TimestampType.CreateTime, b"k", b"v")
+    assert found == kodec.Record(
+        offset=4, timestamp=1000, timestamp_type=TimestampType.CreateTime, key=b"k", value=b"v"
+    )
     data = batch([record(0, b"k", b"v", attributes=0x7F)], attributes=0xFF80)
     assert [found.value for found in read(data)] == [b"v"]
     assert view(data).attributes == 0xFF80
@@ -215,8 +217,9 @@ def test_11_wrapper_with_a_null_value(magic: int) -> None:
 
 @pytest.mark.parametrize(("magic", "codec"), [pair for pair in PAIRS if pair[0] < 2 and pair[1] != "none"])
 def test_11_wrapper_with_nothing_inside(magic: int, codec: str) -> None:
-    for inner in (b"", bytes(11), inner_log([0], magic)[:-1]):
-        refuse(wrapper(4, inner, codec, magic=magic), Malformed, "message.value")
+    refuse(wrapper(4, b"", codec, magic=magic), Malformed, "message.value")
+    for inner in (bytes(11), inner_log([0], magic)[:-1]):
+        refuse(wrapper(4, inner, codec, magic=magic), Truncated, "message.value[0]")
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -228,12 +231,18 @@ def test_12_compressed_message_inside_a_wrapper(magic: int, depth: int) -> None:
     refuse(wrapper(4, inner, "gzip", magic=magic), Malformed, "message.value[0].message.attributes")
 
 
-@pytest.mark.parametrize("magic", [0, 1])
-def test_13_trailing_part_of_an_inner_entry(magic: int) -> None:
+@pytest.mark.parametrize(("magic", "codec"), [pair for pair in PAIRS if pair[0] < 2 and pair[1] != "none"])
+def test_13_an_inner_message_cut_short_is_damage(magic: int, codec: str) -> None:
+    # Kafka drops it without a word, and every other offset in magic 1 is then one too high
     more = inner_log([5], magic)
     whole = inner_log([0, 1], magic)
     for size in (1, 11, 12, 17, len(more) - 1):
-        assert [found.value for found in read(wrapper(1, whole + more[:size], magic=magic))] == [b"0", b"1"]
+        cut = wrapper(5, whole + more[:size], codec, magic=magic)
+        error = refuse(cut, Truncated, "message.value[2]")
+        assert error.have == size and error.need == (17 if size < 17 else len(more))
+        reader = kodec.read_records(cut + GOOD, on_error="skip")
+        assert list(reader) == read(GOOD)
+        assert [(one.start, one.end) for one in reader.skipped] == [(0, len(cut))]
 
 
 def test_14_log_append_time_wrapper() -> None:

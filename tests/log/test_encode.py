@@ -15,7 +15,7 @@ from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 import kodec
 from kodec.errors import EncodeError
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.entries.records import Record, TimestampType, make_record
 
 from .wire import PAIRS
 
@@ -33,7 +33,14 @@ def shaped(record: Record, magic: int) -> Record:
     headers = record.headers if magic == 2 else ()
     kind = record.timestamp_type if magic else TimestampType.NoTimestampType
     timestamp = record.timestamp if magic else -1
-    return Record(record.offset, timestamp, kind, record.key, record.value, headers)
+    return Record(
+        offset=record.offset,
+        timestamp=timestamp,
+        timestamp_type=kind,
+        key=record.key,
+        value=record.value,
+        headers=headers,
+    )
 
 
 def sizes_and_nulls() -> list[Record]:
@@ -43,9 +50,25 @@ def sizes_and_nulls() -> list[Record]:
     for index, content in enumerate(contents):
         headers = (("h", content), ("", None), ("schlüssel", b""), ("h", b"again"))[: index % 5]
         found.append(
-            Record(index, 1_600_000_000_000 + (-1) ** index * 40 * index, CREATE, content, b"v", headers)
+            Record(
+                offset=index,
+                timestamp=1_600_000_000_000 + (-1) ** index * 40 * index,
+                timestamp_type=CREATE,
+                key=content,
+                value=b"v",
+                headers=headers,
+            )
         )
-        found.append(Record(index + 100, 1_600_000_000_000, CREATE, b"k", content, headers))
+        found.append(
+            Record(
+                offset=index + 100,
+                timestamp=1_600_000_000_000,
+                timestamp_type=CREATE,
+                key=b"k",
+                value=content,
+                headers=headers,
+            )
+        )
     return sorted(found, key=lambda record: record.offset)
 
 
@@ -70,7 +93,14 @@ def others_read(name: str, data: bytes) -> Iterator[Record]:
             if kind is None:
                 kind = -1
             key, value = (None if part is None else bytes(part) for part in (record.key, record.value))
-            yield Record(record.offset, timestamp, TimestampType(kind), key, value, tuple(record.headers))
+            yield Record(
+                offset=record.offset,
+                timestamp=timestamp,
+                timestamp_type=TimestampType(kind),
+                key=key,
+                value=value,
+                headers=tuple(record.headers),
+            )
 
 
 def assert_others_read(name: str, data: bytes, records: list[Record]) -> None:
@@ -81,6 +111,19 @@ def assert_others_read(name: str, data: bytes, records: list[Record]) -> None:
             if ours.timestamp == -1:
                 record.timestamp_type = ours.timestamp_type
     assert found == records
+
+
+def test_a_record_takes_its_fields_by_name_alone() -> None:
+    # by position a key would be an offset, and a value a timestamp
+    with pytest.raises(TypeError):
+        Record(b"k", b"v")  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        kodec.ControlRecord(5)  # type: ignore[misc]
+    made = make_record(1, 2, CREATE, b"k", b"v", (("h", None),))
+    assert type(made) is Record
+    assert made == Record(
+        offset=1, timestamp=2, timestamp_type=CREATE, key=b"k", value=b"v", headers=(("h", None),)
+    )
 
 
 @pytest.mark.parametrize(("magic", "codec", "level"), CHOICES)
@@ -122,12 +165,12 @@ def test_a_sample_written_again(sample: Sample, name: str, magic: int, codec: st
 
 
 def test_offsets_follow_when_not_given() -> None:
-    data = kodec.encode([Record(value=b"a"), Record(40, value=b"b"), Record(value=b"c")])
+    data = kodec.encode([Record(value=b"a"), Record(offset=40, value=b"b"), Record(value=b"c")])
     assert [record.offset for record in read_all(data)] == [0, 40, 41]
 
 
 def test_base_offset_numbers_anew() -> None:
-    records = [Record(7, value=b"a"), Record(3, value=b"b")]
+    records = [Record(offset=7, value=b"a"), Record(offset=3, value=b"b")]
     assert [record.offset for record in read_all(kodec.encode(records, base_offset=90))] == [90, 91]
     assert [record.offset for record in records] == [7, 3]
 
@@ -135,12 +178,17 @@ def test_base_offset_numbers_anew() -> None:
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
 def test_gaps_and_large_offsets(magic: int, codec: str) -> None:
     offsets = [5, 6, 90, 2**31, 2**40, 2**40 + 1, 2**40 + 1 + MOST, 2**63 - 1]
-    records = [shaped(Record(offset, 5, CREATE, value=b"v"), magic) for offset in offsets]
+    records = [
+        shaped(Record(offset=offset, timestamp=5, timestamp_type=CREATE, value=b"v"), magic)
+        for offset in offsets
+    ]
     assert read_all(kodec.encode(records, magic=magic, compression=codec)) == records
 
 
 def test_a_batch_is_cut_where_an_offset_does_not_fit() -> None:
-    data = kodec.encode([Record(0), Record(MOST), Record(MOST + 1), Record(2 * MOST + 2)])
+    data = kodec.encode(
+        [Record(offset=0), Record(offset=MOST), Record(offset=MOST + 1), Record(offset=2 * MOST + 2)]
+    )
     spans = [(batch.base_offset, batch.last_offset) for batch in kodec.read_batches(data)]
     assert spans == [(0, MOST), (MOST + 1, MOST + 1), (2 * MOST + 2, 2 * MOST + 2)]
 
@@ -155,8 +203,8 @@ def test_a_batch_is_cut_by_records() -> None:
 
 @pytest.mark.parametrize(("magic", "codec"), PAIRS)
 def test_a_batch_is_cut_by_bytes(magic: int, codec: str) -> None:
-    records = [shaped(Record(index, value=b"v" * 1000), magic) for index in range(50)]
-    records[20] = shaped(Record(20, value=b"w" * 9000), magic)
+    records = [shaped(Record(offset=index, value=b"v" * 1000), magic) for index in range(50)]
+    records[20] = shaped(Record(offset=20, value=b"w" * 9000), magic)
     data = kodec.encode(records, magic=magic, compression=codec, batch_bytes=5000)
     batches = list(kodec.read_batches(data))
     assert read_all(data) == records
@@ -178,7 +226,10 @@ def test_the_default_keeps_below_what_a_broker_takes() -> None:
 @pytest.mark.parametrize("magic", [1, 2])
 def test_a_batch_is_cut_where_the_timestamp_type_changes(magic: int, codec: str) -> None:
     kinds = [(5, CREATE), (6, CREATE), (7, APPEND), (7, APPEND), (8, APPEND), (9, CREATE)]
-    records = [Record(index, time, kind, value=b"v") for index, (time, kind) in enumerate(kinds)]
+    records = [
+        Record(offset=index, timestamp=time, timestamp_type=kind, value=b"v")
+        for index, (time, kind) in enumerate(kinds)
+    ]
     data = kodec.encode(records, magic=magic, compression=codec)
     assert read_all(data) == records
     if magic == 2 or codec == "gzip":
@@ -191,14 +242,16 @@ def test_a_batch_is_cut_where_the_timestamp_type_changes(magic: int, codec: str)
 
 
 def test_timestamp_type_for_all() -> None:
-    data = kodec.encode([Record(0, 7), Record(1, 7)], timestamp_type=APPEND)
+    data = kodec.encode([Record(offset=0, timestamp=7), Record(offset=1, timestamp=7)], timestamp_type=APPEND)
     assert [(r.timestamp, r.timestamp_type) for r in read_all(data)] == [(7, APPEND)] * 2
     assert len(list(kodec.read_batches(data))) == 1
 
 
 def test_timestamps_in_any_order_and_none() -> None:
     times = [-1, 5, -1, 0, 2**40, 3]
-    records = [Record(index, time, CREATE) for index, time in enumerate(times)]
+    records = [
+        Record(offset=index, timestamp=time, timestamp_type=CREATE) for index, time in enumerate(times)
+    ]
     for magic in (1, 2):
         for codec in ("none", "gzip"):
             assert read_all(kodec.encode(records, magic=magic, compression=codec)) == records
@@ -231,7 +284,10 @@ def test_no_records_no_bytes() -> None:
 
 
 def test_records_may_come_from_a_generator_and_are_not_changed() -> None:
-    records = [Record(-1, 5, CREATE, b"k", b"v", (("h", None),)) for _ in range(3)]
+    records = [
+        Record(offset=-1, timestamp=5, timestamp_type=CREATE, key=b"k", value=b"v", headers=(("h", None),))
+        for _ in range(3)
+    ]
     before = copy.deepcopy(records)
     data = kodec.encode(iter(records), base_offset=4, timestamp_type=APPEND)
     assert records == before
@@ -239,7 +295,9 @@ def test_records_may_come_from_a_generator_and_are_not_changed() -> None:
 
 
 def test_lossy_drops_what_the_format_has_not() -> None:
-    record = Record(3, 99, CREATE, b"k", b"v", (("h", b"x"),))
+    record = Record(
+        offset=3, timestamp=99, timestamp_type=CREATE, key=b"k", value=b"v", headers=(("h", b"x"),)
+    )
     for magic in (0, 1):
         data = kodec.encode([record], magic=magic, lossy=True)
         assert read_all(data) == [shaped(record, magic)]
@@ -256,9 +314,9 @@ BAD: list[tuple[str, list[Record], dict[str, Any], str]] = [
     ("level for none", [Record()], {"level": 1}, "level"),
     ("level for none in magic 1", [Record()], {"magic": 1, "level": 1}, "level"),
     ("level for snappy", [Record()], {"compression": "snappy", "level": 1}, "level"),
-    ("offset below the one before", [Record(4), Record(3)], {}, "records[1].offset"),
-    ("offset twice", [Record(4), Record(4)], {}, "records[1].offset"),
-    ("offset below -1", [Record(4), Record(-2)], {}, "records[1].offset"),
+    ("offset below the one before", [Record(offset=4), Record(offset=3)], {}, "records[1].offset"),
+    ("offset twice", [Record(offset=4), Record(offset=4)], {}, "records[1].offset"),
+    ("offset below -1", [Record(offset=4), Record(offset=-2)], {}, "records[1].offset"),
     ("base offset below 0", [Record()], {"base_offset": -1}, "records[0].offset"),
     ("timestamp below -1", [Record(), Record(timestamp=-2)], {}, "records[1].timestamp"),
     ("headers in magic 1", [Record(), Record(headers=(("h", b""),))], {"magic": 1}, "records[1].headers"),
@@ -273,7 +331,7 @@ BAD: list[tuple[str, list[Record], dict[str, Any], str]] = [
     ("producer without epoch", [Record()], {"producer_id": 1}, "producer_epoch"),
     ("producer without sequence", [Record()], {"producer_id": 1, "producer_epoch": 0}, "base_sequence"),
     ("leader epoch beyond int32", [Record()], {"partition_leader_epoch": 2**31}, "partition_leader_epoch"),
-    ("offset beyond int64", [Record(2**63)], {}, "base_offset"),
+    ("offset beyond int64", [Record(offset=2**63)], {}, "base_offset"),
     ("timestamp beyond int64", [Record(timestamp=2**63)], {}, "base_timestamp"),
     (
         "header key no UTF-8",
@@ -329,7 +387,14 @@ def test_any_records(magic: int, codec: str, drawn: list[Any], batch_records: in
     for gap, time, key, value, heads, appended in drawn:
         offset += gap
         kind = APPEND if appended else CREATE
-        records.append(shaped(Record(offset, time, kind, key, value, heads), magic))
+        records.append(
+            shaped(
+                Record(
+                    offset=offset, timestamp=time, timestamp_type=kind, key=key, value=value, headers=heads
+                ),
+                magic,
+            )
+        )
     data = kodec.encode(records, magic=magic, compression=codec, batch_records=batch_records)
     assert read_all(data) == records
     assert kodec.encode(read_all(data), magic=magic, compression=codec, batch_records=batch_records) == data
@@ -348,8 +413,8 @@ def test_header_keys_of_any_kind() -> None:
         ("é😀", b"4"),
         ("x" * 70, None),
     )
-    (record,) = read_all(kodec.encode([Record(0, headers=odd)]))
+    (record,) = read_all(kodec.encode([Record(offset=0, headers=odd)]))
     assert record.headers == odd
     many = tuple((f"h{index}", b"v") for index in range(5000))
-    (record,) = read_all(kodec.encode([Record(0, headers=many)], compression="gzip"))
+    (record,) = read_all(kodec.encode([Record(offset=0, headers=many)], compression="gzip"))
     assert record.headers == many

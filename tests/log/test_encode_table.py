@@ -33,12 +33,12 @@ def some(count: int = 40) -> list[Record]:
     headers = (("h", b"1"), ("", None), ("schlüssel", b""), ("h", b"again"))
     return [
         Record(
-            at + at // 7,
-            NOW + (-1) ** at * 40 * at,
-            APPEND if 20 <= at < 23 else CREATE,
-            contents[at % 7],
-            contents[at % 5],
-            headers[: at % 5],
+            offset=at + at // 7,
+            timestamp=NOW + (-1) ** at * 40 * at,
+            timestamp_type=APPEND if 20 <= at < 23 else CREATE,
+            key=contents[at % 7],
+            value=contents[at % 5],
+            headers=headers[: at % 5],
         )
         for at in range(count)
     ]
@@ -118,7 +118,10 @@ def test_the_options_are_those_of_encode() -> None:
 
 
 def test_many_rows_in_several_chunks() -> None:
-    records = [Record(at, NOW + at, CREATE, b"k%d" % at, b"v" * (at % 50)) for at in range(70_000)]
+    records = [
+        Record(offset=at, timestamp=NOW + at, timestamp_type=CREATE, key=b"k%d" % at, value=b"v" * (at % 50))
+        for at in range(70_000)
+    ]
     chunks = [table_of(records[start : start + 9_999]) for start in range(0, len(records), 9_999)]
     table = pa.concat_tables([chunks[0].slice(0, 0), *chunks])
     assert kodec.encode_table(table) == kodec.encode(records)
@@ -130,12 +133,12 @@ KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 BYTES = st.none() | st.binary(max_size=200)
 RECORDS = st.builds(
     Record,
-    st.integers(0, 3),
-    st.one_of(st.integers(-1, 50), st.integers(-1, 2**63 - 1)),
-    st.sampled_from([CREATE, CREATE, CREATE, APPEND]),
-    BYTES,
-    BYTES,
-    st.lists(st.tuples(KEYS, BYTES), max_size=3).map(tuple),
+    offset=st.integers(0, 3),
+    timestamp=st.one_of(st.integers(-1, 50), st.integers(-1, 2**63 - 1)),
+    timestamp_type=st.sampled_from([CREATE, CREATE, CREATE, APPEND]),
+    key=BYTES,
+    value=BYTES,
+    headers=st.lists(st.tuples(KEYS, BYTES), max_size=3).map(tuple),
 )
 
 
@@ -255,7 +258,7 @@ def test_fixed_and_run_end_encoded_and_extension_columns() -> None:
 @pytest.mark.parametrize("kind", [pa.int32(), pa.uint64(), pa.int16(), pa.float64(), pa.string()], ids=str)
 def test_offsets_of_other_types(kind: pa.DataType) -> None:
     table = pa.table({"offset": pa.array([5, 6, 900]).cast(kind)})
-    assert kodec.encode_table(table) == kodec.encode([Record(5), Record(6), Record(900)])
+    assert kodec.encode_table(table) == kodec.encode([Record(offset=5), Record(offset=6), Record(offset=900)])
 
 
 TIMES = [NOW, NOW + 7, None]

@@ -2,6 +2,8 @@
 
 import struct
 import zlib
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,78 @@ from .wire import batch, record
 pytestmark = pytest.mark.usefixtures("backend")
 
 FEW = Limits(elements=100)
+
+# -- every door has them -------------------------------------------------------------------------
+
+SMALL = {
+    "batch_bytes": Limits(batch_bytes=90),
+    "decompressed_bytes": Limits(decompressed_bytes=400),
+    "elements": Limits(elements=20),
+}
+VALUES = [kodec.Record(value=b"a value of twenty byte") for _ in range(21)]
+LOGS = {name: kodec.encode(VALUES, magic=magic, compression="gzip") for name, magic in [("v2", 2), ("v1", 1)]}
+
+
+def doors(path: Path, limits: Limits) -> dict[str, Callable[[], object]]:
+    """Each way to the records of a segment, and to the headers of its batches alone."""
+    folder, root = path.parent, path.parent.parent
+
+    def of_log(use: Callable[[kodec.PartitionLog], object], log: kodec.PartitionLog) -> object:
+        with log:
+            return use(log)
+
+    def partition(use: Callable[[kodec.PartitionLog], object]) -> object:
+        return of_log(use, kodec.PartitionLog(folder, limits=limits))
+
+    def directory(use: Callable[[kodec.PartitionLog], object]) -> object:
+        return of_log(use, kodec.LogDirectory(root, limits=limits).partition("orders", 0))
+
+    def given(log: kodec.PartitionLog) -> list[kodec.Record]:
+        return [one for batch in log.batches() for one in batch.records()]
+
+    def read(log: kodec.PartitionLog) -> list[kodec.Record]:
+        return [one for batch in log.read(0).batches() for one in batch.records()]
+
+    def segment() -> object:
+        with kodec.Segment.of(path, limits=limits) as one:
+            return list(one.records())
+
+    return {
+        "read_records": lambda: list(kodec.read_records(path, limits=limits)),
+        "read_batches": lambda: [one.records() for one in kodec.read_batches(path, limits=limits)],
+        "read_table": lambda: kodec.read_table(path, limits=limits),
+        "scan_table": lambda: list(kodec.scan_table(path, ["value"], limits=limits)),
+        "read_batch_table, headers": lambda: kodec.read_batch_table(path, limits=limits),
+        "scan_batch_table, headers": lambda: list(kodec.scan_batch_table(path, limits=limits)),
+        "PartitionLog.records": lambda: partition(lambda log: list(log.records())),
+        "PartitionLog.batches": lambda: partition(given),
+        "PartitionLog.read": lambda: partition(read),
+        "LogDirectory.records": lambda: directory(lambda log: list(log.records())),
+        "LogDirectory.read": lambda: directory(read),
+        "Segment.of": segment,
+    }
+
+
+DOORS = list(doors(Path("/orders-0/0.log"), FEW))
+
+
+@pytest.mark.parametrize("version", LOGS)
+@pytest.mark.parametrize("limit", SMALL)
+@pytest.mark.parametrize("door", DOORS)
+def test_limits_reach_every_door(door: str, limit: str, version: str, tmp_path: Path) -> None:
+    path = tmp_path / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(LOGS[version])
+    assert doors(path, Limits())[door]() is not None
+    if door.endswith("headers") and limit != "batch_bytes":
+        doors(path, SMALL[limit])[door]()
+        return
+    with pytest.raises(LimitExceeded) as caught:
+        doors(path, SMALL[limit])[door]()
+    assert caught.value.limit == limit
+
+
+# -- elements ------------------------------------------------------------------------------------
 
 
 def test_more_records_than_the_limit_are_refused_before_they_are_made() -> None:

@@ -12,7 +12,7 @@ import pytest
 import kodec
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.partition import PartitionLog, multi_message_set_send
 from kodec.log.directories.segment import Segment, Stretch
 from kodec.log.directories.verify import verify_partition
 
@@ -441,7 +441,7 @@ def test_old_fetch_results() -> None:
         reads = [log.read(0, 200), log.read(3, 100)]
     one = MessageSetSend.from_bytes(reads[0].message_set_send().to_bytes())
     assert (one.error_code, one.messages) == (0, reads[0].data)
-    several = MultiMessageSetSend.from_bytes(kodec.multi_message_set_send(reads).to_bytes())
+    several = MultiMessageSetSend.from_bytes(multi_message_set_send(reads).to_bytes())
     assert [part.messages for part in several.parts] == [read.data for read in reads]
     assert next(iter(kodec.read_records(several.parts[1].messages))).offset == 3
 

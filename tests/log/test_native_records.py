@@ -16,6 +16,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
+from kodec.log.entries.options import ReadOptions
 
 from .conftest import Sample
 from .wire import PAIRS, batch, log_of, record
@@ -24,11 +25,16 @@ if not kernel.is_built():
     pytest.skip("the native kernel is not built", allow_module_level=True)
 
 from kodec.generated.kernels import record_batch
-from kodec.log.reading import native_records
+from kodec.log.backends.native.records import NativeRecordDecoder
 
 FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(
-    7, 1000, kodec.TimestampType.CreateTime, b"k", None, (("a", b"1"), ("\udcff", None), ("", b""))
+    offset=7,
+    timestamp=1000,
+    timestamp_type=kodec.TimestampType.CreateTime,
+    key=b"k",
+    value=None,
+    headers=(("a", b"1"), ("\udcff", None), ("", b"")),
 )
 DATA = kodec.encode([EXPECTED])
 
@@ -44,13 +50,14 @@ def one() -> kodec.Record:
 
 
 def many(count: int, *, per_batch: int = 100, codec: str = "none") -> bytes:
-    records = [kodec.Record(at, at, key=b"%d" % at, value=bytes(at % 50)) for at in range(count)]
+    records = [
+        kodec.Record(offset=at, timestamp=at, key=b"%d" % at, value=bytes(at % 50)) for at in range(count)
+    ]
     return kodec.encode(records, batch_records=per_batch, compression=codec)
 
 
 def test_it_is_the_reader_in_use() -> None:
-    reader = kodec.read_records(b"")
-    assert isinstance(reader, native_records.NativeRecordReader) and isinstance(reader, kodec.RecordReader)
+    assert isinstance(kernel.record_decoder(ReadOptions()), NativeRecordDecoder)
 
 
 # -- a record is a record -------------------------------------------------------------------------
@@ -102,9 +109,9 @@ def test_a_record_that_nobody_kept_is_filled_again() -> None:
 
 
 def test_nothing_of_what_was_set_is_left_in_a_record_that_is_filled_again() -> None:
-    data = kodec.encode([kodec.Record(at) for at in range(100)], batch_records=10)
+    data = kodec.encode([kodec.Record(offset=at) for at in range(100)], batch_records=10)
     for found in kodec.read_records(data):
-        assert found == kodec.Record(found.offset)
+        assert found == kodec.Record(offset=found.offset)
         found.timestamp, found.key, found.value = 5, b"k", b"v"
         found.timestamp_type, found.headers = kodec.TimestampType.LogAppendTime, (("a", b"b"),)
 
@@ -130,7 +137,7 @@ def test_a_record_that_changed_its_class_is_not_filled_again() -> None:
 
 def test_batches_of_any_sizes_after_each_other() -> None:
     sizes = (10, 1, 30, 7, 7, 100, 3)
-    records = [kodec.Record(at, value=b"%d" % at) for at in range(sum(sizes))]
+    records = [kodec.Record(offset=at, value=b"%d" % at) for at in range(sum(sizes))]
     data, first = b"", 0
     for size in sizes:
         data += kodec.encode(records[first : first + size])
@@ -141,11 +148,13 @@ def test_batches_of_any_sizes_after_each_other() -> None:
 def test_header_names_are_shared_and_right() -> None:
     names = ["a", "b", "a", "ä", "", "\udcff", "a" * 300]
     records = [
-        kodec.Record(at, headers=tuple((names[(at + place) % 7], b"%d" % at) for place in range(at % 13)))
+        kodec.Record(
+            offset=at, headers=tuple((names[(at + place) % 7], b"%d" % at) for place in range(at % 13))
+        )
         for at in range(200)
     ]
     assert list(kodec.read_records(kodec.encode(records, batch_records=9))) == records
-    same = [kodec.Record(at, headers=(("content-type", b"x"),)) for at in range(10)]
+    same = [kodec.Record(offset=at, headers=(("content-type", b"x"),)) for at in range(10)]
     found = list(kodec.read_records(kodec.encode(same)))
     assert len({id(each.headers[0][0]) for each in found}) == 1
 
@@ -159,7 +168,9 @@ def test_some_are_kept(step: int) -> None:
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_a_record_holds_nothing_of_its_batch(codec: str) -> None:
     large = kodec.encode(
-        [kodec.Record(at, value=bytes(1 << 20)) for at in range(8)], compression=codec, batch_bytes=1 << 30
+        [kodec.Record(offset=at, value=bytes(1 << 20)) for at in range(8)],
+        compression=codec,
+        batch_bytes=1 << 30,
     )
     tracemalloc.start()
     try:

@@ -154,7 +154,7 @@ def test_a_given_file_stays_open_and_a_path_does_not(sample: Sample) -> None:
         assert not file.closed
     with kodec.read_records(sample.path) as reader:
         next(reader)
-    opened = reader._source._file
+    opened = reader._walk._source._file
     assert opened.closed
 
 

@@ -25,7 +25,7 @@ assert built == (faces if wanted == "native" else set()), f"kernels: {built} of 
 for name in built:
     importlib.import_module(f"{kernels.__name__}.{name}")
 
-record = kodec.Record(0, 0, 0, b"key", b"value", ())
+record = kodec.Record(offset=0, timestamp=0, timestamp_type=0, key=b"key", value=b"value", headers=())
 data = kodec.encode([record])
 assert [(each.key, each.value) for each in kodec.read_records(data)] == [(b"key", b"value")]
 if importlib.util.find_spec("pyarrow"):

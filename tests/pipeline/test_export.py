@@ -53,7 +53,10 @@ def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Pa
 
 def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
     kind = kodec.TimestampType.NoTimestampType
-    records = [kodec.Record(offset, -1, kind, None, b"v", ()) for offset in range(3)]
+    records = [
+        kodec.Record(offset=offset, timestamp=-1, timestamp_type=kind, key=None, value=b"v", headers=())
+        for offset in range(3)
+    ]
     (tmp_path / "logs" / "old-0").mkdir(parents=True)
     (tmp_path / "logs" / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode(records, magic=0))
     (row,) = run_tasks(tmp_path / "logs", tmp_path)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kodec.log.entries.options import ReadOptions
+from kodec.log.entries.records import Limits
 from kodec.log.files.listing import Segment, TopicPartition
 from kodec.pipeline.plan import DEFAULT_TASK_BYTES, Bounds, Options, SourceSegment, list_segments, pack
 
@@ -65,6 +67,9 @@ def test_a_partition_in_two_paths_is_refused(
         ({"path": "/", "includeHeaders": "yes"}, "includeHeaders is true or false"),
         ({"path": "/", "maxPartitionBytes": "0"}, "maxPartitionBytes"),
         ({"path": "/", "maxPartitionBytes": "64 miles"}, "maxPartitionBytes"),
+        ({"path": "/", "maxBatchBytes": "-1"}, "maxBatchBytes"),
+        ({"path": "/", "maxDecompressedBytes": "much"}, "maxDecompressedBytes"),
+        ({"path": "/", "maxElements": "0"}, "maxElements"),
         ({"path": "/", "assign": "orders"}, "assign is JSON"),
         ({"path": "/", "assign": '{"orders":[0]}', "subscribe": "orders"}, "not both"),
         ({"path": "/", "startingOffsets": '{"orders":{"0":5}}'}, "not supported: startingoffsets"),
@@ -75,6 +80,17 @@ def test_a_partition_in_two_paths_is_refused(
 def test_bad_options_are_named(options: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Options.parse(options)
+
+
+def test_limits_are_options() -> None:
+    given = {"path": "/", "maxBatchBytes": "1m", "maxDecompressedBytes": "2m", "maxElements": "7"}
+    assert Options.parse(given).reading.limits == Limits(2**20, 2**21, 7)
+    assert Options.parse({"path": "/"}).reading == ReadOptions()
+
+
+@pytest.mark.parametrize(("mode", "on_error"), [("FAILFAST", "raise"), ("permissive", "skip")])
+def test_sparks_mode_is_on_error_elsewhere(mode: str, on_error: str) -> None:
+    assert Options.parse({"path": "/", "mode": mode}).reading.on_error == on_error
 
 
 def test_options_of_sparks_kafka_source_that_change_nothing_are_let_through() -> None:

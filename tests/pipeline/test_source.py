@@ -22,8 +22,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
+from kodec.log.backends.scan import BATCH_ROWS
 from kodec.log.files.listing import find_partitions
-from kodec.log.tables.scan import BATCH_ROWS
 from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader, PruningLogReader
@@ -123,7 +123,9 @@ def test_headers_come_by_schema_alone(log_dir: Path) -> None:
 
 
 def test_a_header_key_that_is_not_utf8_is_what_kafka_makes_of_it(tmp_path: Path) -> None:
-    record = kodec.Record(0, 0, headers=((b"a\xff".decode("utf-8", "surrogateescape"), b"1"),))
+    record = kodec.Record(
+        offset=0, timestamp=0, headers=((b"a\xff".decode("utf-8", "surrogateescape"), b"1"),)
+    )
     (tmp_path / "odd-0").mkdir()
     (tmp_path / "odd-0" / "00000000000000000000.log").write_bytes(kodec.encode([record]))
     (row,) = rows(read(tmp_path, schema(headers=True)))
@@ -137,7 +139,14 @@ def test_columns_that_are_not_there_are_named(log_dir: Path, field: StructField)
 
 
 def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Path) -> None:
-    record = kodec.Record(0, -1, kodec.TimestampType.NoTimestampType, b"k", b"v", ())
+    record = kodec.Record(
+        offset=0,
+        timestamp=-1,
+        timestamp_type=kodec.TimestampType.NoTimestampType,
+        key=b"k",
+        value=b"v",
+        headers=(),
+    )
     (tmp_path / "old-0").mkdir()
     (tmp_path / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode([record], magic=0))
     (row,) = rows(read(tmp_path))
@@ -147,7 +156,14 @@ def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Pat
 
 def test_a_timestamp_that_spark_cannot_hold_is_named(tmp_path: Path) -> None:
     (tmp_path / "far-0").mkdir()
-    record = kodec.Record(7, 2**62, kodec.TimestampType.CreateTime, None, b"v", ())
+    record = kodec.Record(
+        offset=7,
+        timestamp=2**62,
+        timestamp_type=kodec.TimestampType.CreateTime,
+        key=None,
+        value=b"v",
+        headers=(),
+    )
     (tmp_path / "far-0" / "00000000000000000007.log").write_bytes(kodec.encode([record]))
     with pytest.raises(TimestampOutOfRange, match=r"far-0.*4611686018427387904 ms at offset 7"):
         read(tmp_path)
@@ -184,6 +200,24 @@ def test_a_corrupt_middle_is_left_out_and_logged_if_asked(
     assert "skipped bytes" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "limit"),
+    [
+        ("maxBatchBytes", "100", "batch_bytes"),
+        ("maxDecompressedBytes", "1k", "decompressed_bytes"),
+        ("maxElements", "20", "elements"),
+    ],
+)
+def test_limits_reach_the_rows_of_spark(option: str, value: str, limit: str, tmp_path: Path) -> None:
+    (tmp_path / "t-0").mkdir()
+    data = kodec.encode([kodec.Record(value=bytes(100)) for _ in range(21)], compression="gzip")
+    (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(data)
+    assert len(rows(read(tmp_path))) == 21
+    with pytest.raises(kodec.errors.LimitExceeded) as caught:
+        read(tmp_path, **{option: value})
+    assert caught.value.limit == limit
+
+
 @pytest.mark.parametrize("size", ["1", "1k", "1g"])
 def test_the_number_of_tasks_does_not_change_the_rows(log_dir: Path, size: str) -> None:
     assert rows(read(log_dir, maxPartitionBytes=size)) == rows(read(log_dir))
@@ -201,7 +235,10 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
     def write(name: str, count: int, size: int) -> Path:
         value = bytes(size)
         kind = kodec.TimestampType.CreateTime
-        records = [kodec.Record(offset, 0, kind, None, value, ()) for offset in range(count)]
+        records = [
+            kodec.Record(offset=offset, timestamp=0, timestamp_type=kind, key=None, value=value, headers=())
+            for offset in range(count)
+        ]
         (tmp_path / name).mkdir()
         (tmp_path / name / "00000000000000000000.log").write_bytes(kodec.encode(records, compression="gzip"))
         return tmp_path / name

@@ -160,7 +160,7 @@ def test_an_export_that_fails_leaves_what_was_there(
         export(logs, out, overwrite=True, task_bytes="1")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "out"]
     assert [path.name for path in out.iterdir()] == ["kept"]
-    summary = export(logs, out, overwrite=True, permissive=True)
+    summary = export(logs, out, overwrite=True, on_error="skip")
     assert summary.records == 15
     assert len(summary.partitions[0].skipped) == 1
     assert not (out / "kept").exists()

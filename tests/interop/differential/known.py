@@ -134,7 +134,7 @@ def _entry_after_damage(difference: Difference) -> bool:
         ends
         and beyond
         and isinstance(error, Truncated)
-        and error.path == "entry"
+        and error.path == "batch"
         and (any(entries(difference.entry[at:]) for at in range(1, len(difference.entry) - 16)))
     )
 
@@ -257,16 +257,10 @@ def _zstd_later_frame(difference: Difference) -> bool:
     return False
 
 
-def _claimed_memory(difference: Difference) -> bool:
-    """An inner message that claims more than there is."""
+def _cut_inside(difference: Difference) -> bool:
+    """A message inside a wrapper that claims more than there is."""
     inner = _inner(difference)
-    rest = inner[sum(map(len, _messages(inner))) :]
-    return (
-        "OutOfMemoryError" in difference.kafka.error
-        and difference.kodec.kind == ROWS
-        and len(rest) >= 12
-        and int.from_bytes(rest[8:12], "big", signed=True) > len(rest) - 12
-    )
+    return _refused(difference) and sum(map(len, _messages(inner))) < len(inner)
 
 
 def _later_kraft_version(difference: Difference) -> bool:
@@ -453,11 +447,11 @@ RULES = (
         _gzip_short_rest,
     ),
     Rule(
-        "memory for what is not there",
-        "allocates what a cut-off inner message claims, and runs out of memory",
-        "drops the part of a message, as Kafka does where memory suffices",
-        "lengths are compared with the bytes that are there first",
-        _claimed_memory,
+        "an inner message that is cut short",
+        "drops the part of a message at the end of a wrapper; in v1 every other offset is then one too high",
+        "refuses the wrapper",
+        "its checksum is right, so it was written so: a record is missing, and the offsets are wrong",
+        _cut_inside,
     ),
     Rule(
         "a later version of a KRaft control record",

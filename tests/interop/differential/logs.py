@@ -59,7 +59,14 @@ def _records(dice: random.Random, magic: int, offset: int, appended: int | None)
         headers = _headers(dice) if magic == 2 else ()
         if magic == 0:
             moment, kind = -1, TimestampType.NoTimestampType
-        yield Record(offset, moment, kind, _content(dice), _content(dice), headers)
+        yield Record(
+            offset=offset,
+            timestamp=moment,
+            timestamp_type=kind,
+            key=_content(dice),
+            value=_content(dice),
+            headers=headers,
+        )
         offset += dice.choice((1, 1, 2, 70, 9000)) if gaps else 1
         if timestamp >= 0:
             timestamp = max(0, timestamp + dice.choice((0, 1, 63, 64, -5, 100_000)))
@@ -85,7 +92,7 @@ def plans(dice: random.Random) -> Iterator[Plan]:
             moment = _NOW if appended is None else appended
             stamped = records[0].timestamp_type
             key, value = dice.choice(_MARKERS)
-            marker = Record(offset, moment, stamped, key, value)
+            marker = Record(offset=offset, timestamp=moment, timestamp_type=stamped, key=key, value=value)
             transaction = key[3] < 2
             producer = (77, 3) if transaction else (-1, -1)
             yield Plan(

@@ -1,0 +1,60 @@
+"""What is no Text in a model is a name, or a word of a few listed here: it can stand in code as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+
+from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import ARROW_TYPE, Column, Model, Prim, Schema, Str
+from kodec.generator.text import Text
+
+__all__ = ["check_names_only"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\Z")
+_OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
+    (Schema, "path"): re.compile(r"([A-Za-z_][A-Za-z0-9_]*/)*[A-Za-z_][A-Za-z0-9_]*\.ksy\Z"),
+    (Schema, "sha256"): re.compile(r"[0-9a-f]{64}\Z"),
+    (Prim, "endian"): re.compile(r"[bl]e\Z"),
+    (Str, "encoding"): re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z"),
+    (Column, "type"): ARROW_TYPE,
+    (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
+    (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),
+}
+# data of the language, which every target writes as a literal
+_DATA = {(ex.Literal, "value")}
+
+
+def check_names_only(model: Model, problems: Problems) -> None:
+    """Report every text of the model that is no name where a name is expected, whatever key it came from."""
+    for schema in model.schemas:
+        for part in schema.path.removesuffix(".ksy").split("/"):
+            if not _NAME.match(part):
+                text = f"`{part}` in the file's path is not a name"
+                problems.add(schema.root.place, schema.id, text, "lower_snake_case")
+        for place, owner, key, text in _texts(schema, schema.root.place):
+            if (type(owner), key) in _DATA or (type(owner), key) == (Schema, "path"):
+                continue
+            if not _OTHERS.get((type(owner), key), _NAME).match(text):
+                problems.add(place, schema.id, f"`{text}` is not a name", "letters, digits and `_`")
+
+
+def _texts(value: object, place: Place) -> Iterator[tuple[Place, object, str, str]]:
+    """Each plain text below a part of the model: nearest place, owner, attribute, text."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _texts(item, place)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Text, Place)):
+        place = getattr(value, "place", place)
+        for spec in dataclasses.fields(value):
+            item = getattr(value, spec.name)
+            if isinstance(item, Mapping):
+                continue  # places of keys, for messages
+            for text in item if isinstance(item, tuple) else (item,):
+                for each in text if isinstance(text, tuple) else (text,):
+                    if isinstance(each, str):
+                        yield place, value, spec.name, each
+                    else:
+                        yield from _texts(each, place)

@@ -1,0 +1,461 @@
+"""Kaitai's expression language: text to a small frozen tree, and what can be known of it.
+
+Source followed: the expression section of the Kaitai Struct user guide.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+__all__ = [
+    "Attr",
+    "Binary",
+    "Call",
+    "Cast",
+    "EnumValue",
+    "Expr",
+    "ExprError",
+    "Index",
+    "Items",
+    "Literal",
+    "Name",
+    "Ternary",
+    "Unary",
+    "fold",
+    "names",
+    "parse",
+    "text_of",
+    "walk",
+]
+
+
+class ExprError(ValueError):
+    """The text is not an expression; `column` counts from 0 within it."""
+
+    def __init__(self, reason: str, column: int) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Any expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    value: int | float | bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Expr):
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue(Expr):
+    """`enum::value`; `enum` may itself be a path such as `type::enum`."""
+
+    enum: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attr(Expr):
+    of: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Expr):
+    of: Expr
+    at: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A type with arguments, `text(version >= 4)`; only as the `type` of an attribute."""
+
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    of: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    op: str
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary(Expr):
+    test: Expr
+    yes: Expr
+    no: Expr
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<num>0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|[0-9][0-9_]*(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?)?)
+    | (?P<str>"(?:[^"\\]|\\.)*"|'[^']*')
+    | (?P<name>[A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)
+    | (?P<op><<|>>|<=|>=|==|!=|[-+*/%<>&|^~?:.,()\[\]])
+    )""",
+    re.VERBOSE,
+)
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("or",),
+    ("and",),
+    ("==", "!=", "<", "<=", ">", ">="),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+_NOT_LEVEL = 2
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+MAX_DEPTH = 60
+MAX_TOKENS = 300
+MAX_DIGITS = 40
+_WIDEST = 1 << 128
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str, int]] = []
+        at = 0
+        end = len(text.rstrip())
+        while at < end:
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise ExprError(f"cannot read `{text[at:].strip()[:12]}`", at)
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match.group(kind), match.start(kind)))
+            at = match.end()
+            if len(self.tokens) > MAX_TOKENS:
+                raise ExprError(f"longer than {MAX_TOKENS} parts", at)
+        self.tokens.append(("end", "", end))
+        self.at = 0
+        self.depth = 0
+
+    @property
+    def here(self) -> tuple[str, str, int]:
+        return self.tokens[self.at]
+
+    def take(self, *texts: str) -> str | None:
+        kind, text, _ = self.here
+        if text in texts and kind in ("op", "name"):
+            self.at += 1
+            return text
+        return None
+
+    def need(self, text: str) -> None:
+        if self.take(text) is None:
+            raise ExprError(f"`{text}` expected, found `{self.here[1] or 'the end'}`", self.here[2])
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ExprError(f"nested deeper than {MAX_DEPTH}", self.here[2])
+
+    def ternary(self) -> Expr:
+        self.deeper()
+        test = self.level(0)
+        if self.take("?"):
+            yes = self.ternary()
+            self.need(":")
+            test = Ternary(test, yes, self.ternary())
+        self.depth -= 1
+        return test
+
+    def level(self, n: int) -> Expr:
+        if n == _NOT_LEVEL and self.take("not"):
+            self.deeper()
+            negated = Unary("not", self.level(n))
+            self.depth -= 1
+            return negated
+        if n == len(_LEVELS):
+            return self.unary()
+        left = self.level(n + 1)
+        while op := self.take(*_LEVELS[n]):
+            left = Binary(op, left, self.level(n + 1))
+        return left
+
+    def unary(self) -> Expr:
+        if op := self.take("-", "~", "+"):
+            self.deeper()
+            of = self.unary()
+            self.depth -= 1
+            if op == "-" and isinstance(of, Literal) and isinstance(of.value, (int, float)):
+                return Literal(-of.value)
+            return of if op == "+" else Unary(op, of)
+        return self.postfix(self.atom())
+
+    def postfix(self, of: Expr) -> Expr:
+        while True:
+            if self.take("."):
+                kind, name, column = self.here
+                if kind != "name":
+                    raise ExprError("a name must follow `.`", column)
+                self.at += 1
+                if name == "as":
+                    self.need("<")
+                    kind, name, column = self.here
+                    if kind != "name":
+                        raise ExprError("a type must follow `as<`", column)
+                    self.at += 1
+                    self.need(">")
+                    of = Cast(of, name)
+                else:
+                    of = Attr(of, name)
+            elif self.take("["):
+                of = Index(of, self.ternary())
+                self.need("]")
+            elif self.here[1] == "(" and isinstance(of, Name):
+                self.need("(")
+                of = Call(of.name, self.items(")"))
+            else:
+                return of
+
+    def items(self, close: str) -> tuple[Expr, ...]:
+        found: list[Expr] = []
+        while not self.take(close):
+            if found:
+                self.need(",")
+            found.append(self.ternary())
+        return tuple(found)
+
+    def atom(self) -> Expr:
+        kind, text, column = self.here
+        self.at += 1
+        if kind == "num":
+            plain = text.replace("_", "")
+            if len(plain) > MAX_DIGITS or ("." in plain and not math.isfinite(float(plain))):
+                raise ExprError("the number is too large", column)
+            return Literal(
+                float(plain)
+                if "." in plain
+                else int(plain, 0 if plain[:1] == "0" and len(plain) > 1 and plain[1] in "xob" else 10)
+            )
+        if kind == "str":
+            return Literal(_unquote(text))
+        if kind == "name":
+            if text in ("true", "false"):
+                return Literal(text == "true")
+            if "::" in text:
+                enum, _, value = text.rpartition("::")
+                return EnumValue(enum, value)
+            return Name(text)
+        if text == "(":
+            inner = self.ternary()
+            self.need(")")
+            return inner
+        if text == "[":
+            return Items(self.items("]"))
+        raise ExprError(f"a value expected, found `{text or 'the end'}`", column)
+
+
+def _unquote(text: str) -> str:
+    if text[0] == "'":
+        return text[1:-1]
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1])
+
+
+def parse(text: str) -> Expr:
+    """Parse one expression. Raises ExprError with the column where it goes wrong."""
+    parser = _Parser(text)
+    expr = parser.ternary()
+    if parser.here[0] != "end":
+        raise ExprError(f"`{parser.here[1]}` was not expected here", parser.here[2])
+    return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything inside it."""
+    yield expr
+    match expr:
+        case Items(items) | Call(_, items):
+            for item in items:
+                yield from walk(item)
+        case Attr(of, _) | Cast(of, _) | Unary(_, of):
+            yield from walk(of)
+        case Index(left, right) | Binary(_, left, right):
+            yield from walk(left)
+            yield from walk(right)
+        case Ternary(test, yes, no):
+            for part in (test, yes, no):
+                yield from walk(part)
+
+
+def names(expr: Expr) -> set[str]:
+    """The first names that the expression starts from: `a` in `a.b + c` gives a and c."""
+    return {part.name for part in walk(expr) if isinstance(part, Name)}
+
+
+def replace(expr: Expr, swap: Callable[[Expr], Expr | None]) -> Expr:
+    """A copy in which each part for which `swap` gives an expression is exchanged, outermost first."""
+    new = swap(expr)
+    if new is not None:
+        return new
+    match expr:
+        case Items(items):
+            return Items(tuple(replace(item, swap) for item in items))
+        case Call(name, items):
+            return Call(name, tuple(replace(item, swap) for item in items))
+        case Attr(of, name):
+            return Attr(replace(of, swap), name)
+        case Cast(of, kind):
+            return Cast(replace(of, swap), kind)
+        case Unary(op, of):
+            return Unary(op, replace(of, swap))
+        case Index(left, right):
+            return Index(replace(left, swap), replace(right, swap))
+        case Binary(op, left, right):
+            return Binary(op, replace(left, swap), replace(right, swap))
+        case Ternary(test, yes, no):
+            return Ternary(replace(test, swap), replace(yes, swap), replace(no, swap))
+    return expr
+
+
+_FOLD: dict[str, Callable[[int, int], int | bool]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
+    """Evaluate whatever follows from literals and the names in `known`."""
+    known = known or {}
+    match expr:
+        case Name(name) if name in known:
+            return Literal(known[name])
+        case Attr(of, name):
+            return Attr(fold(of, known), name)
+        case Index(of, at):
+            return Index(fold(of, known), fold(at, known))
+        case Items(items):
+            return Items(tuple(fold(item, known) for item in items))
+        case Call(name, args):
+            return Call(name, tuple(fold(arg, known) for arg in args))
+        case Cast(of, _):
+            # A cast tells a target language how wide to compute; Python's integers are wide enough.
+            return fold(of, known)
+        case Unary(op, of):
+            of = fold(of, known)
+            if isinstance(of, Literal) and not isinstance(of.value, str):
+                if op == "not":
+                    return Literal(not of.value)
+                if not isinstance(of.value, float):
+                    return Literal(~of.value if op == "~" else -of.value)
+            return Unary(op, of)
+        case Ternary(test, yes, no):
+            test, yes, no = fold(test, known), fold(yes, known), fold(no, known)
+            if isinstance(test, Literal):
+                return yes if test.value else no
+            return Ternary(test, yes, no)
+        case Binary(op, left, right):
+            return _fold_binary(op, fold(left, known), fold(right, known))
+    return expr
+
+
+def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
+    if op in ("and", "or"):
+        stop = op == "or"
+        for this, other in ((left, right), (right, left)):
+            if isinstance(this, Literal) and isinstance(this.value, bool):
+                return this if this.value is stop else other
+        return Binary(op, left, right)
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        a, b = left.value, right.value
+        both_int = isinstance(a, int) and isinstance(b, int)
+        if both_int and not (op in "/%" and b == 0) and not (op in ("<<", ">>") and not 0 <= b <= 256):  # type: ignore[operator]
+            value = _FOLD[op](a, b)  # type: ignore[arg-type]
+            # what is wider fits no field: it stays as it was written
+            return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
+        if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
+            return Literal((a == b) == (op == "=="))
+    match op, left, right:
+        case "==" | "!=" | "<" | "<=" | ">" | ">=", Binary(
+            "+" | "-" as sign, inner, Literal(int(a))
+        ), Literal(int(b)):
+            # `x - 1 >= 0` says `x >= 1`
+            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
+    return Binary(op, left, right)
+
+
+def text_of(expr: Expr) -> str:
+    """The expression as Kaitai text, for messages and for the model's JSON; `parse` reads it back."""
+    match expr:
+        case Literal(bool(value)):
+            return "true" if value else "false"
+        case Literal(str(value)):
+            for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0")):
+                value = value.replace(plain, escaped)
+            return f'"{value}"'
+        case Literal(value):
+            return str(value)
+        case Items(items):
+            return f"[{', '.join(map(text_of, items))}]"
+        case Name(name):
+            return name
+        case EnumValue(enum, value):
+            return f"{enum}::{value}"
+        case Attr(of, name):
+            return f"{_inner(of)}.{name}"
+        case Index(of, at):
+            return f"{_inner(of)}[{text_of(at)}]"
+        case Call(name, args):
+            return f"{name}({', '.join(map(text_of, args))})"
+        case Cast(of, kind):
+            return f"{_inner(of)}.as<{kind}>"
+        case Unary("not", of):
+            return f"(not {text_of(of)})"
+        case Unary(op, of):
+            return f"{op}{_inner(of)}"
+        case Binary(op, left, right):
+            return f"({text_of(left)} {op} {text_of(right)})"
+        case Ternary(test, yes, no):
+            return f"({text_of(test)} ? {text_of(yes)} : {text_of(no)})"
+    raise TypeError(expr)
+
+
+def _inner(expr: Expr) -> str:
+    """An operand of `.`, an index or a sign, which bind tighter than a sign."""
+    text = text_of(expr)
+    return f"({text})" if text[0] in "-~+" else text

@@ -1,0 +1,75 @@
+"""Every key of the schema language, by the kind of mapping that it stands in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["IGNORED", "KEYS", "UNSUPPORTED", "Keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one kind of mapping: Kaitai's own, and the extensions, which start with `-`."""
+
+    plain: frozenset[str]
+    own: frozenset[str] = frozenset()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.plain or key in self.own
+
+
+def _keys(text: str) -> Keys:
+    words = frozenset(text.split())
+    own = frozenset(word for word in words if word.startswith("-"))
+    return Keys(words - own, own)
+
+
+_TYPE = (
+    "doc doc-ref to-string params seq instances types enums -wire -row -versions -flexible -topic -orig-id"
+)
+KEYS: Mapping[str, Keys] = {
+    "meta": _keys(
+        "id title application file-extension xref tags license ks-version imports encoding endian bit-endian "
+        "-orig-id"
+    ),
+    "schema": _keys(f"meta {_TYPE}"),
+    "type": _keys(_TYPE),
+    "field": _keys(
+        "id size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc doc-ref "
+        "-orig-id -derive -default -nullable -since -until -ignorable -tags -codec -inner -column"
+    ),
+    "parameter": _keys("id type doc doc-ref enum -orig-id"),
+    "instance": _keys("value pos type doc doc-ref if enum -orig-id -column"),
+    "enum value": _keys("id doc doc-ref -orig-id -since -until"),
+    "switch": _keys("switch-on cases"),
+    "valid": _keys("eq min max any-of expr"),
+    "-derive": _keys("value verify when"),
+    "-codec": _keys("field replace when"),
+    "-column": _keys("name type value"),
+    "-row": _keys("columns unless bounds"),
+    "column of a -row": _keys("name type value"),
+    "bound of a -row": _keys("first last"),
+    "tag": _keys("id doc doc-ref -orig-id -default -ignorable"),
+    "-versions": _keys("field range"),
+}
+"""A key that is not here is a problem where it stands; nothing is passed over."""
+
+IGNORED = re.compile(r"-(webide-.*|affected-by)\Z")
+"""Extension keys of other tools."""
+
+UNSUPPORTED: Mapping[str, str] = {
+    "process": "decode the bytes yourself, or use `-codec`",
+    "terminator": "use a length field and `size`",
+    "consume": "use a length field and `size`",
+    "include": "use a length field and `size`",
+    "eos-error": "use a length field and `size`",
+    "pad-right": "read the padding as a field of its own",
+    "io": "only the stream at hand can be read",
+    "parent": "parent casts are not supported",
+    "opaque-types": "all types must be in the schemas",
+    "ks-opaque-types": "all types must be in the schemas",
+    "ks-debug": "it changes nothing here: leave it out",
+}
+"""Kaitai's keys that are not supported, each with what to do instead."""

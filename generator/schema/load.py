@@ -1,0 +1,135 @@
+"""YAML text to a tree of plain values that remembers where each node stands.
+
+Scalars follow the YAML 1.2 core schema, as ksc reads them: `yes` and `on` are strings.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from kodec.generator.problems import Place, Problems
+
+__all__ = ["Node", "Scalar", "load_text"]
+
+Scalar = str | int | float | bool | None
+
+_INT = re.compile(r"[-+]?[0-9][0-9_]*\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F][0-9a-fA-F_]*\Z")
+_OCT = re.compile(r"0o[0-7]+\Z")
+_BIN = re.compile(r"0b[01][01_]*\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Scalar] = {
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
+MAX_DEPTH = 64
+MAX_DIGITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value with its place: a scalar, a list of nodes, or a mapping of nodes."""
+
+    value: Scalar | list[Node] | dict[Scalar, Node]
+    place: Place
+    keys: dict[Scalar, Place]
+
+    @property
+    def map(self) -> dict[Scalar, Node]:
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> list[Node]:
+        return self.value if isinstance(self.value, list) else []
+
+    def get(self, key: Scalar) -> Node | None:
+        return self.map.get(key)
+
+
+def load_text(text: str, file: str, problems: Problems) -> Node | None:
+    """Parse the text of one schema; None (and a problem) where it is not YAML."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file, 1, 1)
+        problems.add(place, "", f"not YAML: {error.problem or error.context}")
+        return None
+    except yaml.YAMLError as error:
+        problems.add(Place(file, 1, 1), "", f"not YAML: {error}")
+        return None
+    except RecursionError:
+        problems.add(Place(file, 1, 1), "", f"nesting deeper than {MAX_DEPTH} is not supported")
+        return None
+    if root is None:
+        problems.add(Place(file, 1, 1), "", "the file is empty")
+        return None
+    return _convert(root, file, problems, set(), 0)
+
+
+def load_file(path: Path, name: str, problems: Problems) -> tuple[Node | None, bytes]:
+    """Read and parse one schema file; `name` is what messages call it."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        problems.add(Place(name, 1, 1), "", f"not UTF-8: byte {error.start}")
+        return None, data
+    return load_text(text, name, problems), data
+
+
+def _convert(node: yaml.Node, file: str, problems: Problems, seen: set[int], depth: int) -> Node:
+    place = Place(file, node.start_mark.line + 1, node.start_mark.column + 1)
+    if id(node) in seen or depth > MAX_DEPTH:
+        what = "an alias" if id(node) in seen else f"nesting deeper than {MAX_DEPTH}"
+        problems.add(place, "", f"{what} is not supported", "write the value out")
+        return Node(None, place, {})
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        values: dict[Scalar, Node] = {}
+        keys: dict[Scalar, Place] = {}
+        for key_node, value_node in node.value:
+            key_place = Place(file, key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+            if not isinstance(key_node, yaml.ScalarNode):
+                problems.add(key_place, "", "a key must be a scalar")
+                continue
+            key = _scalar(key_node)
+            if key in values:
+                problems.add(key_place, "", f"key `{key}` stands twice")
+            values[key] = _convert(value_node, file, problems, seen, depth + 1)
+            keys[key] = key_place
+        return Node(values, place, keys)
+    if isinstance(node, yaml.SequenceNode):
+        return Node([_convert(child, file, problems, seen, depth + 1) for child in node.value], place, {})
+    assert isinstance(node, yaml.ScalarNode)
+    return Node(_scalar(node), place, {})
+
+
+def _scalar(node: yaml.ScalarNode) -> Scalar:
+    text: str = node.value
+    if node.style is not None:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > MAX_DIGITS:
+        return text
+    for pattern, base, start in ((_INT, 10, 0), (_HEX, 16, 2), (_OCT, 8, 2), (_BIN, 2, 2)):
+        if pattern.match(text):
+            return int(text[start:], base)
+    if _FLOAT.match(text) and math.isfinite(float(text)):
+        return float(text)
+    return text

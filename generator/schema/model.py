@@ -1,0 +1,360 @@
+"""The frozen model of a set of schemas: what every pass and every template starts from.
+
+It says what the schemas say, resolved and typed, and nothing of any target language. It is also
+written as JSON (`to_json`), so that a tool in another language can start from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kodec.generator.problems import Place
+from kodec.generator.schema.expr import Expr, text_of
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.text import NO_TEXT, Text
+
+__all__ = [
+    "ARROW_TYPE",
+    "Bits",
+    "Bound",
+    "Bytes",
+    "Codec",
+    "Column",
+    "Derive",
+    "Enum",
+    "EnumItem",
+    "Field",
+    "Instance",
+    "Model",
+    "Param",
+    "Prim",
+    "Ref",
+    "Schema",
+    "Str",
+    "Struct",
+    "Switch",
+    "Tag",
+    "TypeRef",
+    "Valid",
+    "to_json",
+]
+
+MODEL_VERSION = 1
+_PLAIN = (
+    r"(u?int(8|16|32|64)|float|double|bool|binary|string|utf8"
+    r"|timestamp\[(s|ms|us|ns)(, ?[A-Za-z0-9/_+:-]+)?\])"
+)
+_PAIR = rf"[a-z]\w*: {_PLAIN}"
+ARROW_TYPE = re.compile(rf"({_PLAIN}|list<({_PLAIN}|struct<{_PAIR}(, {_PAIR})*>)>)\Z", re.ASCII)
+"""The Arrow types that a column can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prim:
+    """A fixed-width number: `u1` to `s8`, `f4`, `f8`; `width` in bytes."""
+
+    name: str
+    width: int
+    signed: bool
+    floating: bool
+    endian: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """`bN`: an unsigned number of `width` bits, most significant first."""
+
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Raw bytes; the field says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Str:
+    """Text in `encoding`; the field says how many bytes."""
+
+    encoding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A type of the schemas by its full name, `schema::type`, with arguments."""
+
+    target: str
+    args: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of several types, chosen by the value of `on`; raw bytes where no case fits."""
+
+    on: Expr
+    cases: tuple[tuple[Expr, TypeRef], ...]
+    default: TypeRef | None
+
+
+TypeRef = Prim | Bits | Bytes | Str | Ref | Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    """What a value must be: each rule that is not None holds."""
+
+    eq: Expr | None = None
+    min: Expr | None = None
+    max: Expr | None = None
+    any_of: tuple[Expr, ...] | None = None
+    expr: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """How the writer computes a field, and the reader checks it.
+
+    `kind` of `first` (to `last`, or its members' `member`), `plus` something; checked `verify`
+    (`equal`, or `at_least`) where `when` holds.
+    """
+
+    kind: str
+    first: str
+    last: str | None = None
+    member: str | None = None
+    plus: Expr | None = None
+    verify: str = "equal"
+    when: Expr | None = None
+
+    @property
+    def is_checksum(self) -> bool:
+        return self.kind in ("crc32", "crc32c")
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it speaks of the bytes from one field to another, which are known when they are written."""
+        return self.is_checksum or (self.kind == "length_of" and self.last is not None)
+
+    @property
+    def is_length(self) -> bool:
+        return self.kind in ("length_of", "count_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """Bytes that are compressed as the enum field `by` says; inside, when compressed, is `inner`.
+
+    Where `when` holds, a codec name is first exchanged by `replace`.
+    """
+
+    by: Expr
+    inner: str
+    replace: tuple[tuple[str, str], ...] = ()
+    when: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A typed optional field of a tagged section."""
+
+    number: int
+    id: str
+    type: TypeRef
+    orig_id: Text = NO_TEXT
+    doc: Text = NO_TEXT
+    default: Expr | None = None
+    ignorable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a field appears in a table: name, Arrow type, expression; or not at all."""
+
+    name: str
+    type: str | None = None
+    value: Expr | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a container says of a column of its rows: none is below `first` or above `last`."""
+
+    column: str
+    first: Expr | None = None
+    last: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    id: str
+    type: TypeRef
+    place: Place = field(compare=False)
+    orig_id: Text = NO_TEXT
+    size: Expr | None = None
+    size_eos: bool = False
+    contents: bytes | None = None
+    repeat: str | None = None
+    repeat_expr: Expr | None = None
+    repeat_until: Expr | None = None
+    condition: Expr | None = None
+    enum: str | None = None
+    valid: Valid | None = None
+    derive: Derive | None = None
+    default: Expr | None = None
+    nullable: Expr | None = None
+    since: int | None = None
+    until: int | None = None
+    ignorable: bool = False
+    codec: Codec | None = None
+    tags: tuple[Tag, ...] = ()
+    column: Column | None = None
+    doc: Text = NO_TEXT
+    doc_ref: tuple[Text, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, key: str) -> Place:
+        """Where the value of `key` stands, for messages; the field itself where it has no such key."""
+        return self.places.get(key, self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A computed value, or a number peeked at `peek_at` bytes after the type's start."""
+
+    id: str
+    place: Place = field(compare=False)
+    value: Expr | None = None
+    peek_at: int | None = None
+    peek_type: Prim | None = None
+    doc: Text = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    id: str
+    type: str
+    doc: Text = NO_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class EnumItem:
+    value: int
+    id: str
+    doc: Text = NO_TEXT
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    name: str
+    items: tuple[EnumItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A type. `name` is full (`schema::type`); `wire` names the primitive it stands for, if any."""
+
+    name: str
+    place: Place = field(compare=False)
+    fields: tuple[Field, ...] = ()
+    instances: tuple[Instance, ...] = ()
+    params: tuple[Param, ...] = ()
+    doc: Text = NO_TEXT
+    doc_ref: tuple[Text, ...] = ()
+    wire: str | None = None
+    row: bool = False
+    columns: tuple[str | Column, ...] = ()
+    row_unless: Expr | None = None
+    row_bounds: tuple[Bound, ...] = ()
+    versions: VersionRange | None = None
+    version_field: str = "version"
+    flexible: VersionRange | None = None
+    topic: Text = NO_TEXT
+
+    @property
+    def id(self) -> str:
+        return self.name.rpartition("::")[2]
+
+    def field(self, name: str) -> Field | None:
+        return next((each for each in self.fields if each.id == name), None)
+
+    def instance(self, name: str) -> Instance | None:
+        return next((each for each in self.instances if each.id == name), None)
+
+    def param(self, name: str) -> Param | None:
+        return next((each for each in self.params if each.id == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One .ksy file; `path` is relative to the schema folder, with forward slashes."""
+
+    id: str
+    path: str
+    sha256: str
+    title: Text = NO_TEXT
+    application: Text = NO_TEXT
+    license: Text = NO_TEXT
+    imports: tuple[str, ...] = ()
+    structs: tuple[Struct, ...] = ()
+    enums: tuple[Enum, ...] = ()
+
+    @property
+    def root(self) -> Struct:
+        return self.structs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    schemas: tuple[Schema, ...]
+
+    def schema(self, ident: str) -> Schema:
+        return next(schema for schema in self.schemas if schema.id == ident)
+
+    def schema_of(self, name: str) -> Schema:
+        return self.schema(name.partition("::")[0])
+
+    def struct(self, name: str) -> Struct:
+        return next(struct for struct in self.schema_of(name).structs if struct.name == name)
+
+    def enum(self, name: str) -> Enum:
+        return next(enum for enum in self.schema_of(name).enums if enum.name == name)
+
+
+def to_json(model: Model) -> str:
+    """The model as deterministic JSON: expressions as Kaitai text, defaults left out, keys sorted."""
+    document = {"model_version": MODEL_VERSION, "schemas": [_plain(schema) for schema in model.schemas]}
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Expr):
+        return text_of(value)
+    if isinstance(value, Text):
+        return value.raw
+    if isinstance(value, VersionRange):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        found: dict[str, Any] = {}
+        if isinstance(value, (Prim, Bits, Bytes, Str, Ref, Switch)):
+            found["kind"] = type(value).__name__.lower()
+        for spec in dataclasses.fields(value):
+            item = getattr(value, spec.name)
+            if isinstance(item, (Place, Mapping)) or (
+                spec.default is not dataclasses.MISSING and item == spec.default
+            ):
+                continue
+            found[spec.name] = _plain(item)
+        return found
+    return value

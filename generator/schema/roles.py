@@ -1,0 +1,72 @@
+"""What a type stands for: a number, its one member, a container of compressed content, a list of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kodec.generator.schema.model import Field, Model, Ref, Struct
+
+__all__ = ["VARINTS", "RowContent", "codec_field", "row_content", "transparent"]
+
+VARINTS = ("zigzag32", "zigzag64", "uvarint32")
+"""The `-wire` types that are whole numbers of variable length."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowContent:
+    """The rows inside a container.
+
+    `holder` is the compressible field, `element` what its content repeats, `row` the part of it marked
+    `-row`, `count` the field that says how many there are.
+    """
+
+    holder: Field
+    element: Struct
+    row: Struct
+    count: Field
+
+
+def transparent(struct: Struct) -> Field | None:
+    """The member whose value the type stands for, where `-wire` says that it does."""
+    if struct.wire in ("string", "bytes"):
+        return struct.field("value")
+    if struct.wire == "list":
+        return next((spec for spec in struct.fields if spec.repeat is not None), None)
+    return None
+
+
+def codec_field(struct: Struct) -> Field | None:
+    """The field whose content may be compressed, which makes the type a container."""
+    return next((spec for spec in struct.fields if spec.codec is not None), None)
+
+
+def row_content(model: Model, struct: Struct) -> RowContent | None:
+    """The rows of a container; None for a type that is none, or whose content is no counted list of rows."""
+    holder = codec_field(struct)
+    if holder is None or holder.codec is None:
+        return None
+    inner = model.struct(holder.codec.inner)
+    listed = transparent(inner)
+    if inner.wire != "list" or listed is None or not isinstance(listed.type, Ref):
+        return None
+    element = model.struct(listed.type.target)
+    row = _row_in(model, element)
+    count = next(
+        (
+            spec
+            for spec in struct.fields
+            if spec.derive is not None and spec.derive.kind == "count_of" and spec.derive.first == holder.id
+        ),
+        None,
+    )
+    return None if row is None or count is None else RowContent(holder, element, row, count)
+
+
+def _row_in(model: Model, struct: Struct) -> Struct | None:
+    """The type itself, or the part of it, that is marked `-row`."""
+    if struct.row:
+        return struct
+    for spec in struct.fields:
+        if isinstance(spec.type, Ref) and spec.repeat is None and model.struct(spec.type.target).row:
+            return model.struct(spec.type.target)
+    return None

@@ -1,0 +1,1 @@
+"""What a model is turned into: a folder for each target, with its plan and its templates."""

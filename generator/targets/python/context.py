@@ -1,0 +1,114 @@
+"""What one module needs besides its own code: imports, and the `Struct` of each run of fixed fields."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from kodec.generator.layout import BitGroup, Run, RunField, byte_order
+from kodec.generator.schema.model import Prim, Schema
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.names import camel
+
+__all__ = ["CODES", "Context"]
+
+CODES = {
+    "u1": "B",
+    "s1": "b",
+    "u2": "H",
+    "s2": "h",
+    "u4": "I",
+    "s4": "i",
+    "u8": "Q",
+    "s8": "q",
+    "f4": "f",
+    "f8": "d",
+}
+BIT_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Context:
+    """The frame of one module: what it imports, what it is called by others, its `Struct` constants."""
+
+    def __init__(self, back: Facts, schema: Schema) -> None:
+        self.back = back
+        self.model = back.model
+        self.layouts = back.layouts
+        self.schema = schema
+        self.path = schema.path.removesuffix(".ksy") + ".py"
+        self.sibling_names: dict[str, set[str]] = {}
+        own = {back.classes[struct.name] for struct in schema.structs}
+        own |= {back.enum_class(enum.name) for enum in schema.enums}
+        for struct in schema.structs:
+            own |= {f"{verb}_{back.function(struct)}" for verb in ("read", "write")}
+        # which schema each name of the module comes from
+        self._imported = dict.fromkeys(own, schema.id)
+        self.runs: dict[tuple[Any, ...], tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]] = {}
+
+    def relative(self, schema_id: str) -> str:
+        here = posixpath.dirname(self.path)
+        there = self.model.schema(schema_id).path.removesuffix(".ksy")
+        relative = posixpath.relpath(there, here or ".")
+        ups = relative.count("../")
+        return "." * (ups + 1) + relative.replace("../", "").replace("/", ".")
+
+    def imported(self, owner: str, name: str) -> str:
+        """`name` of the module of type `owner`, imported where that is another module."""
+        schema = self.model.schema_of(owner)
+        if schema.id == self.schema.id:
+            return name
+        if self._imported.setdefault(name, schema.id) == schema.id:
+            self.sibling_names.setdefault(schema.id, set()).add(name)
+            return name
+        # this module or another sibling has the name too: take this one in by a longer one
+        verb, _, rest = name.partition("_")
+        alias = f"{verb}_{schema.id}_{rest}" if rest else camel(schema.id) + name
+        self.sibling_names.setdefault(schema.id, set()).add(f"{name} as {alias}")
+        return alias
+
+    def class_of(self, struct_name: str) -> str:
+        return self.imported(struct_name, self.back.classes[struct_name])
+
+    def run_id(self, run: Run, prefix: str = "") -> int:
+        codes, sizes, names = self.run_codes(run)
+        order = ">" if self.order(run) == "be" else "<"
+        key = (order, codes, tuple(names))
+        if key not in self.runs:
+            self.runs[key] = (str(len(self.runs) + 1), order + codes, sizes, names)
+        return int(self.runs[key][0])
+
+    def order(self, run: Run) -> str:
+        return byte_order(run.fields) or "be"
+
+    def run_codes(
+        self, run: Run, prefix: str = ""
+    ) -> tuple[str, list[tuple[str, int]], list[tuple[str, str]]]:
+        codes = ""
+        sizes: list[tuple[str, int]] = []
+        names: list[tuple[str, str]] = []
+        for item in run.fields:
+            name = prefix + (item.field.id if item.field is not None else self.group_name(item))
+            if item.inner is not None:
+                inner = self.run_codes(item.inner, f"{name}.")
+                codes += inner[0]
+                sizes += inner[1]
+                names += inner[2]
+                continue
+            code = self.code(item)
+            codes += code
+            sizes.append((name, item.size))
+            names.append((name, code))
+        return codes, sizes, names
+
+    @staticmethod
+    def group_name(item: RunField) -> str:
+        assert isinstance(item.what, BitGroup)
+        return item.what.members[0][0].id
+
+    @staticmethod
+    def code(item: RunField) -> str:
+        if isinstance(item.what, Prim):
+            return CODES[item.what.name]
+        if isinstance(item.what, BitGroup):
+            return BIT_CODES.get(item.size, f"{item.size}s")
+        return f"{item.size}s"

@@ -1,0 +1,186 @@
+"""What the back end asks of the model: which types give classes, which stand for another value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kodec.generator.layout import BitGroup, Layouts, One, Run
+from kodec.generator.problems import Place
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
+from kodec.generator.targets.python.names import camel, local
+
+__all__ = [
+    "LOSSLESS",
+    "NOTHING",
+    "READ_WIRE",
+    "WRITE_WIRE",
+    "Env",
+    "Facts",
+    "bare",
+    "expressions_of",
+    "fields_of",
+    "targets_of",
+    "with_type",
+]
+
+READ_WIRE = {
+    "zigzag32": "read_zigzag32",
+    "zigzag64": "read_zigzag64",
+    "uvarint32": "read_uvarint32",
+    "uuid": "read_uuid",
+}
+WRITE_WIRE = {"zigzag32": "write_zigzag32", "zigzag64": "write_zigzag64", "uvarint32": "write_uvarint32"}
+LOSSLESS = {"utf-8": "surrogateescape", "ascii": "surrogateescape"}
+
+
+class Facts:
+    """A model with its Python names."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.layouts = Layouts(model)
+        self.classes = {
+            struct.name: camel(self.function(struct)) for schema in model.schemas for struct in schema.structs
+        }
+        self._tag_parts = {
+            field.type.target
+            for schema in model.schemas
+            for struct in schema.structs
+            if struct.wire == "tags"
+            for field in struct.fields
+            if isinstance(field.type, Ref) and field.repeat is not None
+        }
+
+    def function(self, struct: Struct) -> str:
+        """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
+        twins = [each for each in self.model.schema_of(struct.name).structs if each.id == struct.id]
+        return struct.id if len(twins) == 1 else _inner_path(struct.name)
+
+    def enum_class(self, name: str) -> str:
+        """The class of an enum: its name, or its path where another enum or type has that name."""
+        schema = self.model.schema_of(name)
+        own = camel(name.rpartition("::")[2])
+        others = [camel(each.name.rpartition("::")[2]) for each in schema.enums if each.name != name]
+        others += [self.classes[each.name] for each in schema.structs]
+        return camel(name.replace("::", "_")) if own in others else own
+
+    def wanted(self, schema: Schema) -> bool:
+        """Whether the schema gives a module at all; an intrinsic lives in the runtime."""
+        return any(not self.in_runtime(struct) for struct in schema.structs)
+
+    def in_runtime(self, struct: Struct) -> bool:
+        if struct.wire in (*READ_WIRE, "tags"):
+            return True
+        # the parts of a tagged section are framed by the runtime
+        return struct.name in self._tag_parts
+
+    def tag_section(self, spec: Field) -> Field | None:
+        """The field that carries `-tags`, where `spec` is a tagged section."""
+        if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
+            return None
+        section = self.model.struct(spec.type.target)
+        for inner in section.fields:
+            if isinstance(inner.type, Ref) and inner.repeat:
+                for part in self.model.struct(inner.type.target).fields:
+                    if part.tags:
+                        return part
+        return Field(spec.id, Bytes(), spec.place)
+
+    def checksum(self, struct: Struct) -> tuple[str, int, int] | None:
+        """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
+        if struct.versions or struct.params:
+            return None
+        places = self.places(struct)
+        for spec in struct.fields:
+            derive = spec.derive
+            if (
+                derive is None
+                or not derive.is_checksum
+                or (derive.last or derive.first) != struct.fields[-1].id
+            ):
+                continue
+            if spec.id in places and derive.first in places:
+                return derive.kind, places[spec.id], places[derive.first]
+        return None
+
+    def places(self, struct: Struct) -> dict[str, int]:
+        """Where the fields of a type stand that always stand at one place, in bytes from its start."""
+        places: dict[str, int] = {}
+        at = 0
+        for step in self.layouts.layout(struct, {}).steps:
+            places |= {spec.id: at for spec in fields_of(step)}
+            if not isinstance(step, Run):
+                break
+            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
+            at += step.size
+        return places
+
+
+@dataclass(slots=True)
+class Env:
+    """How names become Python in one function: `names` maps a field to an expression."""
+
+    names: dict[str, str]
+    struct: Struct
+
+    def __call__(self, name: str) -> str:
+        return self.names[name] if name in self.names else local(name)
+
+
+def _inner_path(name: str) -> str:
+    """The path of a type inside its schema; the schema's own name for the outermost type."""
+    path = name.split("::")
+    return "_".join(path[1:] or path)
+
+
+def fields_of(step: Run | One) -> list[Field]:
+    if isinstance(step, One):
+        return [step.field]
+    found: list[Field] = []
+    for item in step.fields:
+        if isinstance(item.what, BitGroup):
+            found += [member for member, _, _ in item.what.members]
+        elif item.field is not None:
+            found.append(item.field)
+    return found
+
+
+def expressions_of(spec: Field) -> list[ex.Expr]:
+    """Every expression that has a part in how the field is read."""
+    found = [spec.size, spec.repeat_expr, spec.repeat_until, spec.condition]
+    if isinstance(spec.type, Switch):
+        found.append(spec.type.on)
+    if isinstance(spec.type, Ref):
+        found += spec.type.args
+    return [expr for expr in found if expr is not None]
+
+
+def targets_of(struct: Struct) -> list[str]:
+    found: list[str] = []
+
+    def visit(kind: TypeRef) -> None:
+        if isinstance(kind, Ref):
+            found.append(kind.target)
+        elif isinstance(kind, Switch):
+            for _, each in kind.cases:
+                visit(each)
+            if kind.default is not None:
+                visit(kind.default)
+
+    for spec in struct.fields:
+        visit(spec.type)
+        if spec.codec is not None:
+            found.append(spec.codec.inner)
+    return found
+
+
+def bare(spec: Field) -> Field:
+    return Field(spec.id, spec.type, spec.place)
+
+
+def with_type(spec: Field, kind: TypeRef) -> Field:
+    return Field(spec.id, kind, spec.place)
+
+
+NOTHING = Struct("", Place("", 0, 0))

@@ -1,0 +1,157 @@
+"""The Python type and the default of each field."""
+
+from __future__ import annotations
+
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.roles import VARINTS, codec_field, transparent
+from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.expressions import emit
+
+__all__ = ["Types"]
+
+
+class Types(Context):
+    """Python types, defaults, and what an object keeps."""
+
+    def py_type(self, kind: TypeRef, spec: Field | None = None) -> str:
+        if spec is not None and spec.enum is not None:
+            return f"{self.imported(spec.enum, self.back.enum_class(spec.enum))} | int"
+        match kind:
+            case Prim(floating=True):
+                return "float"
+            case Prim():
+                return "int"
+            case Bits(1):
+                return "bool"
+            case Bits():
+                return "int"
+            case Bytes():
+                return "bytes"
+            case Str():
+                return "str"
+            case Ref(target):
+                struct = self.model.struct(target)
+                if struct.wire == "uuid":
+                    return "UUID"
+                if struct.wire in VARINTS:
+                    return "int"
+                inner = transparent(struct)
+                if inner is not None:
+                    text = self.py_type(inner.type, inner)
+                    text = f"list[{text}]" if inner.repeat else text
+                    return (
+                        f"{text} | None" if inner.nullable is not None and not text.endswith("None") else text
+                    )
+                return self.class_of(target)
+            case Switch(_, cases, default):
+                kinds = {self.py_type(each) for _, each in cases}
+                kinds.add("bytes" if default is None else self.py_type(default))
+                return " | ".join(sorted(kinds))
+        raise TypeError(kind)
+
+    def is_nullable(self, spec: Field) -> bool:
+        if spec.nullable is not None:
+            return True
+        if isinstance(spec.type, Ref) and not spec.repeat:
+            inner = transparent(self.model.struct(spec.type.target))
+            return inner is not None and inner.nullable is not None
+        return False
+
+    def annotation(self, struct: Struct, spec: Field) -> str:
+        if spec.codec is not None:
+            inner = self.py_type(Ref(spec.codec.inner))
+            return f"{inner} | bytes" + (" | None" if spec.nullable is not None else "")
+        text = self.py_type(spec.type, spec)
+        if spec.repeat is not None:
+            text = f"list[{text}]"
+        optional = spec.nullable is not None or (spec.derive is not None and not isinstance(spec.type, Bits))
+        return f"{text} | None" if optional and not text.endswith("None") else text
+
+    def default(self, struct: Struct, spec: Field) -> str:
+        """The value of the attribute when none is given, as Python."""
+        if spec.default is not None:
+            return self.default_value(spec)
+        if spec.derive is not None or self.is_nullable(spec):
+            return "None"
+        if spec.repeat is not None:
+            return "field(default_factory=list)"
+        if spec.codec is not None:
+            inner = self.model.struct(spec.codec.inner)
+            return "field(default_factory=list)" if inner.wire == "list" else 'b""'
+        if struct.versions and spec.id == struct.version_field:
+            return str(struct.versions.last)
+        if spec.valid is not None and isinstance(spec.valid.eq, ex.Literal):
+            return repr(spec.valid.eq.value)
+        if spec.enum is not None:
+            zero = next((item for item in self.model.enum(spec.enum).items if item.value == 0), None)
+            return (
+                "0"
+                if zero is None
+                else f"{self.imported(spec.enum, self.back.enum_class(spec.enum))}.{zero.id.upper()}"
+            )
+        return self.zero(spec.type, spec)
+
+    def default_value(self, spec: Field) -> str:
+        value = spec.default
+        assert value is not None
+        if spec.enum is not None and isinstance(value, ex.Name):
+            return f"{self.imported(spec.enum, self.back.enum_class(spec.enum))}.{value.name.upper()}"
+        if isinstance(value, ex.Name) and value.name == "null":
+            return "None"
+        return emit(value, lambda name: name, self.model)
+
+    def zero(self, kind: TypeRef, spec: Field | None = None) -> str:
+        match kind:
+            case Prim(floating=True):
+                return "0.0"
+            case Bits(1):
+                return "False"
+            case Prim() | Bits():
+                return "0"
+            case Bytes():
+                size = spec.size if spec is not None else None
+                return f"bytes({size.value})" if isinstance(size, ex.Literal) and size.value else 'b""'
+            case Str():
+                return '""'
+            case Ref(target):
+                struct = self.model.struct(target)
+                if struct.wire == "uuid":
+                    return "UUID(int=0)"
+                if struct.wire in VARINTS:
+                    return "0"
+                inner = transparent(struct)
+                if inner is not None:
+                    return "field(default_factory=list)" if inner.repeat else self.zero(inner.type, inner)
+                return f"field(default_factory={self.class_of(target)})"
+            case Switch():
+                return 'b""'
+        raise TypeError(kind)
+
+    def plain_default(self, struct: Struct, spec: Field) -> str:
+        """The default as a value to compare with."""
+        text = self.default(struct, spec)
+        if text == "field(default_factory=list)":
+            return "[]"
+        return (
+            text.removeprefix("field(default_factory=").removesuffix(")") + "()"
+            if text.startswith("field(")
+            else text
+        )
+
+    def stored(self, struct: Struct, spec: Field) -> bool:
+        if spec.contents is not None:
+            return False
+        if spec.derive is None or not spec.derive.is_length:
+            return True
+        # The head of a container can be read without its content: keep what says how much there is.
+        return codec_field(struct) is not None
+
+    def absent_value(self, struct: Struct, spec: Field) -> str:
+        if spec.derive is not None or self.is_nullable(spec):
+            return "None"
+        if spec.codec is not None:
+            return "[]" if self.model.struct(spec.codec.inner).wire == "list" else 'b""'
+        if spec.repeat is not None:
+            return "[]"
+        return self.plain_default(struct, spec)

@@ -1,0 +1,89 @@
+"""Words that a schema's author wrote, and the only ways in which they get into a generated file.
+
+Whatever a schema says is one of two things. A name is made of letters, digits and `_`
+(`passes/names_only.py` refuses a model in which anything else passes for a name), so that it can stand in any
+language's code as it is. All else is Text, which does not turn into a `str` by itself: a template or a format
+string that would print it raises TypeError. Only the functions of this file unwrap it, each into the
+literal or comment of a language.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from dataclasses import dataclass
+from typing import NoReturn
+
+__all__ = ["NO_TEXT", "Text", "docstring", "not_text", "python_literal"]
+
+# They make a text look different from what it is: "Trojan Source", CVE-2021-42574.
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LINES = frozenset("\u2028\u2029\ufeff")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of a schema's author: a document for people, never code."""
+
+    raw: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.raw)
+
+    def __str__(self) -> NoReturn:
+        raise TypeError("text of a schema is printed through a function of kodec.generator.text only")
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError("text of a schema is printed through a function of kodec.generator.text only")
+
+    @classmethod
+    def of(cls, *parts: str | Text) -> Text:
+        """One after another; it stays Text, whatever the parts are."""
+        return cls("".join(part.raw if isinstance(part, Text) else part for part in parts))
+
+
+NO_TEXT = Text()
+
+
+def not_text(raw: str) -> str | None:
+    """What a document for people cannot hold, as `U+202E`: control characters, bidi controls, surrogates."""
+    for sign in raw:
+        control = unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\t"
+        if control or sign in _BIDI or sign in _LINES:
+            return f"U+{ord(sign):04X}"
+    return None
+
+
+def python_literal(text: Text) -> str:
+    """A Python string literal of ASCII characters."""
+    return ascii(text.raw)
+
+
+def docstring(text: Text, indent: str) -> str:
+    """A Python docstring with its quotes, paragraphs kept and lines wrapped; empty where there is no text."""
+    inside = _wrap(text.raw, indent)
+    if "\n\n" in inside or inside.endswith('"'):
+        return f'"""{inside}\n{indent}"""'
+    return f'"""{inside}"""' if inside else ""
+
+
+def _wrap(text: str, indent: str, width: int = 100) -> str:
+    """Paragraphs kept, lines wrapped, nothing that would end the string or be an escape in it."""
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    parts = []
+    for paragraph in text.strip().split("\n\n"):
+        lines = paragraph.splitlines()
+        if any(line.lstrip().startswith(("-", "*", "|")) for line in lines):
+            parts.append("\n".join(f"{indent}{line.rstrip()}" for line in lines))
+        else:
+            parts.append(
+                textwrap.fill(
+                    " ".join(paragraph.split()),
+                    width,
+                    initial_indent=indent,
+                    subsequent_indent=indent,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+            )
+    return "\n\n".join(parts).strip()

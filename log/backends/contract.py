@@ -1,0 +1,54 @@
+"""What a decoder is, pure or native: it makes items of batches, and knows neither sources nor damage."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
+
+from kodec.log.entries.batch import Batch
+
+__all__ = ["Buffer", "Cursor", "Decoder", "WindowDecoder"]
+
+Buffer = bytes | bytearray | memoryview
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Decoder(Protocol[T_co]):
+    """Makes items (records, Arrow batches, batches) of the batches that a walk comes to, one by one."""
+
+    @abstractmethod
+    def decode(self, batch: Batch) -> Iterable[T_co]:
+        """The items that are ready after this batch; it may keep some back until there are enough.
+
+        The batch goes in whole, or not at all with a FormatError for what is wrong in it.
+        """
+
+    @abstractmethod
+    def rest(self) -> Iterable[T_co]:
+        """The items that were kept back, after the last batch."""
+
+    def close(self) -> None:
+        """Let go of the bytes of the source, where it keeps some."""
+        return
+
+
+class Cursor(Protocol):
+    """Where a walk is: the position in its source, in bytes, before which all is decoded."""
+
+    position: int
+
+
+class WindowDecoder(Decoder[T_co]):
+    """A decoder that takes many batches at once from a window of the source, while nothing is wrong there.
+
+    Whatever it does not do, or finds wrong, is done again by `decode`: there is one set of errors.
+    """
+
+    @abstractmethod
+    def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
+        """Decode the batches in `buf[start:end]`, the first of which is at `cursor.position`.
+
+        Moves the cursor on to the batch where it stops: what is left there is a part of one, or is for
+        `decode`. `buf` is the source's own; nothing may be kept of it.
+        """

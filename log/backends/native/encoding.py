@@ -1,0 +1,255 @@
+"""Writes the rows of tables by the native kernels, to the same bytes as `encode` writes of the same records.
+
+Where to cut batches is found in whole columns, and a kernel writes each batch. What the kernels do not
+do, and every error, is for the pure writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.generated.log import message_set as legacy
+from kodec.log.backends.arrow import row_schema
+from kodec.log.backends.native.cutting import Cut, most_bytes
+from kodec.log.backends.pure import encoding as pure
+from kodec.log.entries.encode import SEQUENCES, batch_head, codec_number
+from kodec.log.entries.frame import MAGICS
+from kodec.log.entries.options import EncodeOptions
+from kodec.log.entries.records import TimestampType
+from kodec.runtime.compression import compress
+from kodec.runtime.fields import WriteOptions
+
+__all__ = ["encode_rows"]
+
+_CREATE = int(TimestampType.CreateTime)
+_MOST_BATCH = 64 << 20
+_PART = 16 << 20  # each is copied once more where there are several
+_HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
+
+
+class _Unable(Exception):
+    """This is for the pure writer, which may then say what is wrong."""
+
+
+def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:
+    """What `encode` writes of the rows in batches that `plain_batches` gave, with its arguments."""
+    try:
+        return b"".join(_Encoder(options).parts(batches))
+    except _Unable:
+        return pure.encode_rows(batches, options)
+
+
+class _Encoder:
+    """What is asked for, and how far the numbering of records has come."""
+
+    def __init__(self, options: EncodeOptions) -> None:
+        self.options = options
+        numbers = (
+            options.partition_leader_epoch,
+            options.producer_id,
+            options.producer_epoch,
+            options.base_sequence,
+        )
+        legacy_with_producer = options.magic != 2 and (
+            options.transactional or options.control or any(value != -1 for value in numbers)
+        )
+        if options.magic not in MAGICS or legacy_with_producer or options.batch_bytes > _MOST_BATCH:
+            raise _Unable
+        self.expected = 0 if options.base_offset is None else options.base_offset
+
+    def parts(self, batches: Sequence[Any]) -> Iterator[bytes]:
+        """The bytes, piece by piece."""
+        write = self._v2() if self.options.magic == 2 else self._v1()
+        next(write)
+        rest = None
+        for number, batch in enumerate(batches, 1):
+            rows = self._filled(batch)
+            more = number < len(batches)
+            taken = 0
+            # what is left over is put before as few rows as end its batch: all of them would be copied
+            while rest is not None and rest.num_rows:
+                taken = min(rows.num_rows, 2 * taken or self._likely(rest, rows))
+                joined = pa.concat_batches([rest, rows.slice(0, taken)])
+                done = yield from self._whole(write, joined, more or taken < rows.num_rows)
+                if done >= rest.num_rows:
+                    rows, rest = rows.slice(done - rest.num_rows), None
+                elif taken == rows.num_rows:
+                    rows, rest = joined.slice(done), None
+                else:
+                    rest = rest.slice(done)
+            done = yield from self._whole(write, rows, more)
+            rest = rows.slice(done)
+        last = write.send(None)
+        if last:
+            yield last
+
+    def _likely(self, rest: Any, rows: Any) -> int:
+        """How many rows are likely to end the batch that `rest` begins: one more than it takes."""
+        most = self.options.batch_bytes * max(1, rows.num_rows) // max(1, most_bytes(rows))
+        if self.options.batch_records is not None:
+            most = min(most, self.options.batch_records - rest.num_rows)
+        return max(1, int(most) + 1)
+
+    def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
+        """Write the batches that the rows begin with, gives how many rows: all, unless `more` may follow."""
+        cut = Cut(rows, self.options)
+        done = 0
+        for first, stop in cut:
+            if stop == rows.num_rows and more:
+                break
+            part = write.send((cut, first, stop))
+            if part:
+                yield part
+            done = stop
+        return done
+
+    # -- columns ----------------------------------------------------------------------------------
+
+    def _filled(self, batch: Any) -> Any:
+        """The batch with every column of a record, its rows numbered."""
+        count = batch.num_rows
+        have = {name: batch.column(name) for name in batch.schema.names}
+        default = {
+            "timestamp": pa.scalar(-1, pa.int64()),
+            "timestamp_type": pa.scalar(_CREATE, pa.int32()),
+            "key": pa.scalar(None, pa.binary()),
+            "value": pa.scalar(None, pa.binary()),
+            "headers": pa.scalar([], _HEADERS),
+        }
+        columns = {"offset": self._offsets(have.get("offset"), count)}
+        for name, value in default.items():
+            columns[name] = have[name] if name in have else pa.repeat(value, count)
+        if (kind := self.options.timestamp_type) is not None:
+            columns["timestamp_type"] = pa.repeat(pa.scalar(int(kind), pa.int32()), count)
+        kinds = columns["timestamp_type"]
+        if count and pc.min(kinds).as_py() < _CREATE:
+            columns["timestamp_type"] = pc.max_element_wise(kinds, pa.scalar(_CREATE, pa.int32()))
+        if count and pc.min(columns["timestamp"]).as_py() < -1:
+            raise _Unable
+        names = row_schema().names
+        return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
+
+    def _offsets(self, given: Any, count: int) -> Any:
+        if not count:
+            return pa.array([], pa.int64())
+        if self.options.base_offset is None and given is not None:
+            least, most = pc.min(given).as_py(), pc.max(given).as_py()
+            if most != -1:
+                ascending = pc.all(pc.greater(given.slice(1), given.slice(0, count - 1)), min_count=0).as_py()
+                if least < self.expected or not ascending:
+                    raise _Unable
+                self.expected = most + 1
+                return given
+        start, self.expected = self.expected, self.expected + count
+        if start < 0 or self.expected > 2**63:
+            raise _Unable
+        ones = pa.repeat(pa.scalar(1, pa.int64()), count)
+        return pc.cumulative_sum(ones, start=start - 1)
+
+    # -- batches ----------------------------------------------------------------------------------
+
+    def _v2(self) -> Any:
+        """Takes (cut, first, stop) for each batch, gives bytes now and then, and the rest for None."""
+        options = self.options
+        head = batch_head(options)
+        writer = record_batch.Writer()
+        sequence = head.base_sequence
+        writer.set(
+            magic=head.magic,
+            partition_leader_epoch=head.partition_leader_epoch,
+            compression=int(head.attributes.compression),
+            is_transactional=int(head.attributes.is_transactional),
+            is_control=int(head.attributes.is_control),
+            producer_id=head.producer_id,
+            producer_epoch=head.producer_epoch,
+        )
+        loaded = None
+        item = yield
+        while item is not None:
+            cut, first, stop = item
+            if cut is not loaded:
+                writer.load(cut.rows)
+                loaded = cut
+            writer.set(
+                base_offset=cut.offsets[first],
+                base_timestamp=cut.timestamps[first],
+                base_sequence=sequence,
+                timestamp_type=_CREATE,
+            )
+            if writer.rows(first, stop) != "ok":
+                raise _Unable
+            # set after the rows are written: what is largest is so whatever the type
+            writer.set(timestamp_type=cut.kinds[first])
+            content = None
+            if options.compression != "none":
+                content = compress(options.compression, writer.content, level=options.level)
+            elif options.level is not None:
+                compress(options.compression, b"", level=options.level)
+            if writer.unit(content) != "ok":
+                raise _Unable
+            if sequence >= 0:
+                sequence = (sequence + writer.get("last_offset_delta") + 1) % SEQUENCES
+            item = yield writer.take() if len(writer) >= _PART else b""
+        yield writer.take()
+
+    def _v1(self) -> Any:
+        """The same for messages of magic 0 and 1."""
+        options = self.options
+        code = codec_number(legacy.Compression, options.compression, options.magic)
+        if options.compression == "none" and options.level is not None:
+            compress(options.compression, b"", level=options.level)
+        writer = message_set.Writer()
+        writer.set(magic=options.magic)
+        loaded = None
+        item = yield
+        while item is not None:
+            cut, first, stop = item
+            if cut is not loaded:
+                self._check_v1(cut.rows)
+                writer.load(cut.rows)
+                loaded = cut
+            kind = cut.kinds[first] if options.magic else _CREATE
+            writer.set(timestamp_type=kind)
+            if code == legacy.Compression.NONE:
+                if writer.rows(first, stop) != "ok":
+                    raise _Unable
+                item = yield writer.take() if len(writer) >= _PART else b""
+            else:
+                item = yield self._wrapper(writer, cut, first, stop, kind, code)
+                loaded = None
+        yield writer.take()
+
+    def _check_v1(self, rows: Any) -> None:
+        options = self.options
+        if options.lossy:
+            return
+        if rows.num_rows and pc.max(pc.list_value_length(rows["headers"])).as_py():
+            raise _Unable
+        if options.magic == 0 and rows.num_rows and pc.max(rows["timestamp"]).as_py() != -1:
+            raise _Unable
+
+    def _wrapper(self, writer: Any, cut: Cut, first: int, stop: int, kind: int, code: int) -> bytes:
+        options = self.options
+        rows = cut.rows.slice(first, stop - first)
+        if options.magic:
+            # relative to the first, so that the broker can move the whole by its wrapper's offset (KIP-31)
+            offsets = pc.subtract(rows["offset"], pa.scalar(cut.offsets[first], pa.int64()))
+            rows = rows.set_column(0, "offset", offsets)
+        writer.load(rows)
+        if writer.rows(0, stop - first) != "ok":
+            raise _Unable
+        wrapper = legacy.Message(
+            magic=options.magic,
+            attributes=legacy.MessageAttributes(
+                timestamp_type=legacy.TimestampType(kind), compression=legacy.Compression(code)
+            ),
+            timestamp=pc.max(rows["timestamp"]).as_py() if options.magic else -1,
+        )
+        wrapper.value = compress(legacy.codec_of_message(wrapper), writer.take(), level=options.level)
+        entry = legacy.Entry(offset=cut.offsets[stop - 1], message=wrapper)
+        return entry.to_bytes(WriteOptions(options.level))

@@ -1,0 +1,119 @@
+"""The headers of a log's batches as Arrow batches, by the native kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.log.backends.arrow import CODECS
+from kodec.log.backends.contract import Buffer
+from kodec.log.backends.native.tables import Gatherer, TableDecoder
+from kodec.log.backends.pure.headers import HeaderDecoder
+from kodec.log.backends.scan import Scan
+from kodec.log.entries.options import ReadOptions
+from kodec.log.entries.records import TimestampType
+
+__all__ = ["NativeHeaderDecoder"]
+
+_NONE = int(TimestampType.NoTimestampType)
+
+
+class NativeHeaderDecoder(TableDecoder):
+    """Gathers the headers of batches."""
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        gatherers = _BatchHeaders(scan, options), _MessageHeaders(scan, options)
+        super().__init__(scan, gatherers, HeaderDecoder(scan, options))
+
+
+class _HeadersOf(Gatherer):
+    """The headers of one format."""
+
+    module: ModuleType
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        self.scan = scan
+        self.check_crc = options.check_crc
+        self.kernel = self.module.Heads(check=options.check_crc, unit_bytes=options.limits.batch_bytes)
+
+    def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
+        return self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)  # type: ignore[no-any-return]
+
+    def take(self) -> tuple[Any, int]:
+        rows = len(self.kernel)
+        heads = dict(zip(self.module.HEADS, pa.array(self.kernel.take()).flatten(), strict=True))
+        columns = self._columns(heads, rows)
+        codes = heads["compression"].view(pa.int8())
+        columns["codec"] = pa.DictionaryArray.from_arrays(codes, pa.array(CODECS))
+        columns["crc_ok"] = heads["checksum_ok"] if self.check_crc else pa.nulls(rows, pa.bool_())
+        columns |= {name: heads[name] for name in ("position", "size", "magic", "crc")}
+        made = [
+            columns[field.name] if field.name == "codec" else columns[field.name].cast(field.type)
+            for field in self.scan.schema
+        ]
+        return pa.RecordBatch.from_arrays(made, schema=self.scan.schema), 0
+
+    @abstractmethod
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        """The columns of a table of batches that are not in all formats alike."""
+
+
+_SAME = (
+    "base_offset",
+    "base_timestamp",
+    "max_timestamp",
+    "timestamp_type",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "is_transactional",
+    "is_control",
+)
+
+
+class _BatchHeaders(_HeadersOf):
+    """Headers of record batches."""
+
+    module = record_batch
+
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        columns = {name: heads[name] for name in _SAME}
+        columns["last_offset"] = heads["offset_last"]
+        columns["count"] = heads["num_records"]
+        none = pa.scalar(None, pa.int64())
+        columns["delete_horizon"] = pc.if_else(heads["has_delete_horizon"], heads["base_timestamp"], none)
+        return columns
+
+
+class _MessageHeaders(_HeadersOf):
+    """Headers of messages; a wrapper's first offset and count are compressed away."""
+
+    module = message_set
+
+    def _columns(self, heads: dict[str, Any], rows: int) -> dict[str, Any]:
+        def all_of(value: int | bool | None, kind: Any) -> Any:
+            return pa.repeat(pa.scalar(value, kind), rows)
+
+        alone = pc.equal(heads["compression"], 0)
+        kinds = heads["timestamp_type"].cast(pa.int32())
+        return {
+            "base_offset": pc.if_else(alone, heads["offset"], pa.scalar(None, pa.int64())),
+            "last_offset": heads["offset"],
+            "count": pc.if_else(alone, pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32())),
+            "base_timestamp": heads["timestamp"],
+            "max_timestamp": heads["timestamp"],
+            "timestamp_type": pc.if_else(pc.equal(heads["magic"], 0), pa.scalar(_NONE, pa.int32()), kinds),
+            "partition_leader_epoch": all_of(-1, pa.int32()),
+            "producer_id": all_of(-1, pa.int64()),
+            "producer_epoch": all_of(-1, pa.int16()),
+            "base_sequence": all_of(-1, pa.int32()),
+            "is_transactional": all_of(False, pa.bool_()),
+            "is_control": all_of(False, pa.bool_()),
+            "delete_horizon": all_of(None, pa.int64()),
+        }

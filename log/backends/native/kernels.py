@@ -1,0 +1,44 @@
+"""A decoder that goes through a window by the kernel of each batch's format."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from kodec.log.backends.contract import Buffer, Cursor, WindowDecoder
+from kodec.log.entries.frame import Frame
+
+__all__ = ["KernelDecoder"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class KernelDecoder(WindowDecoder[T_co]):
+    """Has a kernel for each kind of batch, and turns from one to the other where the kind changes."""
+
+    magics: tuple[tuple[int, ...], ...] = (2,), (0, 1)
+    """For each kernel, the formats that it reads."""
+    _turn = 0
+    """Which of the kernels is in use."""
+
+    def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
+        origin = cursor.position - start
+        while True:
+            yield from self._gather(cursor, buf, cursor.position - origin, end)
+            frame = Frame.peek(buf, cursor.position - origin, end)
+            if frame is None or frame.magic in self.magics[self._turn]:
+                return
+            other = next((turn for turn, magics in enumerate(self.magics) if frame.magic in magics), None)
+            if other is None:
+                return
+            yield from self._ready()
+            self._turn = other
+
+    @abstractmethod
+    def _gather(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
+        """What the kernel in use makes of `buf[start:end]`; moves the cursor on to where it stops."""
+
+    def _ready(self) -> Iterable[T_co]:
+        """What of it is ready to be given."""
+        return ()

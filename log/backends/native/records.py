@@ -1,0 +1,130 @@
+"""Records by the native kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.generated.log import record_batch as v2
+from kodec.log.backends.contract import Buffer, Cursor
+from kodec.log.backends.native.kernels import KernelDecoder
+from kodec.log.backends.pure.records import RecordDecoder
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.options import ReadOptions
+from kodec.log.entries.record_batch import read_rows as read_rows_pure
+from kodec.log.entries.records import Limits, Record, TimestampType
+from kodec.log.entries.wrapper import Wrapper
+from kodec.runtime.compression import decompress
+from kodec.runtime.errors import FormatError
+
+__all__ = ["NativeRecordDecoder", "read_rows"]
+
+_KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
+_SHAPE = record_batch.Shape(Record, _KINDS)
+_MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
+_NONE = TimestampType.NoTimestampType
+
+
+def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
+    """The records of the batch `data`, whose header is `head` and whose content was decompressed."""
+    objects = record_batch.Objects(
+        _SHAPE, check=False, unit_bytes=limits.batch_bytes, elements=limits.elements
+    )
+    status, _ = objects.next(data, 0, len(data))
+    if status == "compressed":
+        status = objects.rows(content)
+    return objects.items if status == "ok" else read_rows_pure(head, data, content, limits)
+
+
+class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
+    """Gives the records of batches and messages, as many at once as a kernel makes."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        limits = options.limits
+        self._decompressed_bytes = limits.decompressed_bytes
+        self._pure = RecordDecoder(options)
+        self._objects = record_batch.Objects(
+            _SHAPE,
+            check=options.check_crc,
+            stop_at_hidden=options.control,
+            unit_bytes=limits.batch_bytes,
+            elements=limits.elements,
+        )
+        self._messages = message_set.Objects(
+            _MESSAGES, check=options.check_crc, unit_bytes=limits.batch_bytes, elements=limits.elements
+        )
+
+    def decode(self, batch: Batch) -> Iterable[Iterable[Record]]:
+        return self._pure.decode(batch)
+
+    def rest(self) -> tuple[()]:
+        return ()
+
+    def close(self) -> None:
+        self._objects.forget()
+        self._messages.forget()
+
+    def _gather(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[Iterable[Record]]:
+        gather = self._gather_messages if self._turn else self._gather_batches
+        return gather(cursor, buf, start, end)
+
+    def _gather_batches(
+        self, cursor: Cursor, buf: Buffer, start: int, end: int
+    ) -> Iterator[Iterable[Record]]:
+        objects = self._objects
+        origin = cursor.position - start
+        at = start
+        while True:
+            status, at = objects.next(buf, at, end)
+            if status == "compressed" and not self._expand(buf):
+                at = objects.unit[0]
+                status = "value"
+            cursor.position = origin + at
+            if status not in ("ok", "compressed"):
+                return
+            yield objects.items
+
+    def _gather_messages(
+        self, cursor: Cursor, buf: Buffer, start: int, end: int
+    ) -> Iterator[Iterable[Record]]:
+        messages = self._messages
+        origin = cursor.position - start
+        at = start
+        while True:
+            status, stop = messages.next(buf, at, end)
+            if status != "ok" and not (status == "compressed" and self._unwrap(buf)):
+                return
+            at = stop
+            cursor.position = origin + at
+            yield messages.items
+
+    def _content(self, objects: record_batch.Objects | message_set.Objects, buf: Buffer) -> bytes | None:
+        """The content of the compressed batch, decompressed; None where pure Python is to do it."""
+        codec, start, size = objects.content
+        stored = memoryview(buf)[start : start + size]
+        try:
+            return decompress(codec, stored, limit=self._decompressed_bytes)
+        except FormatError:
+            return None
+
+    def _expand(self, buf: Buffer) -> bool:
+        """Reach the rows of the compressed batch; false where pure Python is to do it."""
+        data = self._content(self._objects, buf)
+        return data is not None and self._objects.rows(data) == "ok"
+
+    def _unwrap(self, buf: Buffer) -> bool:
+        """Reach the records of the wrapper; false where pure Python is to do it."""
+        data = self._content(self._messages, buf)
+        if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
+            return False
+        wrapper = Wrapper.of(self._messages.head)
+        base = wrapper.base(found[-1].offset)
+        if base < 0 or (wrapper.magic and any(record.timestamp_type is _NONE for record in found)):
+            return False  # damage, or messages of magic 0 inside one of magic 1
+        kind, appended = wrapper.timestamp_type, wrapper.appended
+        for record in found:
+            record.offset += base
+            record.timestamp_type = kind
+            if appended is not None:
+                record.timestamp = appended
+        return True

@@ -1,0 +1,172 @@
+"""The records of a log as Arrow batches, by the native kernels."""
+
+from __future__ import annotations
+
+from array import array
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.log.backends.contract import Buffer
+from kodec.log.backends.native.tables import Gatherer, TableDecoder
+from kodec.log.backends.pure.rows import RowDecoder
+from kodec.log.backends.scan import Scan
+from kodec.log.entries.options import ReadOptions
+from kodec.log.entries.records import TimestampType
+from kodec.log.entries.wrapper import Wrapper
+from kodec.runtime.compression import decompress
+from kodec.runtime.errors import FormatError
+
+__all__ = ["NativeRowDecoder"]
+
+# what a wrapper says of the messages inside is put into these
+_WRAPPED = ("offset", "timestamp", "timestamp_type")
+_NONE = int(TimestampType.NoTimestampType)
+
+
+class NativeRowDecoder(TableDecoder):
+    """Gathers the columns of records."""
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        gatherers = _Batches(scan, options), _Messages(scan, options)
+        super().__init__(scan, gatherers, RowDecoder(scan, options))
+
+
+class _RowsOf(Gatherer):
+    """The rows of one format."""
+
+    module: ModuleType
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        self.scan = scan
+        self.limits = limits = options.limits
+        self.names = self._wanted()
+        self.kernel = self.module.Rows(
+            self.names,
+            check=options.check_crc,
+            # what control records hold is checked where they are read one by one
+            stop_at_hidden=options.control,
+            rows=scan.batch_rows,
+            nbytes=scan.batch_bytes,
+            unit_bytes=limits.batch_bytes,
+            elements=limits.elements,
+            bounds={"offset": scan.offsets, "timestamp": scan.timestamps} if scan.filtered else None,
+        )
+
+    def _wanted(self) -> list[str]:
+        return list(self.scan.schema.names)
+
+    def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
+        return self.kernel.run(buf, start, end)  # type: ignore[no-any-return]
+
+    def expand(self, buf: Buffer) -> int:
+        codec, start, size = self.kernel.content
+        try:
+            data = decompress(
+                codec, memoryview(buf)[start : start + size], limit=self.limits.decompressed_bytes
+            )
+        except FormatError:
+            return 0
+        if not self._append(data):
+            return 0
+        start, size = self.kernel.unit
+        return int(start + size)
+
+    def _append(self, data: bytes) -> bool:
+        return bool(self.kernel.rows(data) == "ok")
+
+    def take(self) -> tuple[Any, int]:
+        rows, size, text = len(self.kernel), self.kernel.nbytes, self.kernel.not_ascii
+        return self._arrow(pa.array(self.kernel.take()), rows, text), size
+
+    def _arrow(self, columns: Any, rows: int, text: bool) -> Any:
+        """A batch of the scan's schema from the struct array that the kernel gave."""
+        schema = self.scan.schema
+        if not schema.names:
+            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+        found = dict(zip(self.names, columns.flatten(), strict=True))
+        if "headers" in schema.names and "headers" not in found:
+            found["headers"] = _no_headers(rows, schema.field("headers").type)
+        elif text and "headers" in found:
+            found["headers"] = _as_text(found["headers"])
+        return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
+
+
+class _Batches(_RowsOf):
+    """Record batches of magic 2."""
+
+    module = record_batch
+
+
+class _Messages(_RowsOf):
+    """Messages of magic 0 and 1, alone or in wrappers."""
+
+    module = message_set
+
+    def _wanted(self) -> list[str]:
+        # asked for or not
+        rest = [
+            name for name in self.scan.schema.names if name in message_set.COLUMNS and name not in _WRAPPED
+        ]
+        return [*_WRAPPED, *rest]
+
+    def _append(self, data: bytes) -> bool:
+        if self.scan.filtered:
+            return False  # the kernel would look at offsets that are relative
+        kernel = self.kernel
+        first = len(kernel)
+        wrapper = Wrapper.of(kernel.head)
+        if kernel.rows(data) != "ok":
+            return False
+        if 0 < len(kernel) - first <= self.limits.elements and self._absolute(wrapper, first):
+            return True
+        kernel.cut(first)
+        return False
+
+    def _absolute(self, wrapper: Wrapper, first: int) -> bool:
+        """Put what the wrapper says to the rows from `first` on; false where pure Python is to do it."""
+        kernel = self.kernel
+        kinds = kernel.values("timestamp_type", first)
+        if wrapper.magic and _NONE in kinds:
+            return False  # messages of magic 0 inside one of magic 1
+        _fill(kinds, wrapper.timestamp_type)
+        if wrapper.appended is not None:
+            _fill(kernel.values("timestamp", first), wrapper.appended)
+        base = wrapper.base(kernel.values("offset", first)[-1])
+        if base < 0:
+            return False
+        if base:
+            try:
+                kernel.add("offset", first, base)
+            except OverflowError:
+                return False
+        return True
+
+
+def _fill(numbers: memoryview, value: int) -> None:
+    numbers[:] = memoryview(array(numbers.format, [value]) * len(numbers))
+
+
+def _no_headers(rows: int, kind: Any) -> Any:
+    header = kind.value_type
+    none = pa.StructArray.from_arrays([pa.array([], field.type) for field in header], fields=list(header))
+    offsets = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(bytes(4 * (rows + 1)))])
+    return pa.ListArray.from_arrays(offsets, none, type=kind)
+
+
+def _as_text(lists: Any) -> Any:
+    """The lists with U+FFFD where a key's bytes are not UTF-8."""
+    items = lists.values
+    keys = items.field(0)
+    try:
+        keys.validate(full=True)
+        return lists
+    except pa.ArrowInvalid:
+        pass
+    raw = keys.cast(pa.binary()).to_pylist()
+    kind = items.type
+    shown = pa.array([key.decode("utf-8", "replace") for key in raw], kind.field(0).type)
+    fixed = pa.StructArray.from_arrays([shown, items.field(1)], fields=list(kind))
+    return pa.ListArray.from_arrays(lists.offsets, fixed, type=lists.type)

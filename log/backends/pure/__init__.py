@@ -1,0 +1,1 @@
+"""Decoders and encoders in pure Python: they run everywhere, and say what is wrong where something is."""

@@ -1,0 +1,78 @@
+"""The headers of batches as Arrow batches, in pure Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from kodec.log.backends.arrow import CODECS
+from kodec.log.backends.contract import Decoder
+from kodec.log.backends.scan import EVERY, Scan
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.options import ReadOptions
+from kodec.runtime.errors import Malformed
+
+__all__ = ["HeaderDecoder"]
+
+
+class HeaderDecoder(Decoder[Any]):
+    """Gathers the headers of batches until they are an Arrow batch."""
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        self._scan = scan
+        self._check_crc = options.check_crc
+        self._rows: list[tuple[Any, ...]] = []
+
+    def decode(self, batch: Batch) -> Iterable[Any]:
+        self.add(batch)
+        return self.rest() if len(self._rows) >= self._scan.batch_rows else ()
+
+    def rest(self) -> Iterator[Any]:
+        return (part for part, _ in self.take())
+
+    def add(self, batch: Batch) -> None:
+        """Gather the header of a batch. Raises FormatError."""
+        # a wrapper's first offset and count are compressed away
+        known = batch.magic == 2 or batch.codec == "none"
+        if batch.last_offset > EVERY.last:
+            error = Malformed("last_offset_delta", "does not fit 64 bits", at=0, have=batch.last_offset)
+            raise batch.located(error)
+        self._rows.append(
+            (
+                batch.position,
+                batch.size,
+                batch.magic,
+                CODECS.index(batch.codec),
+                batch.base_offset if known else None,
+                batch.last_offset,
+                batch.count if known else None,
+                batch.base_timestamp,
+                batch.max_timestamp,
+                batch.timestamp_type,
+                batch.partition_leader_epoch,
+                batch.producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
+                batch.is_transactional,
+                batch.is_control,
+                batch.delete_horizon,
+                batch.crc,
+                batch.crc_ok if self._check_crc else None,
+            )
+        )
+
+    def take(self) -> Iterator[tuple[Any, int]]:
+        """All that was gathered, as an Arrow batch; no bytes count of it."""
+        rows, self._rows = self._rows, []
+        if not rows:
+            return
+        columns = []
+        for field, values in zip(self._scan.schema, zip(*rows, strict=True), strict=True):
+            if pa.types.is_dictionary(field.type):
+                indices = pa.array(values, field.type.index_type)
+                columns.append(pa.DictionaryArray.from_arrays(indices, pa.array(CODECS)))
+            else:
+                columns.append(pa.array(values, field.type))
+        yield pa.RecordBatch.from_arrays(columns, schema=self._scan.schema), 0

@@ -1,0 +1,171 @@
+"""Records as Arrow batches, in pure Python."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import pyarrow as pa
+
+from kodec.log.backends.contract import Decoder
+from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
+from kodec.log.entries.batch import Batch
+from kodec.log.entries.options import ReadOptions
+from kodec.log.entries.records import Record
+from kodec.runtime.errors import FormatError, Malformed
+
+__all__ = ["Headers", "RowDecoder"]
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+
+_offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
+
+
+class RowDecoder(Decoder[Any]):
+    """Gathers the columns of records until they are an Arrow batch."""
+
+    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+        self._scan = scan
+        self._check_crc = options.check_crc
+        self._control = options.control
+        self._clear()
+
+    def _clear(self) -> None:
+        self._columns: list[Any] = [_EMPTY[name]() for name in self._scan.schema.names]
+        self._rows = 0
+        self._bytes = 0
+
+    def decode(self, batch: Batch) -> Iterable[Any]:
+        self.add(batch)
+        return self.rest() if self._scan.full(self._rows, self._bytes) else ()
+
+    def add(self, batch: Batch) -> None:
+        """Gather the rows of a batch: all of them, or none with a FormatError."""
+        scan = self._scan
+        if not scan.may_hold(batch):
+            return
+        if self._check_crc:
+            batch.verify_crc()
+        records = batch.records(control=self._control, check_crc=self._check_crc)
+        try:
+            array("q", map(_offset, records))
+            array("q", map(_timestamp, records))
+        except OverflowError:
+            raise _too_wide(batch, records) from None
+        if scan.filtered:
+            (first, last), (start, end) = scan.offsets, scan.timestamps
+            records = [r for r in records if first <= r.offset <= last and start <= r.timestamp <= end]
+        for name, column in zip(scan.schema.names, self._columns, strict=True):
+            values = list(map(_VALUES[name], records))
+            column.extend(values)
+            if name in _WEIGHTS:
+                self._bytes += sum(map(_WEIGHTS[name], values))
+        self._rows += len(records)
+
+    def rest(self) -> Iterator[Any]:
+        return (part for part, _ in self.take())
+
+    def take(self) -> Iterator[tuple[Any, int]]:
+        """All that was gathered, as Arrow batches with the bytes that count of them."""
+        columns, rows, size = self._columns, self._rows, self._bytes
+        self._clear()
+        if not rows:
+            return
+        if not self._scan.too_large(rows, size):
+            yield self._arrow(columns, rows), size
+            return
+        weights = [0] * rows
+        for name, column in zip(self._scan.schema.names, columns, strict=True):
+            if name in _WEIGHTS:
+                weights = [sum(pair) for pair in zip(weights, map(_WEIGHTS[name], column), strict=True)]
+        for start, stop in self._scan.cuts(weights):
+            part = [column[start:stop] for column in columns]
+            yield self._arrow(part, stop - start), sum(weights[start:stop])
+
+    def _arrow(self, columns: Sequence[Any], rows: int) -> Any:
+        schema = self._scan.schema
+        made = [
+            _ARROW.get(field.name, pa.array)(column, field.type)
+            for field, column in zip(schema, columns, strict=True)
+        ]
+        if not made:
+            # only a struct says how many rows there are where there is no column
+            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+        return pa.RecordBatch.from_arrays(made, schema=schema)
+
+
+def _too_wide(batch: Batch, records: list[Record]) -> FormatError:
+    """The error for the first offset or timestamp, of those computed by adding, that is no int64."""
+    for index, record in enumerate(records):
+        for name in ("offset", "timestamp"):
+            value = getattr(record, name)
+            if not EVERY.first <= value <= EVERY.last:
+                path = f"records[{index}].{name}"
+                return batch.located(Malformed(path, "does not fit 64 bits", at=0, have=value))
+    raise AssertionError("every number fits")
+
+
+def _weight(value: bytes | None) -> int:
+    return 0 if value is None else len(value)
+
+
+def _headers_weight(headers: Headers) -> int:
+    return sum([HEADER_BYTES + _text_weight(key) + _weight(value) for key, value in headers])
+
+
+def _text_weight(key: str) -> int:
+    return len(key) if key.isascii() else len(key.encode("utf-8", "surrogateescape"))
+
+
+def _numbers(column: array[int], kind: Any) -> Any:
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
+
+
+def _lists(column: Sequence[Headers], kind: Any) -> Any:
+    bounds = array("i", [0])
+    total = 0
+    for headers in column:
+        total += len(headers)
+        bounds.append(total)
+    flat = list(chain.from_iterable(column))
+    keys = [key for key, _ in flat]
+    try:
+        "".join(keys).encode()
+    except UnicodeEncodeError:
+        # bytes that are not UTF-8: a string column holds what Kafka makes of them, U+FFFD
+        keys = [key.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for key in keys]
+    struct = kind.value_type
+    items = pa.StructArray.from_arrays(
+        [pa.array(keys, struct.field(0).type), pa.array([value for _, value in flat], struct.field(1).type)],
+        fields=list(struct),
+    )
+    return pa.ListArray.from_arrays(_numbers(bounds, pa.int32()), items, type=kind)
+
+
+_VALUES: dict[str, Callable[[Record], Any]] = {
+    "offset": _offset,
+    "timestamp": _timestamp,
+    "timestamp_type": attrgetter("timestamp_type"),
+    "key": attrgetter("key"),
+    "value": attrgetter("value"),
+    "headers": attrgetter("headers"),
+}
+_EMPTY: dict[str, Callable[[], Any]] = {
+    "offset": lambda: array("q"),
+    "timestamp": lambda: array("q"),
+    "timestamp_type": lambda: array("i"),
+    "key": list,
+    "value": list,
+    "headers": list,
+}
+_WEIGHTS: dict[str, Callable[[Any], int]] = {"key": _weight, "value": _weight, "headers": _headers_weight}
+_ARROW: dict[str, Callable[[Any, Any], Any]] = {
+    "offset": _numbers,
+    "timestamp": _numbers,
+    "timestamp_type": _numbers,
+    "headers": _lists,
+}

@@ -1,0 +1,92 @@
+"""What a scan for a table is asked for: columns, ranges, and how large its Arrow batches are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, NamedTuple
+
+from kodec.log.entries.batch import Batch
+
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "EVERY", "HEADER_BYTES", "Range", "Scan"]
+
+BATCH_ROWS = 32_768
+BATCH_BYTES = 4 << 20
+HEADER_BYTES = 16
+"""What a header counts for beside its bytes: even an empty one takes memory."""
+
+
+class Range(NamedTuple):
+    """The numbers from `first` to `last`, both included; each fits 64 bits. None where last < first."""
+
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, name: str, bounds: tuple[int | None, int | None] | None) -> Range:
+        """A range as it is asked for, where None is no bound. Raises ValueError where it is none."""
+        if bounds is None:
+            return EVERY
+        try:
+            first, last = bounds
+            first = EVERY.first if first is None else max(index(first), EVERY.first)
+            last = EVERY.last if last is None else min(index(last), EVERY.last)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name}={bounds!r}: expected (first, last), numbers or None") from None
+        return cls(first, last) if first <= EVERY.last and last >= EVERY.first else cls(0, -1)
+
+
+EVERY = Range(-(2**63), 2**63 - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Which rows and columns of a log become a table, and how large its batches are.
+
+    Attributes:
+        schema: the columns, a `pyarrow.Schema`.
+        offsets, timestamps: only rows in both ranges; timestamps in ms since 1970-01-01 UTC, -1 is none.
+        batch_rows, batch_bytes: an Arrow batch is given as soon as it has so many rows, or so many bytes in
+            its columns `key`, `value` and `headers`, where each header counts for 16 more. It ends where a
+            batch of the log ends, unless it would be more than twice as large.
+    """
+
+    schema: Any
+    offsets: Range = EVERY
+    timestamps: Range = EVERY
+    batch_rows: int = BATCH_ROWS
+    batch_bytes: int = BATCH_BYTES
+
+    @property
+    def filtered(self) -> bool:
+        """Whether some rows are not wanted."""
+        return self.offsets != EVERY or self.timestamps != EVERY
+
+    def full(self, rows: int, size: int) -> bool:
+        """Whether so many rows with so many bytes are enough for an Arrow batch."""
+        return rows >= self.batch_rows or size >= self.batch_bytes
+
+    def too_large(self, rows: int, size: int) -> bool:
+        """Whether they are too many for one."""
+        return rows > 2 * self.batch_rows or size > 2 * self.batch_bytes
+
+    def cuts(self, weights: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Where to cut rows of these bytes each, so that every batch is full."""
+        start = size = 0
+        for row, weight in enumerate(weights, 1):
+            size += weight
+            if self.full(row - start, size) or row == len(weights):
+                yield start, row
+                start, size = row, 0
+
+    def may_hold(self, batch: Batch) -> bool:
+        """Whether a batch has rows in the ranges, as its header has it; true for all messages of v0 and v1.
+
+        What cannot is passed over: not checksummed, not decompressed, not decoded.
+        """
+        return batch.magic < 2 or (
+            batch.base_offset <= self.offsets.last
+            and batch.last_offset >= self.offsets.first
+            and batch.max_timestamp >= self.timestamps.first
+        )

@@ -1,0 +1,54 @@
+"""The reader of a log that gives Arrow batches, whoever fills them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kodec.log import kernel
+from kodec.log.backends.contract import Decoder
+from kodec.log.backends.scan import Scan
+from kodec.log.entries.options import ReadOptions
+from kodec.log.reading.reader import Reader
+from kodec.log.reading.source import Source
+from kodec.log.reading.walk import Walk
+
+__all__ = ["TableReader", "scan_headers", "scan_rows"]
+
+
+class TableReader(Reader[Any]):
+    """An iterator of `pyarrow.RecordBatch`; see `scan_table`.
+
+    Attributes:
+        schema: that of every batch.
+    """
+
+    schema: Any
+
+    def read_all(self) -> Any:
+        """All that is left to read, as a `pyarrow.Table`."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self), schema=self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The batches for any library that takes Arrow streams."""
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self).__arrow_c_stream__(requested_schema)
+
+
+def scan_rows(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
+    """The records of a log as Arrow batches."""
+    return _reader(source, scan, options, kernel.row_decoder(scan, options))
+
+
+def scan_headers(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
+    """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
+    return _reader(source, scan, options, kernel.header_decoder(scan, options))
+
+
+def _reader(source: Source, scan: Scan, options: ReadOptions, decoder: Decoder[Any]) -> TableReader:
+    walk = Walk(source, options)
+    reader = TableReader(walk, walk.items(decoder))
+    reader.schema = scan.schema
+    return reader
