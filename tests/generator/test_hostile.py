@@ -463,7 +463,7 @@ def test_text_is_unwrapped_in_one_place_only() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "raw"
     }
     # the model's JSON holds every text as the string that it is
-    assert found == {"text.py", "model.py"}
+    assert found == {"text.py", "schema/model.py"}
 
 
 DOCUMENTS = [f"{a}{b}{c}" for a, b, c in itertools.product(('"', '"""', "\\", "x", "- "), repeat=3)]
