@@ -17,6 +17,7 @@ from kodec.cli.verbs.get import get
 from kodec.cli.verbs.ls import list_logs
 from kodec.cli.verbs.recover import recover
 from kodec.cli.verbs.reindex import reindex
+from kodec.cli.verbs.salvage import salvage
 from kodec.cli.verbs.trim import trim
 from kodec.cli.verbs.verify import verify
 
@@ -39,6 +40,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "verify": verify,
     "get": get,
     "recover": recover,
+    "salvage": salvage,
     "reindex": reindex,
     "trim": trim,
     "compact": compact,

@@ -203,9 +203,9 @@ def size_of(size: float) -> str:
     return f"{size:.1f} TiB"
 
 
-def count(number: int, name: str) -> str:
-    """A number of things."""
-    return f"{number} {name}{'s' * (number != 1)}"
+def count(number: int, name: str, several: str = "") -> str:
+    """A number of things; `several` is their name in the plural, where that is not `name` and s."""
+    return f"{number} {name if number == 1 else several or name + 's'}"
 
 
 def camel(name: str) -> str:

@@ -16,9 +16,11 @@ A fetch response may cut the last message short; this description is of whole me
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from struct import Struct, error as StructError
+from typing import Any, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
@@ -46,6 +48,7 @@ __all__ = [
     "TimestampType",
     "checksum_of_message",
     "read_entry",
+    "read_entry_rows",
     "read_message",
     "read_message_attributes",
     "read_message_head",
@@ -91,6 +94,8 @@ _CODES_7 = (
     ("offset", "q"),
     ("len_message", "i"),
 )
+
+T = TypeVar("T")
 
 
 class Compression(IntEnum):
@@ -497,6 +502,88 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
     except StructError:
         raise bad_run(_CODES_7, values_7) from None
     out += bytes_of_message
+
+
+@dataclass(slots=True)
+class EntryRow:
+    """One `entry` as a row."""
+
+    offset: int
+
+    timestamp: int
+
+    timestamp_type: int
+
+    key: bytes | None
+
+    value: bytes | None
+
+
+def read_entry_rows(
+    buf: bytes,
+    pos: int,
+    end: int,
+    make: type[T] = EntryRow,  # type: ignore[assignment]
+    opt: ReadOptions = DEFAULT_READ,
+) -> Iterator[tuple[T, int]]:
+    """The rows of `buf[pos:end]`, one `entry` after another, each with the position after it.
+
+    It ends without an error before the first that is not whole, is compressed, or has anything wrong with it:
+    `read_entry` says what. `make` is a class with the attributes of `EntryRow`, whose objects are filled
+    without a call of `__init__`.
+    """
+    new = object.__new__
+    view = memoryview(buf)
+    run_7 = _RUN_7.unpack_from
+    run_2 = _RUN_2.unpack_from
+    run_3 = _RUN_3.unpack_from
+    run_4 = _RUN_4.unpack_from
+    run_5 = _RUN_5.unpack_from
+    try:
+        while pos < end:
+            offset, len_message = run_7(buf, pos)
+            pos += 12
+            if len_message < 14:
+                return
+            stop = pos + len_message
+            if stop > end:
+                return
+            start_of_magic = pos + 4
+            crc, magic, bits_2 = run_2(buf, pos)
+            pos += 6
+            timestamp_type = bits_2 >> 3 & 0x1
+            compression = bits_2 & 0x7
+            if magic not in (
+                0,
+                1,
+            ):
+                return
+            if magic >= 1:
+                (timestamp,) = run_3(buf, pos)
+                pos += 8
+            else:
+                timestamp = -1
+            (len_key,) = run_4(buf, pos)
+            pos += 4
+            key = buf[pos : (pos := pos + len_key)] if len_key >= 0 else None
+            (len_value,) = run_5(buf, pos)
+            pos += 4
+            value = buf[pos : (pos := pos + len_value)] if len_value >= 0 else None
+            if opt.check_crc and crc32(view[start_of_magic:pos]) != crc:
+                return
+            if pos != stop:
+                return
+            if pos > end or compression != 0:
+                return
+            row: Any = new(make)
+            row.offset = offset
+            row.timestamp = timestamp
+            row.timestamp_type = -1 if magic == 0 else timestamp_type
+            row.key = key
+            row.value = value
+            yield row, pos
+    except StructError:
+        return
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kodec.generator.schema.model import Field, Model, Ref, Struct
 
-__all__ = ["VARINTS", "RowContent", "codec_field", "row_content", "transparent"]
+__all__ = ["VARINTS", "RowContent", "codec_field", "listed_rows", "row_content", "transparent"]
 
 VARINTS = ("zigzag32", "zigzag64", "uvarint32")
 """The `-wire` types that are whole numbers of variable length."""
@@ -60,6 +60,17 @@ def row_content(model: Model, struct: Struct) -> RowContent | None:
         None,
     )
     return None if row is None or count is None else RowContent(holder, element, row, count)
+
+
+def listed_rows(model: Model, struct: Struct) -> Struct | None:
+    """The rows that a type consists of, one after another to its end; None for one that is no such list."""
+    if len(struct.fields) != 1 or struct.fields[0].repeat != "eos" or struct.fields[0].size is not None:
+        return None
+    kind = struct.fields[0].type
+    if not isinstance(kind, Ref) or kind.args:
+        return None
+    unit = model.struct(kind.target)
+    return unit if unit.row else None
 
 
 def _row_in(model: Model, struct: Struct) -> Struct | None:

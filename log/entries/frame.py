@@ -8,9 +8,11 @@ from typing import NamedTuple
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.generated.log.message_set import Message
 
-__all__ = ["FRAME_SIZE", "LEAST_BODY", "LENGTH_AT", "MAGICS", "MAGIC_AT", "PLAUSIBLE", "Frame"]
+__all__ = ["FRAME_SIZE", "LEAST_BODY", "LEGACY", "LENGTH_AT", "MAGICS", "MAGIC_AT", "PLAUSIBLE", "Frame"]
 
-MAGICS = (0, 1, 2)
+LEGACY = (0, 1)
+"""The formats in which each message, alone or a wrapper, is a batch."""
+MAGICS = (*LEGACY, 2)
 """The message formats that there are."""
 FRAME_SIZE = PEEK_ENTRY_SIZE
 """The bytes that hold offset, length and magic, the same in each format."""

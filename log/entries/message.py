@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from kodec.generated.log import message_set as legacy
 from kodec.log.entries.batch import HEAD, Batch
 from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
@@ -112,33 +114,34 @@ class MessageEntry(Batch):
             raise self.located(error.within("message.value"), shift=at) from None
         try:
             options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
-            return self._absolute(_inner_messages(inner, options))
+            return self._placed(_inner_rows(inner, options) or _inner_records(inner, options))
         except FormatError as error:
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
 
-    def _absolute(self, messages: list[tuple[int, legacy.Message]]) -> list[Record]:
+    def _placed(self, records: list[Record]) -> list[Record]:
         wrapper = Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
-        last = messages[-1][0]
-        base = wrapper.base(last)
-        if base < 0:
-            raise Malformed(
-                f"[{len(messages) - 1}].offset",
-                "relative offset beyond the wrapper's",
-                at=0,
-                need=f"at most {self.last_offset}",
-                have=last,
-            )
-        found = []
-        for offset, message in messages:
-            kind, timestamp = wrapper.stamp(message.magic, message.timestamp)
-            assert not isinstance(message.value, legacy.MessageSet)
-            found.append(make_record(base + offset, timestamp, kind, message.key, message.value))
-        return found
+        last = records[-1].offset
+        if wrapper.place(records):
+            return records
+        path, need = f"[{len(records) - 1}].offset", f"at most {self.last_offset}"
+        raise Malformed(path, "relative offset beyond the wrapper's", at=0, need=need, have=last)
 
 
-def _inner_messages(data: bytes, options: ReadOptions) -> list[tuple[int, legacy.Message]]:
-    """(offset, message) of each message in a wrapper; a part of one at the end is damage."""
-    found: list[tuple[int, legacy.Message]] = []
+def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
+    """The messages in a wrapper as they are stored; None where not all is well with all of them."""
+    rows = legacy.read_entry_rows(data, 0, len(data), Record, options)
+    found = list(islice(rows, options.elements))
+    if not found or found[-1][1] != len(data):
+        return None
+    records = [record for record, _ in found]
+    for record in records:
+        record.headers = ()
+    return records
+
+
+def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
+    """The same, message by message; a part of one at the end is damage. Raises FormatError."""
+    found: list[Record] = []
     pos, end = 0, len(data)
     while pos < end:
         path = f"[{len(found)}]"
@@ -165,7 +168,9 @@ def _inner_messages(data: bytes, options: ReadOptions) -> list[tuple[int, legacy
             )
         if len(found) == options.elements:
             raise too_many("", pos, options)
-        found.append((offset, message))
+        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+        assert not isinstance(message.value, legacy.MessageSet)
+        found.append(make_record(offset, message.timestamp, kind, message.key, message.value))
         pos += size
     if not found:
         raise Malformed("", "a compressed message holds no message", at=0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kodec.log.entries.records import TimestampType
+from kodec.log.entries.records import Record, TimestampType
 
 __all__ = ["Wrapper"]
 
@@ -48,9 +48,22 @@ class Wrapper(NamedTuple):
         """The timestamp that replaces those inside, as a broker set it on append; None where they count."""
         return self.timestamp if self.timestamp_type is TimestampType.LogAppendTime else None
 
-    def stamp(self, magic: int, timestamp: int) -> tuple[TimestampType, int]:
-        """Type and timestamp of a message of this magic inside, which has `timestamp` itself."""
-        if not magic:
-            return _NONE, -1
-        appended = self.appended
-        return self.timestamp_type, timestamp if appended is None else appended
+    def place(self, records: Sequence[Record]) -> bool:
+        """Give the records inside, as they are stored, the offsets and timestamps that they have.
+
+        Their type is NoTimestampType where the message is of magic 0: it has none, whatever the wrapper says.
+        False, and nothing is changed, where the offsets cannot be right.
+        """
+        base = self.base(records[-1].offset)
+        if base < 0:
+            return False
+        kind, appended = self.timestamp_type, self.appended
+        for record in records:
+            record.offset += base
+            if record.timestamp_type == _NONE:
+                record.timestamp_type = _NONE
+                continue
+            record.timestamp_type = kind
+            if appended is not None:
+                record.timestamp = appended
+        return True

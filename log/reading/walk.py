@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from kodec.log import kernel
-from kodec.log.backends.contract import Decoder, WindowDecoder
+from kodec.log.backends.contract import Decoder
 from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, MAGIC_AT, Frame
 from kodec.log.entries.options import ReadOptions
 from kodec.log.entries.records import SkippedRange, TornTail
@@ -52,10 +52,7 @@ class Walk:
         Raises FormatError at damage that is not to be skipped, after the items of what is before it.
         """
         try:
-            if isinstance(decoder, WindowDecoder):
-                yield from self._windows(decoder)
-            else:
-                yield from self._batches(decoder)
+            yield from self._decoded(decoder)
         except Exception:
             yield from decoder.rest()
             raise
@@ -64,34 +61,25 @@ class Walk:
             self.close()
         yield from decoder.rest()
 
-    # -- one batch after another, or window by window ---------------------------------------------
+    # -- window by window, or one batch after another ---------------------------------------------
 
-    def _batches(self, decoder: Decoder[T]) -> Iterator[T]:
-        while True:
-            start = self.position
-            yield from self._step(decoder)
-            if self.position == start:
-                return
-            self._source.forget(start)
-
-    def _windows(self, decoder: WindowDecoder[T]) -> Iterator[T]:
+    def _decoded(self, decoder: Decoder[T]) -> Iterator[T]:
         source = self._source
         need = 0
         while True:
             pos = self.position
             source.forget(pos)
-            buf, start, end = source.window(pos, need)
-            if start == end:
-                return
-            yield from decoder.run(self, buf, start, end)
-            at = start + self.position - pos
-            if at == end:
-                need = 0
-                continue
-            larger = self._larger(Frame.peek(buf, at, end), end - at)
-            if larger > max(need if at == start else 0, end - at):
-                need = larger
-                continue
+            if decoder.runs:
+                buf, start, end = source.window(pos, need)
+                yield from decoder.run(self, buf, start, end)
+                at = start + self.position - pos
+                if at == end and start < end:
+                    need = 0
+                    continue
+                larger = self._larger(Frame.peek(buf, at, end), end - at)
+                if larger > max(need if at == start else 0, end - at):
+                    need = larger
+                    continue
             before = self.position
             yield from self._step(decoder)
             if self.position == before:

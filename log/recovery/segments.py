@@ -42,6 +42,8 @@ def scan_segments(draft: Draft) -> int:
         end = scan.next_offset
         if scan.fault:
             _truncate(draft, each, scan)
+            point = given.recovery_points.get(draft.plan.topic_partition, 0)
+            draft.plan.damage_below_recovery_point |= scan.next_offset < point
             if number >= unflushed or last:
                 for later in reversed(files[number + 1 :]):
                     draft.drop(later.base_offset, "behind the end of the log")

@@ -29,6 +29,7 @@ from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
 from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
     encode_table,
@@ -60,12 +61,15 @@ __all__ = [
     "LogRead",
     "LogWriter",
     "Loss",
+    "MissingRange",
     "Overview",
     "PartitionLog",
     "Problem",
     "Record",
     "RecordReader",
     "RecoveryPlan",
+    "SalvagePlan",
+    "SalvageReport",
     "Segment",
     "SkippedRange",
     "TableReader",
@@ -86,6 +90,7 @@ __all__ = [
     "plan_recovery",
     "plan_reindex",
     "plan_root",
+    "plan_salvage",
     "plan_trim",
     "read_batch_table",
     "read_batches",

@@ -372,8 +372,8 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
 def test_what_a_killed_conversion_left_is_in_nobodys_way(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
     # A broker deletes it too, by the end of its name.
-    left = tmp_path / "topic-0.kodec-conversion-delete"
-    name = (TopicPartition("topic", 0), ReplicaKind.DELETED, "kodec-conversion")
+    left = tmp_path / "topic-0.kodec-unfinished-delete"
+    name = (TopicPartition("topic", 0), ReplicaKind.DELETED, "kodec-unfinished")
     assert parse_folder_name(left.name) == name
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"half")

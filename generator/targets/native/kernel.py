@@ -9,7 +9,7 @@ from typing import Any
 from kodec.generator.layout import Layouts, solve
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Column, Field, Model, Prim, Ref, Schema, Str, Struct
-from kodec.generator.schema.roles import RowContent, row_content
+from kodec.generator.schema.roles import RowContent, listed_rows, row_content
 from kodec.generator.targets.native.expressions import NotColumnar, literal
 from kodec.generator.targets.native.objects import gives_objects
 from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, Step, c_name
@@ -90,13 +90,8 @@ def _container(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
 
 def _plain_list(model: Model, struct: Struct, schema: Schema) -> Kernel | None:
     """A type that is rows to its end, one after another."""
-    if len(struct.fields) != 1 or struct.fields[0].repeat != "eos":
-        return None
-    kind = struct.fields[0].type
-    if not isinstance(kind, Ref) or kind.args or struct.fields[0].size is not None:
-        return None
-    unit = model.struct(kind.target)
-    return Kernel(schema, unit, None, unit) if unit.row else None
+    unit = listed_rows(model, struct)
+    return None if unit is None else Kernel(schema, unit, None, unit)
 
 
 class _Builder:

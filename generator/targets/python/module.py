@@ -16,6 +16,7 @@ from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.views import ModuleView, View
 from kodec.generator.targets.python.writer import Writer
 from kodec.generator.text import Text, docstring, python_literal
+from kodec.generator.targets.python.units import units_view
 
 __all__ = ["Module"]
 
@@ -139,6 +140,9 @@ class Module(Reader):
         rows = rows_view(self, struct, function)
         if rows is not None:
             exports += [rows.reader, rows.writer]
+        units = units_view(self, struct, function)
+        if units is not None:
+            exports += [units.reader]
         peek = None
         if peeks:
             peek = self.peek(function, struct)
@@ -160,6 +164,7 @@ class Module(Reader):
             "peek": peek,
             "dynamic": [View("param", {"name": local(param.id)}) for param in dynamic],
             "rows": rows,
+            "units": units,
             "checksum": checksum,
             "exports": exports,
             "methods": methods,

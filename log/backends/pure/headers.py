@@ -19,6 +19,8 @@ __all__ = ["HeaderDecoder"]
 class HeaderDecoder(Decoder[Any]):
     """Gathers the headers of batches until they are an Arrow batch."""
 
+    runs = False
+
     def __init__(self, scan: Scan, options: ReadOptions) -> None:
         self._scan = scan
         self._check_crc = options.check_crc

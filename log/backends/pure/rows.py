@@ -28,6 +28,8 @@ _offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
 class RowDecoder(Decoder[Any]):
     """Gathers the columns of records until they are an Arrow batch."""
 
+    runs = False
+
     def __init__(self, scan: Scan, options: ReadOptions) -> None:
         self._scan = scan
         self._check_crc = options.check_crc
