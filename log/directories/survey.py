@@ -47,8 +47,6 @@ class Overview:
     problems: list[str] = field(default_factory=list)
 
 
-
-
 def survey(
     log: PartitionLog, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
 ) -> Overview:
