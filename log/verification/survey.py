@@ -8,6 +8,7 @@ from typing import Literal
 
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.entries.batch import CODECS
 from kodec.log.entries.records import TimestampType
 from kodec.runtime.errors import FormatError
 
@@ -26,7 +27,7 @@ class Overview:
             is corrupt, `end_offset` is the one after the last entry that was reached.
         first_timestamp, last_timestamp: the smallest and largest that headers tell, in ms since 1970-01-01
             UTC; None where there is none. Records inside a batch may be older than its header says.
-        codecs: the codecs in use, the order of `none gzip snappy lz4 zstd`.
+        codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
         health: `clean`; `torn` where a segment ends in a part of an entry or in zeros; `corrupt` where an
             batch is damaged, as far as lengths and headers show (and checksums, where they were asked for);
@@ -45,9 +46,6 @@ class Overview:
     magics: list[int] = field(default_factory=list)
     health: Literal["clean", "torn", "corrupt", "unreadable"] = "clean"
     problems: list[str] = field(default_factory=list)
-
-
-_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def survey(
@@ -89,7 +87,7 @@ def survey(
         segment.close()
         if progress is not None:
             progress(segment.size - told)
-    found.codecs = [codec for codec in _CODECS if codec in codecs]
+    found.codecs = [codec for codec in CODECS if codec in codecs]
     found.magics = sorted(magics)
     return found
 
