@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log import offset_index, record_batch, time_index, transaction_index
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log import kernel
 from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.entry import MAGICS, open_batch
+from kodec.log.entries.frame import FRAME_SIZE, Frame
 from kodec.log.entries.records import Limits, Record, TimestampType, TornTail
 from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
 from kodec.log.files.listing import SegmentFiles
@@ -266,19 +266,12 @@ class Segment:
                 self._opened(self)
         return self._pages
 
-    def _frame(self, pos: int) -> tuple[int, int, int] | None:
-        """(offset in the header, size, magic) of the entry at `pos`; None where reading ends."""
+    def _frame(self, pos: int) -> Frame | None:
+        """The frame of the whole entry at `pos`; None where reading ends."""
         log = self._log()
-        head = log.read(pos, PEEK_ENTRY_SIZE)
-        if len(head) == PEEK_ENTRY_SIZE:
-            offset, length, magic = peek_entry(head)
-            size = peek_entry_len_entry(offset, length, magic)
-            if (
-                PEEK_ENTRY_SIZE < size <= self._limits.batch_bytes
-                and size <= log.size - pos
-                and magic in MAGICS
-            ):
-                return offset, size, magic
+        frame = Frame.peek(log.read(pos, FRAME_SIZE))
+        if frame is not None and frame.fits(min(self._limits.batch_bytes, log.size - pos)) and frame.known:
+            return frame
         if pos < log.size and (self.torn_tail is None or self.torn_tail.position != pos):
             self.torn_tail = self._ending(pos, log.size)
         return None
@@ -301,7 +294,7 @@ class Segment:
 
     def _batch(self, pos: int, size: int) -> Batch:
         try:
-            return open_batch(self._log().read(pos, size), pos, self._limits)
+            return kernel.open_batch(self._log().read(pos, size), pos, self._limits)
         except FormatError as error:
             raise self._placed(error) from None
 
@@ -314,7 +307,9 @@ class Segment:
             head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
             codec = record_batch.codec_of_record_batch(head)
         except FormatError as error:
-            name = f"RecordBatch(base_offset={peek_entry(data)[0]})"
+            frame = Frame.peek(data)
+            assert frame is not None
+            name = f"RecordBatch(base_offset={frame.offset})"
             raise self._placed(error.within(name, shift=pos)) from None
         flags = head.attributes
         return EntryHead(
@@ -469,18 +464,15 @@ class Segment:
         if position == 0:
             return True
         log = self._log()
-        head = log.read(position, PEEK_ENTRY_SIZE)
-        if len(head) < PEEK_ENTRY_SIZE:
-            return False
-        offset, length, magic = peek_entry(head)
-        size = peek_entry_len_entry(offset, length, magic)
+        frame = Frame.peek(log.read(position, FRAME_SIZE))
         most = min(self._limits.batch_bytes, log.size - position)
-        if magic not in MAGICS or not PEEK_ENTRY_SIZE < size <= most:
+        if frame is None or not (frame.known and frame.fits(most)):
             return False
+        offset, size, magic = frame
         if offset < self.base_offset or (magic == 2 and offset > last_offset):
             return False
         try:
-            batch = open_batch(log.read(position, size), position, self._limits)
+            batch = kernel.open_batch(log.read(position, size), position, self._limits)
             return batch.crc_ok and (batch.last_offset <= last_offset or batch.base_offset <= last_offset)
         except FormatError:
             return False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kodec.log.entries.batch import Batch
-from kodec.log.entries.frame import FRAME_SIZE, MAGIC_AT, MAGICS, Frame
+from kodec.log.entries.frame import FRAME_SIZE, MAGIC_AT, Frame
 from kodec.log.entries.message import MessageEntry
 from kodec.log.entries.record_batch import RecordBatchEntry, RowReader, read_rows
 from kodec.log.entries.records import Limits
 from kodec.runtime.errors import FormatError, Truncated, Unsupported
 
-__all__ = ["MAGICS", "open_batch"]
+__all__ = ["open_batch"]
 
 
 def open_batch(data: bytes, position: int, limits: Limits, rows: RowReader = read_rows) -> Batch:

@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypedDict, Unpack
 from uuid import UUID
 
+from kodec.log import kernel
 from kodec.log.directories.epochs import assigned, up_to
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
-from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
 from kodec.log.files.checkpoints import (
@@ -455,10 +455,10 @@ class LogWriter:
                 EPOCH_SIZE, "big", signed=True
             )
             _set_offset(data, start)
-            return [open_batch(bytes(data), 0, self._limits)]
+            return [kernel.open_batch(bytes(data), 0, self._limits)]
         records = batch.records()
         _set_offset(data, start + len(records) - 1)
-        placed = open_batch(bytes(data), 0, self._limits)
+        placed = kernel.open_batch(bytes(data), 0, self._limits)
         wanted = range(start, start + len(records))
         try:
             if [each.offset for each in placed.records()] == list(wanted):

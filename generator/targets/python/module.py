@@ -13,10 +13,10 @@ from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views import ModuleView, View
 from kodec.generator.targets.python.writer import Writer
 from kodec.generator.text import Text, docstring, python_literal
-from kodec.generator.targets.python.units import units_view
 
 __all__ = ["Module"]
 

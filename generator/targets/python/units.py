@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kodec.generator.schema import expr as ex
 from kodec.generator.layout import BitGroup, Run, RunField
+from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Column, Derive, Field, Prim, Ref, Struct
+from kodec.generator.schema.roles import listed_rows
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.views import View
-from kodec.generator.schema.roles import listed_rows
 
 __all__ = ["units_view"]
 
