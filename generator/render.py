@@ -75,14 +75,12 @@ def render_module(view: ModuleView) -> str:
 
 
 def render_kernel(kernel: Kernel) -> dict[str, str]:
-    """The texts of one kernel by file name: plain C, its header, and the Cython face with its types."""
+    """The texts of one kernel by file name: plain C, its header, the Python module over it and its types."""
     found = {}
-    objects = [(f"{kernel.name}_objects.h", "make.h")] if kernel.facts["objects"] else []
     for name, template in (
-        *objects,
         (f"{kernel.name}_core.h", "core.h"),
         (f"{kernel.name}_core.c", "core.c"),
-        (f"{kernel.name}.pyx", "face.pyx"),
+        (f"{kernel.name}.c", "module.c"),
         (f"{kernel.name}.pyi", "face.pyi"),
     ):
         text = _ENVIRONMENT.get_template(f"native/{template}.j2").render(

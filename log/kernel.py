@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.entry import open_batch as _open_batch
@@ -24,6 +24,7 @@ __all__ = [
     "backend",
     "batch_decoder",
     "encode_rows",
+    "flattened",
     "header_decoder",
     "is_built",
     "open_batch",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 Backend = Literal["native", "pure"]
+T = TypeVar("T")
 
 _KERNEL = "kodec.generated.kernels.record_batch"
 
@@ -94,6 +96,18 @@ def record_decoder(options: ReadOptions) -> Decoder[Iterable[Record]]:
     from kodec.log.backends.pure.records import RecordDecoder
 
     return RecordDecoder(options)
+
+
+def flattened(items: Iterator[Iterable[T]]) -> Iterator[T]:
+    """The records of the lists that a decoder gives, one after another.
+
+    Not a chain: where two threads share the reader, the one that is refused would end it for both.
+    """
+    if backend() == "native":
+        from kodec.runtime.native import face
+
+        return face.Flattened(items)
+    return (item for found in items for item in found)
 
 
 def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:

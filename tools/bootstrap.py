@@ -135,7 +135,7 @@ def make_kodec() -> None:
     """Install kodec itself, editable, with its native kernels built in place where that can be done."""
     native = os.environ.get("KODEC_NATIVE", "auto")
     sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
-    for folder, pattern in ((KERNELS, "*.pyx"), (KERNELS, "*_core.c"), (KERNELS, "*.h"), (HEADERS, "*.h")):
+    for folder, pattern in ((KERNELS, "*.[ch]"), (HEADERS, "*.h"), (HEADERS, "*.pyx")):
         sources += sorted(folder.glob(pattern))
     itself = Step("kodec", sources, f"native: {native != 'off'}")
     if not itself.is_due() and (native != "require" or built_kernels()):
@@ -153,8 +153,12 @@ def make_kodec() -> None:
 
 
 def built_kernels() -> list[Path]:
-    """The kernels that were built in place for this Python."""
-    return sorted(KERNELS.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"))
+    """The kernels, and what they are in Python, that were built in place for this Python."""
+    return sorted(
+        path
+        for folder in (KERNELS, HEADERS)
+        for path in folder.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}")
+    )
 
 
 def install_kodec(env: Mapping[str, str]) -> None:

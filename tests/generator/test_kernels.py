@@ -43,6 +43,7 @@ CORES = sorted((ROOT / "generated" / "kernels").glob("*_core.c"))
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 NO_CHECK = ReadOptions(check_crc=False)
 PACKAGE = "kodec_rows_made"
+KERNELS = ["weather", "telegrams"]
 
 
 def compilers() -> list[list[str]]:
@@ -67,21 +68,16 @@ def schemas(folder: Path) -> Path:
 
 
 def compile_all(kernels: Path, names: Iterable[str]) -> None:
-    """Cython and the C compiler, for several kernels side by side."""
-    if importlib.util.find_spec("Cython") is None:
-        pytest.skip("no Cython")
+    """The C compiler, for several kernels side by side."""
     include = [f"-I{path}" for path in (sysconfig.get_paths()["include"], kernels, include_dir())]
     link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
     running = []
     for name in names:
-        face, made = kernels / f"{name}.pyx", kernels / f"{name}.c"
-        module = f"{PACKAGE}.{kernels.parent.name}.kernels.{name}"
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        cython = [sys.executable, "-m", "cython", "-3", "--module-name", module, str(face), "-o", str(made)]
-        cc = [*CC[0], *link, "-fPIC", "-O0", *include, str(made), str(kernels / f"{name}_core.c")]
-        line = f"{shlex.join(cython)} && {shlex.join([*cc, '-o', str(kernels / f'{name}{suffix}')])}"
+        source, made = kernels / f"{name}.c", kernels / f"{name}{suffix}"
+        cc = [*CC[0], *link, "-fPIC", "-O0", *include, str(source), "-o", str(made)]
         pipe = subprocess.PIPE
-        running.append(subprocess.Popen(["sh", "-c", line], stdout=pipe, stderr=subprocess.STDOUT, text=True))
+        running.append(subprocess.Popen(cc, stdout=pipe, stderr=subprocess.STDOUT, text=True))
     for process in running:
         said, _ = process.communicate()
         assert process.returncode == 0, said
@@ -103,8 +99,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
     if not CC:
         pytest.skip("no C compiler: gcc, clang, cc or ziglang")
     root = tmp_path_factory.mktemp("rows")
-    generate(schemas(root / "schemas"), root / "made", kernels=["weather", "telegrams"])
-    compile_all(root / "made" / "kernels", ["weather", "telegrams"])
+    generate(schemas(root / "schemas"), root / "made", kernels=KERNELS)
+    compile_all(root / "made" / "kernels", KERNELS)
     yield package(root / "made", f"{PACKAGE}.made")
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
@@ -575,8 +571,8 @@ def test_a_field_more_is_a_column_more(tmp_path: Path) -> None:
         generate(folder, folder / "made", kernels=["telegrams"])
     names = []
     for folder in (before, after):
-        face = (folder / "made/kernels/telegrams.pyx").read_text()
-        names.append(re.findall(r'"(\w+)"', face.partition("COLUMNS = (")[2]))
+        module = (folder / "made/kernels/telegrams.c").read_text()
+        names.append(re.findall(r'\{"(\w+)"', module.partition("columns[] = {")[2]))
     assert names[0][:6] == ["number", "urgency", "sender", "cost", "text", "after"]
     assert names[1][:7] == ["number", "urgency", "sender", "cost", "hops", "text", "after"]
     core = (after / "made/kernels/telegrams_core.c").read_text()
@@ -672,11 +668,7 @@ def test_cores_of_odd_shapes_compile(shape: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "schemas", LIST + SHAPES[shape])
     generate(folder, tmp_path / "out", kernels=["x"])
     assert_strict(tmp_path / "out" / "kernels" / "x_core.c")
-    if "names" in shape and importlib.util.find_spec("Cython") is not None:
-        face = str(tmp_path / "out" / "kernels" / "x.pyx")
-        command = [sys.executable, "-m", "cython", "-3", face, "-o", str(tmp_path / "x.c")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    compile_all(tmp_path / "out" / "kernels", ["x"])
 
 
 def assert_strict(core: Path) -> None:
@@ -693,6 +685,17 @@ def assert_strict(core: Path) -> None:
 @pytest.mark.parametrize("core", CORES, ids=lambda path: path.stem)
 def test_kafkas_cores_are_plain_c(core: Path) -> None:
     assert_strict(core)
+
+
+@needs_cc
+def test_modules_compile_without_a_warning(made: Callable[[str], ModuleType]) -> None:
+    modules = [Path(str(made(f"kernels.{name}").__file__)).with_name(f"{name}.c") for name in KERNELS]
+    modules += [core.with_name(core.name.replace("_core.c", ".c")) for core in CORES]
+    headers = sysconfig.get_paths()["include"]
+    for module in modules:
+        line = [*CC[0], *STRICT, f"-I{include_dir()}", f"-isystem{headers}", str(module)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), f"{shlex.join(line)}\n{done.stderr}"
 
 
 @needs_cc

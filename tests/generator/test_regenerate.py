@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def _is_built(path: Path) -> bool:
-    return path.suffix in (".so", ".pyd") or (path.suffix == ".c" and not path.stem.endswith("_core"))
+    return path.suffix in (".so", ".pyd")
 
 
 def command(folder: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from kodec.generator.schema.model import Bits, Bytes, Column, Field, Model, Prim
 from kodec.generator.schema.roles import RowContent, listed_rows, row_content
 from kodec.generator.targets.native.expressions import NotColumnar, literal
 from kodec.generator.targets.native.objects import gives_objects
-from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, Step, c_name
+from kodec.generator.targets.native.plan import Constants, Member, Names, Parser, Scope, Step, c_name
 from kodec.generator.targets.native.writing import Writer, total
 
 __all__ = ["Kernel", "kernel_of", "planned"]
@@ -133,7 +133,7 @@ class _Builder:
         except NotColumnar:
             facts["write"] = None
         facts["objects"] = gives_objects(facts["columns"])
-        facts["names"] = self.names.paths
+        facts["names"] = list(self.names.all.items())
         return facts
 
     def _rows_inside(self, unit: Scope) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class _Builder:
             parser = Parser(self.model, self.layouts, self.names)
             bounds.append(
                 {
-                    "index": column.index,
+                    "constant": column.constant,
                     "column": column.name,
                     "first": None if bound.first is None else parser.number(self._known(bound.first), scope),
                     "last": None if bound.last is None else parser.number(self._known(bound.last), scope),
@@ -263,8 +263,10 @@ class _Builder:
                     raise NotColumnar(f"no column `{item}`")
         if len(ordered) > MOST_COLUMNS:
             raise NotColumnar(f"more than {MOST_COLUMNS} columns")
+        constant = Constants("COLUMN")
         for index, column in enumerate(ordered):
             column.facts["index"] = index
+            column.facts["constant"] = constant(column.name)
             column.facts.setdefault("filtered", False)
             if column.kind == "number":
                 column.facts["memory"] = _MEMORY.get(column.format, "q")

@@ -6,6 +6,7 @@ A plan is neutral to how a template lays it out: a tree of steps, in which nothi
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.roles import VARINTS
 from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
 
-__all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
+__all__ = ["Constants", "Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
 
 _WORDS = frozenset(
     """
@@ -86,16 +87,31 @@ class Member:
         return self.kind in ("int", "uint", "float", "double")
 
 
-class Names:
-    """The fields that a kernel can name when it stops, each once, by path."""
+class Constants:
+    """Names of C constants for what a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for
+    `records[].body.key`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.all: dict[str, str] = {}
+        """In order, what it stands for and its name."""
+
+    def __call__(self, path: str) -> str:
+        if path not in self.all:
+            words = "_".join(re.findall(r"[A-Za-z0-9_]+", path)).upper()
+            name, number = f"{self._prefix}_{words or 'NONE'}", 2
+            while name in self.all.values():
+                name, number = f"{self._prefix}_{words}_{number}", number + 1
+            self.all[path] = name
+        return self.all[path]
+
+
+class Names(Constants):
+    """The fields that a kernel can name when it stops; the first is none of them."""
 
     def __init__(self) -> None:
-        self.paths: list[str] = []
-
-    def __call__(self, path: str) -> int:
-        if path not in self.paths:
-            self.paths.append(path)
-        return self.paths.index(path)
+        super().__init__("FIELD")
+        self("")
 
 
 @dataclass(slots=True)
