@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecord, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
 
 __all__ = [

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import open_batch as _open_batch
-from kodec.log.entries.options import EncodeOptions, ReadOptions
-from kodec.log.entries.record_batch import RowReader, read_rows
-from kodec.log.entries.records import Limits, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import RowReader, read_rows
+from kodec.log.batches.opening import open_batch as _open_batch
+from kodec.log.batches.options import EncodeOptions, ReadOptions
+from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
     from kodec.log.backends.contract import Decoder
@@ -68,7 +68,7 @@ def _native_rows() -> RowReader:
 
 
 def row_reader() -> RowReader:
-    """What reads the records of a batch of magic 2, for `open_batch` of `entries`."""
+    """What reads the records of a batch of magic 2, for `open_batch` of `batches`."""
     return _native_rows() if backend() == "native" else read_rows
 
 

@@ -1,4 +1,4 @@
-"""A topic-partition at a glance: offsets, times, bytes, codecs and health, by the headers of its entries."""
+"""A topic-partition at a glance: offsets, times, bytes, codecs and health, by the headers of its batches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kodec.log.batches.records import TimestampType
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.segment import EntryHead, Segment
-from kodec.log.entries.records import TimestampType
+from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Overview", "survey"]
@@ -21,15 +21,15 @@ class Overview:
     """What a topic-partition holds.
 
     Attributes:
-        segments, bytes, entries: how many, and the bytes of the logs as listed.
+        segments, bytes, batches: how many, and the bytes of the logs as listed.
         start_offset, end_offset: the first offset that can be read, and the one after the last; where the log
-            is corrupt, `end_offset` is the one after the last entry that was reached.
+            is corrupt, `end_offset` is the one after the last batch that was reached.
         first_timestamp, last_timestamp: the smallest and largest that headers tell, in ms since 1970-01-01
             UTC; None where there is none. Records inside a batch may be older than its header says.
         codecs: the codecs in use, the order of `none gzip snappy lz4 zstd`.
         magics: the message formats in use, ascending.
-        health: `clean`; `torn` where a segment ends in a part of an entry or in zeros; `corrupt` where an
-            entry is damaged, as far as lengths and headers show (and checksums, where they were asked for).
+        health: `clean`; `torn` where a segment ends in a part of a batch or in zeros; `corrupt` where an
+            batch is damaged, as far as lengths and headers show (and checksums, where they were asked for).
         problems: for each segment that is not clean, its file and what is wrong.
     """
 
@@ -37,7 +37,7 @@ class Overview:
     bytes: int
     start_offset: int
     end_offset: int
-    entries: int = 0
+    batches: int = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 def survey(
     log: PartitionLog, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
 ) -> Overview:
-    """Look at the headers of all entries, with `check_crc` at all bytes. Raises OSError.
+    """Look at the headers of all batches, with `check_crc` at all bytes. Raises OSError.
 
     `progress` is told now and then how many bytes of logs were passed since it was told last.
     """
@@ -63,10 +63,10 @@ def survey(
         found.end_offset = max(found.end_offset, segment.base_offset)
         told = 0
         try:
-            for head in segment.heads():
+            for head in segment.headers():
                 if check_crc:
                     segment.batch_at(head)
-                found.entries += 1
+                found.batches += 1
                 codecs.add(head.codec)
                 magics.add(head.magic)
                 found.end_offset = max(found.end_offset, head.next_offset)
@@ -87,8 +87,8 @@ def survey(
     return found
 
 
-def _widen(found: Overview, head: EntryHead) -> None:
-    """Take the times of an entry in. A base that is a delete horizon, or of another clock, is none."""
+def _widen(found: Overview, head: BatchHeader) -> None:
+    """Take the times of a batch in. A base that is a delete horizon, or of another clock, is none."""
     times = [head.max_timestamp]
     if head.timestamp_type is TimestampType.CreateTime and head.delete_horizon is None:
         times.append(head.base_timestamp)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generated.log import offset_index, producer_snapshot, time_index, transaction_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecordType, Limits
+from kodec.log.batches.sizes import OFFSET_ENTRY, SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TIME_ENTRY, TXN_ENTRY
 from kodec.log.directories.directory import LogDirectory, LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState, marker_of
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecordType, Limits
-from kodec.log.entries.sizes import OFFSET_ENTRY, SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TIME_ENTRY, TXN_ENTRY
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -107,8 +107,8 @@ def verify_partition(
 ) -> Iterator[Problem]:
     """Check all segments of a topic-partition and the files beside them.
 
-    An index or a snapshot is held against what the entries say. After a damaged entry, transactions,
-    producers and the time index are no longer compared: an entry that counts may be missing. Raises OSError.
+    An index or a snapshot is held against what the batches say. After a damaged batch, transactions,
+    producers and the time index are no longer compared: a batch that counts may be missing. Raises OSError.
     """
     for read, name in ((log.leader_epochs, LEADER_EPOCHS), (log.metadata, PARTITION_METADATA)):
         try:
@@ -142,7 +142,7 @@ def verify_segment(
 
 
 class _Producers:
-    """What the entries so far say of producers; compared with snapshots when their offset is reached."""
+    """What the batches so far say of producers; compared with snapshots when their offset is reached."""
 
     def __init__(self) -> None:
         self.reliable = True
@@ -150,13 +150,13 @@ class _Producers:
         self.state = ProducerState()
 
     def take(self, batch: Batch, marker: Marker | None) -> EndedTransaction | None:
-        """Go on by an entry of magic 2; the transaction that it ends, None for none."""
+        """Go on by a batch of magic 2; the transaction that it ends, None for none."""
         if self.first_offset is None:
             self.first_offset = batch.base_offset
         return self.state.take(batch, marker)
 
     def compare(self, offset: int, path: Path) -> Iterator[Problem]:
-        """Check the snapshot that tells of the entries below `offset`, which all have been taken."""
+        """Check the snapshot that tells of the batches below `offset`, which all have been taken."""
         try:
             entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
         except FormatError as error:
@@ -203,7 +203,7 @@ class _Producers:
 
 
 class _OffsetIndex:
-    """The offset index, compared while the entries of the log pass by."""
+    """The offset index, compared while the batches of the log pass by."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -237,24 +237,24 @@ class _OffsetIndex:
         self.problems += _rest(path, data, pos, OFFSET_ENTRY, padded)
 
     def pass_by(self, batch: Batch) -> None:
-        """An entry of the log."""
+        """A batch of the log."""
         position, last_offset = batch.position, batch.last_offset
         if self._waiting is not None:
             slot, wanted = self._waiting
             if last_offset >= wanted:
                 self._waiting = None
                 if last_offset > wanted:
-                    self._wrong(slot, "the last offset of an entry", wanted, last_offset)
+                    self._wrong(slot, "the last offset of a batch", wanted, last_offset)
         while self._next < len(self.entries) and self.entries[self._next].ofs_batch <= position:
             entry = self.entries[self._next]
             wanted = self.base_offset + entry.relative_offset
             if entry.ofs_batch < position:
-                need = f"the start of an entry, such as {position}"
+                need = f"the start of a batch, such as {position}"
                 self._wrong(self._next, "position", entry.ofs_batch, need)
             elif last_offset > wanted:
                 # Brokers of 0.10 and 0.11 named the first offset.
                 if not _holds(batch, wanted):
-                    self._wrong(self._next, "the last offset of the entry", wanted, last_offset)
+                    self._wrong(self._next, "the last offset of the batch", wanted, last_offset)
             elif last_offset < wanted:
                 # Brokers before 3.8 named the last offset of all that was appended together.
                 self._waiting = self._next, wanted
@@ -270,7 +270,7 @@ class _OffsetIndex:
         """The log ends at `position`."""
         if self._waiting is not None:
             self._wrong(
-                self._waiting[0], "the last offset of an entry", self._waiting[1], "the end of the log"
+                self._waiting[0], "the last offset of a batch", self._waiting[1], "the end of the log"
             )
         for slot in range(self._next, len(self.entries)):
             self._wrong(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
@@ -287,7 +287,7 @@ def _holds(batch: Batch, offset: int) -> bool:
 
 
 class _TimeIndex:
-    """The time index, compared while the entries of the log pass by."""
+    """The time index, compared while the batches of the log pass by."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -317,7 +317,7 @@ class _TimeIndex:
         self.problems += _rest(path, data, pos, TIME_ENTRY, padded)
 
     def pass_by(self, last_offset: int, max_timestamp: int) -> None:
-        """An entry of the log with these."""
+        """A batch of the log with these."""
         self.largest = max(self.largest, max_timestamp)
         while self._next < len(self.entries):
             entry = self.entries[self._next]
@@ -325,7 +325,7 @@ class _TimeIndex:
                 return
             if not entry.timestamp == self.largest == max_timestamp:
                 what = f"largest timestamp up to offset {self.base_offset + entry.relative_offset}"
-                need = self.largest if entry.timestamp != self.largest else f"an entry with {self.largest}"
+                need = self.largest if entry.timestamp != self.largest else f"a batch with {self.largest}"
                 have = entry.timestamp if entry.timestamp != self.largest else max_timestamp
                 self.problems.append(Problem(self.path, TIME_ENTRY * self._next, what, need, have))
             self._next += 1
@@ -413,7 +413,7 @@ class _Check:
                 segment.path,
                 tail.position,
                 f"torn tail: {tail.reason}",
-                "a whole entry",
+                "a whole batch",
                 f"{tail.size} bytes",
             )
         if self.after is not None and last >= self.after:
@@ -444,7 +444,7 @@ class _Check:
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Problem]:
-        """The snapshots that tell of what lies before this entry."""
+        """The snapshots that tell of what lies before this batch."""
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         while self.snapshots and self.snapshots[0][0] <= first:
             yield from self.state.compare(*self.snapshots.pop(0))

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from kodec.log import kernel
 from kodec.log.backends.contract import Decoder
-from kodec.log.entries.entry import open_batch
-from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import SkippedRange, TornTail
+from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
+from kodec.log.batches.opening import open_batch
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import SkippedRange, TornTail
 from kodec.log.reading.resume import Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kodec.log.backends.arrow import pyarrow, row_schema
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.records import TimestampType
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["plain_batches"]

@@ -113,7 +113,7 @@ def test_verify_finds_nothing_in_a_broker_s_directory(capsys: pytest.CaptureFixt
 def test_verify_tells_of_a_torn_tail(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(DATA / "crashed")]) == 1
     first, last = capsys.readouterr().out.splitlines()
-    assert "preallocated-0/00000000000000000000.log: byte 3835: torn tail: zeros: need a whole entry" in first
+    assert "preallocated-0/00000000000000000000.log: byte 3835: torn tail: zeros: need a whole batch" in first
     assert last.endswith("1 problem")
 
 

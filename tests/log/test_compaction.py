@@ -495,7 +495,7 @@ def test_an_open_reader_goes_on(tmp_path: Path) -> None:
         reading = log.records()
         assert next(reading).offset == 0
         for segment in log.segments:
-            next(iter(segment.heads()))
+            next(iter(segment.headers()))
         plan_compaction(folder, now=NOW).apply()
         assert [record.offset for record in reading] == list(range(1, 40))
 

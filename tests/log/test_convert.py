@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.batches.batch import Batch
 from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.verify import verify_partition
-from kodec.log.entries.batch import Batch
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 
 from . import made, wire

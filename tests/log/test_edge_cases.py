@@ -15,7 +15,7 @@ import snappy
 
 import kodec
 from kodec.errors import FormatError, Malformed, Truncated, Unsupported
-from kodec.log.entries.records import TimestampType, TornTail
+from kodec.log.batches.records import TimestampType, TornTail
 
 from .wire import (
     CODECS,

@@ -15,7 +15,7 @@ from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 import kodec
 from kodec.errors import EncodeError
-from kodec.log.entries.records import Record, TimestampType, make_record
+from kodec.log.batches.records import Record, TimestampType, make_record
 
 from .wire import PAIRS
 

@@ -16,7 +16,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 
 from .conftest import Sample
 from .wire import PAIRS, batch, log_of, record

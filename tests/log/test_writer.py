@@ -539,7 +539,7 @@ def test_segment_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
             writer.append(far.data, far)
         with pytest.raises(EncodeError, match="sizes"):
             writer.append(batch.data + b"x", batch_at(101))
-        assert writer.size == batch.size and writer.entries == 1
+        assert writer.size == batch.size and writer.batches == 1
     assert sorted(each.name[20:] for each in tmp_path.iterdir()) == [
         ".index.cleaned",
         ".log.cleaned",

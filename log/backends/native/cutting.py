@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kodec.log.entries.encode import MAX_DELTA, OVERHEAD, OVERHEAD_OF_HEADER
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.encode import MAX_DELTA, OVERHEAD, OVERHEAD_OF_HEADER
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import TimestampType
 
 __all__ = ["Cut", "most_bytes"]
 

@@ -17,10 +17,10 @@ from kodec.generated.log import message_set as legacy
 from kodec.log.backends.arrow import row_schema
 from kodec.log.backends.native.cutting import Cut, most_bytes
 from kodec.log.backends.pure import encoding as pure
-from kodec.log.entries.encode import SEQUENCES, batch_head, codec_number
-from kodec.log.entries.frame import MAGICS
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.encode import SEQUENCES, batch_head, codec_number
+from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import TimestampType
 from kodec.runtime.compression import compress
 from kodec.runtime.fields import WriteOptions
 

@@ -15,8 +15,8 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import TimestampType
 
 __all__ = ["NativeHeaderDecoder"]
 

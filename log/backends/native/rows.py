@@ -13,9 +13,9 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.rows import RowDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import TimestampType
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import TimestampType
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 

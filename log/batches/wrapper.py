@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.batches.records import Record, TimestampType
 
 __all__ = ["Wrapper"]
 

@@ -42,7 +42,7 @@ def _batch(base_offset: int, epoch: int) -> bytes:
 
 # No checksum covers these two, so that all that changes with them is where they stand.
 OFFSET_AT, OFFSET_SIZE = _place(_batch(0, 0), _batch(-1, 0))
-"""Where an entry of any magic has the offset in its header, which a broker sets in place."""
+"""Where a batch of any magic has the offset in its header, which a broker sets in place."""
 EPOCH_AT, EPOCH_SIZE = _place(_batch(0, 0), _batch(0, -1))
 """Where a record batch of magic 2 has its leader's epoch, which a broker sets in place."""
 _RELATIVE_SIZE = _place(offset_index.Entry(0).to_bytes(), offset_index.Entry(-1).to_bytes())[1]

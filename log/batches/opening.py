@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
-from kodec.log.entries.message import MessageEntry
-from kodec.log.entries.record_batch import RecordBatchEntry, RowReader, read_rows
-from kodec.log.entries.records import Limits
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.legacy_batch import LegacyBatch
+from kodec.log.batches.records import Limits
 from kodec.runtime.errors import FormatError, Truncated, Unsupported
 
 __all__ = ["open_batch"]
@@ -25,10 +25,10 @@ def open_batch(
         raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(data))
     base_offset, _, magic = frame
     try:
-        if magic == RecordBatchEntry.magic:
-            return RecordBatchEntry(data, position, limits, rows)
+        if magic == DefaultBatch.magic:
+            return DefaultBatch(data, position, limits, rows)
         if magic in LEGACY:
-            return MessageEntry(data, position, limits, frame)
+            return LegacyBatch(data, position, limits, frame)
     except FormatError as error:
         raise error.within(
             f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position

@@ -1,26 +1,26 @@
-"""A message of magic 0 or 1 as an entry of a log: alone, or a wrapper of compressed ones."""
+"""A batch of magic 0 or 1: a message alone, or a wrapper of compressed ones."""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from kodec.generated.log import message_set as legacy
-from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
-from kodec.log.entries.records import Limits, Record, TimestampType, make_record
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
+from kodec.log.batches.records import Limits, Record, TimestampType, make_record
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 
-__all__ = ["MessageEntry"]
+__all__ = ["LegacyBatch"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
 _KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
 
 
-class MessageEntry(Batch):
+class LegacyBatch(Batch):
     """A message of magic 0 or 1, alone or a wrapper of compressed ones.
 
     Source: org.apache.kafka.common.record.AbstractLegacyRecordBatch.

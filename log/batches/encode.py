@@ -9,9 +9,9 @@ from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.entries.frame import MAGICS
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import Record, TimestampType, make_record
+from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import Record, TimestampType, make_record
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions

@@ -105,9 +105,9 @@ class Limits:
     """How much a reader may allocate for bytes that it does not trust.
 
     Attributes:
-        batch_bytes: the largest entry (batch, or message with its wrapper) as stored.
-        decompressed_bytes: the most that the records of one entry may take when decompressed.
-        elements: the most records, with their headers, that one entry may hold. As Python objects even
+        batch_bytes: the largest batch (of magic 0 and 1: message or wrapper) as stored.
+        decompressed_bytes: the most that the records of one batch may take when decompressed.
+        elements: the most records, with their headers, that one batch may hold. As Python objects even
             empty ones take hundreds of bytes, whatever their size on disk.
     """
 
@@ -118,7 +118,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
-    """Where and why reading ended before the source did: `size` bytes from `position` are no whole entry."""
+    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch."""
 
     position: int
     size: int
