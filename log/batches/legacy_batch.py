@@ -17,7 +17,7 @@ __all__ = ["LegacyBatch"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
-_KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
+_KINDS = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 
 
 class LegacyBatch(Batch):
@@ -52,7 +52,7 @@ class LegacyBatch(Batch):
         self.last_offset = frame.offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
-            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
@@ -166,7 +166,7 @@ def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
             )
         if len(found) == options.elements:
             raise too_many("", pos, options)
-        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
         assert not isinstance(message.value, legacy.MessageSet)
         found.append(make_record(offset, message.timestamp, kind, message.key, message.value))
         pos += size

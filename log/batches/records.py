@@ -22,11 +22,17 @@ __all__ = [
 
 
 class TimestampType(enum.IntEnum):
-    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType."""
+    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
 
-    NoTimestampType = -1
-    CreateTime = 0
-    LogAppendTime = 1
+    As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+    """
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    def __str__(self) -> str:
+        return self.name.title().replace("_", "")
 
 
 class ControlRecordType(enum.IntEnum):
@@ -58,7 +64,7 @@ class Record:
 
     offset: int = -1
     timestamp: int = -1
-    timestamp_type: TimestampType = TimestampType.CreateTime
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()

@@ -90,7 +90,7 @@ def survey(
 def _widen(found: Overview, head: BatchHeader) -> None:
     """Take the times of a batch in. A base that is a delete horizon, or of another clock, is none."""
     times = [head.max_timestamp]
-    if head.timestamp_type is TimestampType.CreateTime and head.delete_horizon is None:
+    if head.timestamp_type is TimestampType.CREATE_TIME and head.delete_horizon is None:
         times.append(head.base_timestamp)
     for time in times:
         if time >= 0:

@@ -39,7 +39,7 @@ def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int
         (batch.base_offset, batch.last_offset) if modern else (records[0].offset, records[-1].offset)
     )
     horizon = batch.delete_horizon if delete_horizon is None else delete_horizon
-    kind = TimestampType(max(batch.timestamp_type, TimestampType.CreateTime))
+    kind = TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME))
     head = v2.RecordBatch(
         base_offset=first,
         partition_leader_epoch=batch.partition_leader_epoch,
@@ -53,7 +53,7 @@ def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int
         last_offset_delta=last - first,
         base_timestamp=records[0].timestamp if horizon is None else horizon,
         max_timestamp=batch.max_timestamp
-        if kind is TimestampType.LogAppendTime
+        if kind is TimestampType.LOG_APPEND_TIME
         else max(record.timestamp for record in records),
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,
@@ -87,7 +87,7 @@ def empty_batch(batch: Batch) -> bytes:
         attributes=v2.BatchAttributes(
             is_control=batch.is_control,
             is_transactional=batch.is_transactional,
-            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CreateTime)),
+            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME)),
         ),
         last_offset_delta=batch.last_offset - first,
         base_timestamp=_NO_TIME,

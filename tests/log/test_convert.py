@@ -45,7 +45,7 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 
 def row(record: kodec.Record) -> Row:
-    kind = record.timestamp_type.name
+    kind = str(record.timestamp_type)
     return (record.offset, record.timestamp, kind, record.key, record.value, tuple(record.headers))
 
 

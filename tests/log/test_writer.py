@@ -178,7 +178,7 @@ def test_offsets_and_epochs_are_assigned_in_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", [0, 1000])
 def test_older_formats_are_renumbered(magic: int, compression: str, start: int, tmp_path: Path) -> None:
     timestamp = 5 if magic else -1
-    kind = kodec.TimestampType.CreateTime
+    kind = kodec.TimestampType.CREATE_TIME
     given = [kodec.Record(value=b"%d" % each, timestamp=timestamp, timestamp_type=kind) for each in range(4)]
     data = kodec.encode(given, magic=magic, compression=compression, base_offset=50)
     with LogWriter(tmp_path / "t-0", start_offset=start) as writer:

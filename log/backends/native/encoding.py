@@ -26,7 +26,7 @@ from kodec.runtime.fields import WriteOptions
 
 __all__ = ["encode_rows"]
 
-_CREATE = int(TimestampType.CreateTime)
+_CREATE = int(TimestampType.CREATE_TIME)
 _MOST_BATCH = 64 << 20
 _PART = 16 << 20  # each is copied once more where there are several
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))

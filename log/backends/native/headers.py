@@ -20,7 +20,7 @@ from kodec.log.batches.records import TimestampType
 
 __all__ = ["NativeHeaderDecoder"]
 
-_NONE = int(TimestampType.NoTimestampType)
+_NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeHeaderDecoder(TableDecoder):

@@ -23,7 +23,7 @@ __all__ = ["NativeRowDecoder"]
 
 # what a wrapper says of the messages inside is put into these
 _WRAPPED = ("offset", "timestamp", "timestamp_type")
-_NONE = int(TimestampType.NoTimestampType)
+_NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeRowDecoder(TableDecoder):
