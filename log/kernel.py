@@ -30,6 +30,7 @@ __all__ = [
     "open_batch",
     "record_decoder",
     "row_decoder",
+    "row_reader",
 ]
 
 Backend = Literal["native", "pure"]
@@ -66,12 +67,17 @@ def _native_rows() -> RowReader:
     return read_rows
 
 
+def row_reader() -> RowReader:
+    """What reads the records of a batch of magic 2, for `open_batch` of `batches`."""
+    return _native_rows() if backend() == "native" else read_rows
+
+
 def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     Raises FormatError with places counted in the source.
     """
-    return _open_batch(data, position, limits, _native_rows() if backend() == "native" else read_rows)
+    return _open_batch(data, position, limits, row_reader())
 
 
 def batch_decoder(options: ReadOptions) -> Decoder[Batch]:

@@ -26,13 +26,11 @@ class LegacyBatch(Batch):
     Source: org.apache.kafka.common.record.AbstractLegacyRecordBatch.
     """
 
-    def __init__(self, data: bytes, position: int, limits: Limits) -> None:
+    def __init__(self, data: bytes, position: int, limits: Limits, frame: Frame) -> None:
         self.position = position
         self.size = len(data)
         self.data = data
         self._limits = limits
-        frame = Frame.peek(data)
-        assert frame is not None
         self._start = len(data) - frame.len_body
         try:
             message, stop = legacy.read_message_head(data, self._start, len(data), HEAD)

@@ -22,11 +22,17 @@ __all__ = [
 
 
 class TimestampType(enum.IntEnum):
-    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType."""
+    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
 
-    NoTimestampType = -1
-    CreateTime = 0
-    LogAppendTime = 1
+    As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+    """
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    def __str__(self) -> str:
+        return self.name.title().replace("_", "")
 
 
 class ControlRecordType(enum.IntEnum):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
@@ -30,7 +31,7 @@ from kodec.log.files.exclusive import changing
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import partition_path
-from kodec.log.kernel import backend, open_batch
+from kodec.log.kernel import backend
 from kodec.log.tables.table import scan_table
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError
@@ -454,7 +455,7 @@ class _Output:
 
     def append(self, data: bytes, source: Batch) -> None:
         """Add a batch; `source` is what it was made from."""
-        batch = source if data is source.data else open_batch(data, 0, self._limits)
+        batch = source if data is source.data else kernel.open_batch(data, 0, self._limits)
         if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
             self._finish()
             self._open(batch.base_offset)

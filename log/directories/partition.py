@@ -405,7 +405,8 @@ class PartitionLog:
         room, following = max_bytes, offset
         for segment in self.segments[self._number(first.base_offset) :]:
             position = place.position if segment is first else 0
-            part = segment.range(position, position + room) if parts else fitting(segment, position, room)
+            end = position + room
+            part = segment.whole_batches(position, end) if parts else fitting(segment, position, room)
             if part.next_offset is None:
                 if next(segment.headers(position), None) is not None:
                     break

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log import record_batch, transaction_index
-from kodec.generated.log.log_segment import peek_entry
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
@@ -22,7 +21,7 @@ from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 
-__all__ = ["BatchHeader", "Position", "Range", "Segment", "TimestampOffset", "fitting"]
+__all__ = ["BatchHeader", "BatchRange", "Position", "Segment", "TimestampOffset", "fitting"]
 
 
 class Position(NamedTuple):
@@ -42,7 +41,7 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-class Range(NamedTuple):
+class BatchRange(NamedTuple):
     """Whole batches in a part of a segment: their bytes, how many there are, and the offset after the last.
 
     `next_offset` is None where there is no batch.
@@ -201,7 +200,7 @@ class Segment:
         """The frame of the batch at `pos`; None where reading ends."""
         frame, end = self._peek(pos)
         most = min(self._limits.batch_bytes, end - pos)
-        if frame is not None and frame.known and FRAME_SIZE < frame.size <= most:
+        if frame is not None and frame.known and frame.fits(most):
             return frame
         if pos < end and (self.torn_tail is None or self.torn_tail.position != pos):
             self.torn_tail = self._ending(pos, end)
@@ -238,7 +237,9 @@ class Segment:
             head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
             codec = record_batch.codec_of_record_batch(head)
         except FormatError as error:
-            name = f"RecordBatch(base_offset={peek_entry(data)[0]})"
+            frame = Frame.peek(data)
+            assert frame is not None
+            name = f"RecordBatch(base_offset={frame.offset})"
             raise self._placed(error.within(name, shift=pos)) from None
         flags = head.attributes
         return BatchHeader(
@@ -310,14 +311,14 @@ class Segment:
         except FormatError as error:
             raise self._placed(error) from None
 
-    def range(self, position: int = 0, end: int | None = None) -> Range:
+    def whole_batches(self, position: int = 0, end: int | None = None) -> BatchRange:
         """How many bytes from `position` (where a batch must start) up to `end` are whole batches."""
         at, count, last = position, 0, None
         while (frame := self._frame(at)) is not None and (end is None or at + frame.size <= end):
             last = at, frame.size, frame.magic
             at += frame.size
             count += 1
-        return Range(at - position, count, None if last is None else self._head(*last).next_offset)
+        return BatchRange(at - position, count, None if last is None else self._head(*last).next_offset)
 
     def read_bytes(self, position: int, size: int) -> bytes:
         """So many bytes of the log; fewer where it ends."""
@@ -395,7 +396,7 @@ class Segment:
             return True
         frame, end = self._peek(position)
         most = min(self._limits.batch_bytes, end - position)
-        if frame is None or not frame.known or not FRAME_SIZE < frame.size <= most:
+        if frame is None or not (frame.known and frame.fits(most)):
             return False
         if frame.offset < self.base_offset or (frame.magic == 2 and frame.offset > last_offset):
             return False
@@ -503,10 +504,10 @@ def _head_of(batch: Batch) -> BatchHeader:
     )
 
 
-def fitting(segment: Segment, position: int, most: int) -> Range:
+def fitting(segment: Segment, position: int, most: int) -> BatchRange:
     """The whole batches from `position` in at most `most` bytes, or one batch that is larger."""
-    found = segment.range(position, position + most)
+    found = segment.whole_batches(position, position + most)
     if found.batches:
         return found
     first = next(segment.headers(position), None)
-    return Range(0, 0, None) if first is None else Range(first.size, 1, first.next_offset)
+    return BatchRange(0, 0, None) if first is None else BatchRange(first.size, 1, first.next_offset)

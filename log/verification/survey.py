@@ -39,7 +39,7 @@ class Overview:
     bytes: int
     start_offset: int
     end_offset: int
-    entries: int = 0
+    batches: int = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ def survey(
             for head in segment.headers():
                 if check_crc:
                     segment.batch_at(head)
-                found.entries += 1
+                found.batches += 1
                 codecs.add(head.codec)
                 magics.add(head.magic)
                 found.end_offset = max(found.end_offset, head.next_offset)

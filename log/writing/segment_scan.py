@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import message_set, record_batch
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
-from kodec.log.batches.opening import MAGICS
+from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
@@ -194,17 +193,16 @@ def _is_sound(path: Path, position: int) -> bool:
     """Whether the batch at `position` is right by its checksum, as far as its format is known."""
     with path.open("rb") as file:
         file.seek(position)
-        head = file.read(PEEK_ENTRY_SIZE)
-        offset, length, magic = peek_entry(head)
-        if magic not in MAGICS:
+        head = file.read(FRAME_SIZE)
+        frame = Frame.peek(head)
+        if frame is None or not frame.known:
             return False
-        size = peek_entry_len_entry(offset, length, magic)
-        data = head + file.read(size - len(head))
+        data = head + file.read(frame.size - len(head))
     try:
-        if magic == DefaultBatch.magic:
-            record_batch.read_record_batch_head(data, 0, size)
+        if frame.magic == DefaultBatch.magic:
+            record_batch.read_record_batch_head(data, 0, frame.size)
         else:
-            message_set.read_message_head(data, size - length, size)
+            message_set.read_message_head(data, frame.size - frame.len_body, frame.size)
     except FormatError:
         return False
     return True

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypedDict, Unpack
 from uuid import UUID
 
+from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import Limits, Record, TimestampType
@@ -41,7 +42,6 @@ from kodec.log.files.listing import (
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import writable_partition
-from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.segment_scan import producers_at, scan_segment
@@ -455,10 +455,10 @@ class LogWriter:
                 EPOCH_SIZE, "big", signed=True
             )
             _set_offset(data, start)
-            return [open_batch(bytes(data), 0, self._limits)]
+            return [kernel.open_batch(bytes(data), 0, self._limits)]
         records = batch.records()
         _set_offset(data, start + len(records) - 1)
-        placed = open_batch(bytes(data), 0, self._limits)
+        placed = kernel.open_batch(bytes(data), 0, self._limits)
         wanted = range(start, start + len(records))
         try:
             if [each.offset for each in placed.records()] == list(wanted):

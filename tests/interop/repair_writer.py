@@ -82,7 +82,7 @@ class Script:
             row = Read(
                 one.offset if keep_offsets else offset + number,
                 one.timestamp if magic else -1,
-                kind.name,
+                str(kind),
                 one.key,
                 one.value,
                 tuple(one.headers),
