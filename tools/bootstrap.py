@@ -155,7 +155,9 @@ def make_kodec() -> None:
 def built_kernels() -> list[Path]:
     """The kernels, and what they are in Python, that were built in place for this Python."""
     return sorted(
-        path for folder in (KERNELS, HEADERS) for path in folder.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}")
+        path
+        for folder in (KERNELS, HEADERS)
+        for path in folder.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}")
     )
 
 

@@ -88,7 +88,7 @@ class Member:
 
 
 class Constants:
-    """Names of C constants for what a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for `records[].body.key`."""
+    """C constants for what a kernel counts: `FIELD_RECORDS_BODY_KEY` for `records[].body.key`, each once."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

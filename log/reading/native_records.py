@@ -11,7 +11,7 @@ from kodec.log.reading.source import Source
 from kodec.log.reading.windows import Buffer, Windows
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
-from kodec.runtime.native.face import Flattened
+from kodec.runtime.native import face
 
 __all__ = ["NativeRecordReader", "rows_of"]
 
@@ -52,7 +52,7 @@ class NativeRecordReader(Windows, RecordReader):
         super().__init__(source, check_crc, on_error, limits, control)
 
     def _iterate(self) -> Iterator[Record]:
-        return Flattened(self._batches())
+        return face.Flattened(self._batches())
 
     def _batches(self) -> Iterator[Iterable[Record]]:
         try:
