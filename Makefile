@@ -34,6 +34,7 @@ bench: node ## measure the codec against other readers
 fuzz: setup ## break the native kernels under sanitizers, and compare them with pure Python, for a minute
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
+	@$(BIN)/python tests/fuzz/faces.py
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py
