@@ -75,8 +75,10 @@ def append(folder: Path, batches: int, flushed: int) -> None:
         fd = os.open(folder / "raw", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
         def work() -> None:
+            at = 0
             for each in data[:count]:
-                write_all(fd, each)
+                write_all(fd, each, at)
+                at += len(each)
                 if fsync:
                     os.fsync(fd)
 

@@ -205,5 +205,5 @@ def test_locks_pin_versions_by_hash_and_name_no_server(lock: Path) -> None:
         assert "--hash=sha256:" in entry
 
 
-def test_the_lock_of_the_compiler_names_no_server() -> None:
-    assert "://" not in (ROOT / "tools" / "ksc" / "package-lock.json").read_text(encoding="utf-8")
+def test_the_lock_of_what_runs_on_node_names_no_server() -> None:
+    assert "://" not in (ROOT / "tools" / "node" / "package-lock.json").read_text(encoding="utf-8")

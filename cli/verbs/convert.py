@@ -14,6 +14,7 @@ from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
+from kodec.log.entries.batch import CODECS
 from kodec.log.files.paths import resolved
 
 __all__ = ["convert"]
@@ -27,7 +28,7 @@ def convert(
         int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
     ] = None,
     compression: Annotated[
-        str | None, typer.Option("--compression", help="none, gzip, snappy, lz4 or zstd.")
+        str | None, typer.Option("--compression", help=f"{', '.join(CODECS[:-1])} or {CODECS[-1]}.")
     ] = None,
     level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[

@@ -24,14 +24,13 @@ from kodec.log.directories.offline import modified, require_in_order, require_wh
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits
 from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.files.exclusive import changing
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import partition_path
-from kodec.log.kernel import backend
+from kodec.log.kernel import backend, open_batch
 from kodec.log.tables.table import scan_table
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import FormatError

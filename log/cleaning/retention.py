@@ -246,7 +246,7 @@ def _add_segment(log: PartitionLog, base_offset: int) -> None:
     """Make the empty segment that a broker would roll to, with what is known of the producers there."""
     told_from, state = newest_snapshot(log)
     for segment in log.segments:
-        for head in segment.heads():
+        for head in segment.headers():
             if head.producer_id >= 0 and head.first_known >= told_from:
                 state.take_batch(segment.batch_at(head))
         segment.close()

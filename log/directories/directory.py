@@ -150,8 +150,11 @@ class LogDirectory:
     def partition(self, topic: str, partition: int) -> PartitionLog:
         """The log of a topic-partition. Raises KeyError where there is no live replica of it."""
         key = TopicPartition(topic, partition)
-        if key not in self._logs:
+        found = self._logs.get(key)
+        if found is None:
             root, replica = self._live[key]
             start = root.log_start_offsets.get(key, 0)
-            self._logs[key] = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
-        return self._logs[key]
+            log = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
+            # One for all threads, whoever comes first.
+            found = self._logs.setdefault(key, log)
+        return found

@@ -32,7 +32,7 @@ _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 
 
 class TransactionHead(Protocol):
-    """What is asked of an entry; `Batch` and `EntryHead` say it."""
+    """What is asked of an entry; `Batch` and `BatchHeader` say it."""
 
     @property
     def base_offset(self) -> int | None: ...

@@ -15,7 +15,7 @@ from kodec.log.directories.producer_state import (
     marker_of,
     read_snapshot,
 )
-from kodec.log.directories.segment import EntryHead, Segment
+from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.runtime.errors import FormatError
 
 __all__ = ["AbortedTransaction", "Transactions", "find_transactions", "follow", "read_snapshot"]
@@ -58,7 +58,7 @@ class Transactions:
 
 def follow(
     segment: Segment,
-    heads: Iterable[EntryHead],
+    heads: Iterable[BatchHeader],
     going: OpenTransactions,
     aborted: list[AbortedTransaction],
 ) -> None:
@@ -71,7 +71,7 @@ def follow(
             aborted.append(AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset))
 
 
-def _marker(segment: Segment, head: EntryHead) -> Marker | None:
+def _marker(segment: Segment, head: BatchHeader) -> Marker | None:
     if not head.count:
         return None
     try:
@@ -124,7 +124,7 @@ def find_transactions(
             continue
         if going is None:
             going = _open_at(segments, number, snapshots, reached)
-        follow(segment, segment.heads(), going, aborted)
+        follow(segment, segment.headers(), going, aborted)
         reached = number + 1, dict(going.first)
     if going is None:
         going = _open_at_end(segments, snapshots, reached)
@@ -144,7 +144,7 @@ def _open_at(
             break
         first -= 1
     for segment in segments[first:number]:
-        follow(segment, segment.heads(), going, [])
+        follow(segment, segment.headers(), going, [])
     return going
 
 
@@ -163,8 +163,8 @@ def _open_at_end(
             return known
         place = last.find(offset)
         if place is not None and place.offset >= offset:
-            follow(last, last.heads(place.position), known, [])
+            follow(last, last.headers(place.position), known, [])
             return known
     going = _open_at(segments, len(segments) - 1, snapshots, reached)
-    follow(last, last.heads(), going, [])
+    follow(last, last.headers(), going, [])
     return going

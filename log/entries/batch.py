@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from kodec.generated.log.record_batch import Compression
 from kodec.log.entries.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["HEAD", "Batch"]
+__all__ = ["CODECS", "HEAD", "Batch"]
+
+CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
+"""The codecs by their number; those of magic 0 and 1 are the first of them."""
 
 HEAD = ReadOptions(check_crc=False)
 """A header is read first and its checksum verified when asked for."""
@@ -22,7 +26,7 @@ class Batch(ABC):
         size: its whole size, in bytes.
         magic: the message format, 0, 1 or 2.
         data: the bytes of the entry.
-        codec: `none`, `gzip`, `snappy`, `lz4` or `zstd`.
+        codec: one of `CODECS`: `none`, `gzip` and so on.
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the entry was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.

@@ -58,7 +58,7 @@ def encode(
     Args:
         records: in ascending order of offset. An offset of -1 is the one after the record before, 0 at first.
         magic: the message format: 0, 1 or 2.
-        compression: `none`, `gzip`, `snappy`, `lz4`, or (magic 2 only) `zstd`.
+        compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
         level: on the codec's own scale; None is its default.
         base_offset: number the records anew from here, whatever offsets they have. A producer sends 0.
         timestamp_type: None keeps what each record says. LogAppendTime gives all records of a batch one

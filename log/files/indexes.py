@@ -20,7 +20,7 @@ MAX_INDEX = 10 << 20
 
 
 class Indexed(Protocol):
-    """What an index needs to know of an entry; `Batch` and `EntryHead` say it."""
+    """What an index needs to know of an entry; `Batch` and `BatchHeader` say it."""
 
     @property
     def size(self) -> int: ...

@@ -45,7 +45,7 @@ def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
             continue
         segment = Segment(files, draft.given.limits)
         try:
-            for head in segment.heads():
+            for head in segment.headers():
                 if head.partition_leader_epoch > (found[-1].epoch if found else -1):
                     found.append(LeaderEpoch(head.partition_leader_epoch, head.base_offset or 0))
         except FormatError:

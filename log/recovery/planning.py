@@ -43,13 +43,20 @@ def plan_root(
     """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
 
     Replicas that are deleted or stray are left as they are. Each plan is made when it is asked for, so that
-    the one before can have been applied. Raises OSError.
+    the one before can have been applied. One that cannot be read is refused (`RecoveryPlan.refused`). Raises
+    OSError where the log directory cannot be listed.
     """
     folder = Path(root).resolve()
     given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
     for replica in LogRoot(folder).replicas:
         if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
-            yield _recovery(Draft(replica.path, replica.topic_partition, given))
+            try:
+                yield _recovery(Draft(replica.path, replica.topic_partition, given))
+            except OSError as error:
+                # A dying disk, or a broker that deletes: the other topic-partitions go on.
+                plan = RecoveryPlan(replica.path, replica.topic_partition)
+                plan.refused = f"cannot be read: {error}"
+                yield plan
 
 
 def plan_recovery(

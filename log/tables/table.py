@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
@@ -14,8 +14,13 @@ from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = [
     "Bounds",
+    "SupportsArrowArray",
+    "SupportsArrowStream",
     "TableReader",
     "encode_table",
     "read_batch_table",
@@ -30,6 +35,18 @@ _MOST_BYTES = 128 << 20
 
 Bounds = tuple[int | None, int | None]
 """The first and the last that are wanted; None is no bound."""
+
+
+class SupportsArrowStream(Protocol):
+    """A table of any library: a stream by Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+
+class SupportsArrowArray(Protocol):
+    """A batch of any library: an array by Arrow's PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
 
 
 def scan_table(
@@ -92,7 +109,7 @@ def read_table(
     control: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
-) -> Any:
+) -> pa.Table:
     """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
     Where a torn tail or skipped ranges matter, `scan_table` tells them, and its `read_all` gives the table.
@@ -138,13 +155,13 @@ def read_batch_table(
     check_crc: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
-) -> Any:
+) -> pa.Table:
     """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
 
 
 def encode_table(
-    table: Any,
+    table: SupportsArrowStream | SupportsArrowArray,
     *,
     magic: int = 2,
     compression: str = "none",

@@ -236,7 +236,7 @@ def producers_at(
         segment = Segment(files, limits)
         try:
             place = segment.find(at) if at > files.base_offset else None
-            for head in segment.heads(0 if place is None else place.position):
+            for head in segment.headers(0 if place is None else place.position):
                 if head.producer_id >= 0 and head.last_offset >= at:
                     state.take_batch(segment.batch_at(head, check_crc=False))
         except FormatError:

@@ -178,7 +178,7 @@ class SegmentWriter:
     # -- adding -----------------------------------------------------------------------------------
 
     def append(self, data: bytes | bytearray | memoryview, head: Indexed) -> int:
-        """Write an entry as it is; its position. `head` is its `Batch` or `EntryHead`.
+        """Write an entry as it is; its position. `head` is its `Batch` or `BatchHeader`.
 
         Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
         `fits`); OSError, after which nothing of the entry is there; ValueError after `close`; LogFailed.

@@ -19,7 +19,6 @@ from kodec.log.directories.epochs import assigned, up_to
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
-from kodec.log.entries.entry import open_batch
 from kodec.log.entries.records import Limits, Record, TimestampType
 from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
 from kodec.log.files.checkpoints import (
@@ -42,6 +41,7 @@ from kodec.log.files.listing import (
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import writable_partition
+from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.segment_scan import producers_at, scan_segment

@@ -10,9 +10,7 @@ from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
 from kodec.log.directories.segment import Segment, TimestampOffset
-from kodec.log.directories.survey import Overview, survey
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
-from kodec.log.directories.verify import Problem, verify
 from kodec.log.entries.batch import Batch
 from kodec.log.entries.encode import encode
 from kodec.log.entries.records import (
@@ -38,6 +36,8 @@ from kodec.log.tables.table import (
     scan_batch_table,
     scan_table,
 )
+from kodec.log.verification.survey import Overview, survey
+from kodec.log.verification.verify import Problem, verify
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import AppendResult, LogConfig, LogWriter
 from kodec.runtime import errors

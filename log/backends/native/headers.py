@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.generated.kernels import message_set, record_batch
-from kodec.log.backends.arrow import CODECS
 from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
+from kodec.log.entries.batch import CODECS
 from kodec.log.entries.options import ReadOptions
 from kodec.log.entries.records import TimestampType
 

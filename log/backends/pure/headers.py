@@ -7,10 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kodec.log.backends.arrow import CODECS
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, Scan
-from kodec.log.entries.batch import Batch
+from kodec.log.entries.batch import CODECS, Batch
 from kodec.log.entries.options import ReadOptions
 from kodec.runtime.errors import Malformed
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.segment import EntryHead, Segment
+from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.entries.batch import CODECS
 from kodec.log.entries.records import TimestampType
 from kodec.runtime.errors import FormatError
 
@@ -26,10 +27,11 @@ class Overview:
             is corrupt, `end_offset` is the one after the last entry that was reached.
         first_timestamp, last_timestamp: the smallest and largest that headers tell, in ms since 1970-01-01
             UTC; None where there is none. Records inside a batch may be older than its header says.
-        codecs: the codecs in use, the order of `none gzip snappy lz4 zstd`.
+        codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
         health: `clean`; `torn` where a segment ends in a part of an entry or in zeros; `corrupt` where an
-            entry is damaged, as far as lengths and headers show (and checksums, where they were asked for).
+            batch is damaged, as far as lengths and headers show (and checksums, where they were asked for);
+            `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
     """
 
@@ -42,17 +44,14 @@ class Overview:
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
     magics: list[int] = field(default_factory=list)
-    health: Literal["clean", "torn", "corrupt"] = "clean"
+    health: Literal["clean", "torn", "corrupt", "unreadable"] = "clean"
     problems: list[str] = field(default_factory=list)
-
-
-_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def survey(
     log: PartitionLog, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
 ) -> Overview:
-    """Look at the headers of all entries, with `check_crc` at all bytes. Raises OSError.
+    """Look at the headers of all batches, with `check_crc` at all bytes.
 
     `progress` is told now and then how many bytes of logs were passed since it was told last.
     """
@@ -63,7 +62,7 @@ def survey(
         found.end_offset = max(found.end_offset, segment.base_offset)
         told = 0
         try:
-            for head in segment.heads():
+            for head in segment.headers():
                 if check_crc:
                     segment.batch_at(head)
                 found.entries += 1
@@ -77,17 +76,23 @@ def survey(
         except FormatError as error:
             found.health = "corrupt"
             found.problems.append(f"{type(error).__name__}: {error}")
+        except FileNotFoundError:
+            # deleted since it was listed, as retention and compaction do
+            continue
+        except OSError as error:
+            found.health = "unreadable"
+            found.problems.append(f"{segment.path}: cannot be read: {error.strerror or error}")
         else:
             _note_tail(found, segment)
         segment.close()
         if progress is not None:
             progress(segment.size - told)
-    found.codecs = [codec for codec in _CODECS if codec in codecs]
+    found.codecs = [codec for codec in CODECS if codec in codecs]
     found.magics = sorted(magics)
     return found
 
 
-def _widen(found: Overview, head: EntryHead) -> None:
+def _widen(found: Overview, head: BatchHeader) -> None:
     """Take the times of an entry in. A base that is a delete horizon, or of another clock, is none."""
     times = [head.max_timestamp]
     if head.timestamp_type is TimestampType.CreateTime and head.delete_horizon is None:
