@@ -34,7 +34,7 @@ def list_logs(
 ) -> None:
     """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
 
-    Reads headers only, without --crc. Health is clean, torn (ends in a part of an entry, or in zeros) or
+    Reads headers only, without --crc. Health is clean, torn (ends in a part of a batch, or in zeros) or
     corrupt; what is wrong is told on stderr.
 
     example:  kodec ls /data/kafka-logs
@@ -95,7 +95,7 @@ def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None
                         "firstTimestamp": found.first_timestamp,
                         "lastTimestamp": found.last_timestamp,
                         "bytes": found.bytes,
-                        "entries": found.entries,
+                        "batches": found.batches,
                         "codecs": found.codecs,
                         "magics": found.magics,
                         "health": found.health,

@@ -30,7 +30,7 @@ class Known:
 
     @classmethod
     def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
-        """By the headers of all entries; the transaction indexes and the newest snapshot are believed.
+        """By the headers of all batches; the transaction indexes and the newest snapshot are believed.
 
         A snapshot may know of batches that are gone.
         """

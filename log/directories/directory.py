@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.entries.records import Limits
 from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,

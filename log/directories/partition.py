@@ -16,10 +16,10 @@ from typing import Literal, Self
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits, Record
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
@@ -51,12 +51,12 @@ _log = logging.getLogger("kodec")
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
-    """Whole entries as they are stored, from the one that holds `offset` on.
+    """Whole batches as they are stored, from the one that holds `offset` on.
 
     Attributes:
-        offset: what was asked for; the first entry may start before it.
+        offset: what was asked for; the first batch may start before it.
         next_offset: where to go on reading.
-        data: the bytes of the entries; b"" at the end of the log.
+        data: the bytes of the batches; b"" at the end of the log.
         limits: how much may be allocated for one of them.
     """
 
@@ -66,11 +66,11 @@ class LogRead:
     limits: Limits = field(default=Limits(), repr=False, compare=False)
 
     def batches(self) -> list[Batch]:
-        """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
+        """The batches; positions count in `data`. Raises FormatError for one that is damaged."""
         return list(read_batches(self.data, limits=self.limits))
 
     def message_set_send(self) -> MessageSetSend:
-        """The read as a fetch result of Kafka 0.7 to 0.8's documents; entries stay as they are stored."""
+        """The read as a fetch result of Kafka 0.7 to 0.8's documents; batches stay as they are stored."""
         return MessageSetSend(messages=self.data)
 
 
@@ -90,7 +90,7 @@ class PartitionLog:
         path: the folder, named like `orders-0` (or `orders-0.<id>-delete`, `-future`, `-stray`).
         log_start_offset: what lies below is deleted, also where it is still in the files. Where it is not
             given, the log directory's `log-start-offset-checkpoint` says it.
-        limits: how much may be allocated for one entry.
+        limits: how much may be allocated for one batch.
 
     Attributes: `path` as given; `root` is the log directory around the folder, whatever the path looks like
     (`.`, a symbolic link).
@@ -239,7 +239,7 @@ class PartitionLog:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
 
     def find(self, offset: int, *, use_index: bool = True) -> tuple[Segment, Position] | None:
-        """The entry that holds `offset`, or, in a gap, the next one; None at the end of the log.
+        """The batch that holds `offset`, or, in a gap, the next one; None at the end of the log.
 
         Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`.
         """
@@ -253,7 +253,7 @@ class PartitionLog:
     def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None:
         """The first record that is not older than `timestamp` (ms since 1970-01-01 UTC); None: all are older.
 
-        As ListOffsets: control records count, a LogAppendTime entry's records have its time, records without
+        As ListOffsets: control records count, a LogAppendTime batch's records have its time, records without
         a timestamp (magic 0) are never found. See `Segment` for how far the time index is believed.
         Raises ValueError for a negative timestamp.
         """
@@ -288,7 +288,7 @@ class PartitionLog:
             found = segment.find_timestamp(largest[0], use_index=use_index)
             if found is not None:
                 return found
-        # A part of the segment is deleted, or the entry with the largest timestamp has no such record, as
+        # A part of the segment is deleted, or the batch with the largest timestamp has no such record, as
         # where compaction has emptied it.
         best: TimestampOffset | None = None
         for batch in segment.batches():
@@ -297,10 +297,10 @@ class PartitionLog:
                     best = TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
         return best
 
-    # -- entries and records ----------------------------------------------------------------------
+    # -- batches and records ----------------------------------------------------------------------
 
     def headers(self) -> Iterator[tuple[Segment, BatchHeader]]:
-        """The headers of all entries, also of those below the log start offset."""
+        """The headers of all batches, also of those below the log start offset."""
         for segment in self.segments:
             for head in segment.headers():
                 yield segment, head
@@ -308,7 +308,7 @@ class PartitionLog:
     def batches(
         self, offset: int | None = None, *, check_crc: bool = True, use_index: bool = True
     ) -> Iterator[Batch]:
-        """The entries as stored, from the one that holds `offset` (None: the start) to the end of the log.
+        """The batches as stored, from the one that holds `offset` (None: the start) to the end of the log.
 
         Raises OffsetOutOfRange, when the iteration begins.
         """
@@ -392,7 +392,7 @@ class PartitionLog:
         return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)
 
     def read(self, offset: int, max_bytes: int = 1 << 20) -> LogRead:
-        """Whole entries of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
+        """Whole batches of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
 
         Goes on into the next segment while there is room. Checksums are not looked at.
         Raises OffsetOutOfRange; at `end_offset` there are no bytes.
@@ -405,7 +405,8 @@ class PartitionLog:
         room, following = max_bytes, offset
         for segment in self.segments[self._number(first.base_offset) :]:
             position = place.position if segment is first else 0
-            part = segment.range(position, position + room) if parts else fitting(segment, position, room)
+            end = position + room
+            part = segment.whole_batches(position, end) if parts else fitting(segment, position, room)
             if part.next_offset is None:
                 if next(segment.headers(position), None) is not None:
                     break

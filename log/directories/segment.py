@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log import record_batch, transaction_index
-from kodec.generated.log.log_segment import peek_entry
-from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.frame import FRAME_SIZE, Frame
-from kodec.log.entries.records import Limits, Record, TimestampType, TornTail
-from kodec.log.entries.sizes import BATCH_HEAD, TXN_ENTRY
+from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
+from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
@@ -22,11 +21,11 @@ from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 
-__all__ = ["BatchHeader", "Position", "Range", "Segment", "TimestampOffset", "fitting"]
+__all__ = ["BatchHeader", "BatchRange", "Position", "Segment", "TimestampOffset", "fitting"]
 
 
 class Position(NamedTuple):
-    """Where an entry is: the offset in its header (the first of a batch of magic 2, the last of an older
+    """Where a batch is: the offset in its header (the first of a batch of magic 2, the last of an older
     wrapper), its position in the segment and its size, in bytes."""
 
     offset: int
@@ -42,20 +41,20 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-class Range(NamedTuple):
-    """Whole entries in a part of a segment: their bytes, how many there are, and the offset after the last.
+class BatchRange(NamedTuple):
+    """Whole batches in a part of a segment: their bytes, how many there are, and the offset after the last.
 
-    `next_offset` is None where there is no entry.
+    `next_offset` is None where there is no batch.
     """
 
     valid_bytes: int
-    entries: int
+    batches: int
     next_offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class BatchHeader:
-    """What an entry's header says, read without the records behind it.
+    """What a batch's header says, read without the records behind it.
 
     The names mean what they mean in `Batch`; -1 is none. `base_offset` and `count` are None for a wrapper of
     magic 0 or 1, where only what is compressed could tell.
@@ -81,7 +80,7 @@ class BatchHeader:
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one of this entry."""
+        """The offset after the last one of this batch."""
         return self.last_offset + 1
 
     @property
@@ -96,20 +95,20 @@ class Segment:
     What is read is the file as it was when it was opened: what a broker appends later is not seen.
 
     Attributes:
-        base_offset: the offset in the files' names; the first entry's may be higher.
+        base_offset: the offset in the files' names; the first batch's may be higher.
         path: the log. index, timeindex, txnindex: the files beside it, None where they are not there.
         size: the log's size in bytes when it was listed.
         torn_tail: why reading ended before the file did, once something has read to the end; else None.
 
-    The indexes are advice. Where an index leads, a whole entry with a right checksum and a fitting offset
+    The indexes are advice. Where an index leads, a whole batch with a right checksum and a fitting offset
     must stand (for the time index: with the timestamp it names); else the segment is read from its start. So
     a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can see is a time
     index without an entry that it should have, where timestamps fall, and an offset index made to point into
-    a record's value that is itself a whole entry: `use_index=False` reads the headers from the start.
+    a record's value that is itself a whole batch: `use_index=False` reads the headers from the start.
 
     Several threads may ask the same segment: each reads at positions of its own.
 
-    Every method raises FormatError for an entry that is damaged, OSError for a file that cannot be read.
+    Every method raises FormatError for a batch that is damaged, OSError for a file that cannot be read.
     """
 
     def __init__(
@@ -201,14 +200,14 @@ class Segment:
         """The frame of the batch at `pos`; None where reading ends."""
         frame, end = self._peek(pos)
         most = min(self._limits.batch_bytes, end - pos)
-        if frame is not None and frame.known and FRAME_SIZE < frame.size <= most:
+        if frame is not None and frame.known and frame.fits(most):
             return frame
         if pos < end and (self.torn_tail is None or self.torn_tail.position != pos):
             self.torn_tail = self._ending(pos, end)
         return None
 
     def _ending(self, pos: int, size: int) -> TornTail:
-        """What the reader of whole logs makes of an entry that is none: a torn tail, or an error."""
+        """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         with self.path.open("rb") as file:
             file.seek(pos)
             reader = read_batches(file, check_crc=False, limits=self._limits)
@@ -234,11 +233,13 @@ class Segment:
             return _head_of(self._batch(pos, size))
         data = self._read(pos, min(size, BATCH_HEAD))
         try:
-            # The end is that of the entry, so lengths are checked; the bytes of the records are not there.
+            # The end is that of the batch, so lengths are checked; the bytes of the records are not there.
             head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
             codec = record_batch.codec_of_record_batch(head)
         except FormatError as error:
-            name = f"RecordBatch(base_offset={peek_entry(data)[0]})"
+            frame = Frame.peek(data)
+            assert frame is not None
+            name = f"RecordBatch(base_offset={frame.offset})"
             raise self._placed(error.within(name, shift=pos)) from None
         flags = head.attributes
         return BatchHeader(
@@ -264,7 +265,7 @@ class Segment:
     # -- walking ----------------------------------------------------------------------------------
 
     def headers(self, position: int = 0, *, end: int | None = None) -> Iterator[BatchHeader]:
-        """The headers of the entries from `position`, where one must start, up to `end`.
+        """The headers of the batches from `position`, where one must start, up to `end`.
 
         Records are not read, so this says nothing about checksums.
         """
@@ -276,7 +277,7 @@ class Segment:
             position += size
 
     def batches(self, position: int = 0, *, check_crc: bool = True) -> Iterator[Batch]:
-        """The entries as stored from `position`, where one must start."""
+        """The batches as stored from `position`, where one must start."""
         while (frame := self._frame(position)) is not None:
             batch = self._batch(position, frame.size)
             if check_crc:
@@ -285,7 +286,7 @@ class Segment:
             position += batch.size
 
     def batch_at(self, place: Position | BatchHeader, *, check_crc: bool = True) -> Batch:
-        """The entry at a place that was looked up."""
+        """The batch at a place that was looked up."""
         batch = self._batch(place.position, place.size)
         return self._verified(batch) if check_crc else batch
 
@@ -299,32 +300,32 @@ class Segment:
     def records(
         self, position: int = 0, *, control: bool = False, check_crc: bool = True
     ) -> Iterator[Record]:
-        """The records from `position`, where an entry must start; transactions are not looked at."""
+        """The records from `position`, where a batch must start; transactions are not looked at."""
         for batch in self.batches(position, check_crc=check_crc):
             yield from self.records_of(batch, control=control, check_crc=check_crc)
 
     def records_of(self, batch: Batch, *, control: bool = False, check_crc: bool = True) -> list[Record]:
-        """The records of an entry of this segment; an error names the file."""
+        """The records of a batch of this segment; an error names the file."""
         try:
             return batch.records(control=control, check_crc=check_crc)
         except FormatError as error:
             raise self._placed(error) from None
 
-    def range(self, position: int = 0, end: int | None = None) -> Range:
-        """How many bytes from `position` (where an entry must start) up to `end` are whole entries."""
+    def whole_batches(self, position: int = 0, end: int | None = None) -> BatchRange:
+        """How many bytes from `position` (where a batch must start) up to `end` are whole batches."""
         at, count, last = position, 0, None
         while (frame := self._frame(at)) is not None and (end is None or at + frame.size <= end):
             last = at, frame.size, frame.magic
             at += frame.size
             count += 1
-        return Range(at - position, count, None if last is None else self._head(*last).next_offset)
+        return BatchRange(at - position, count, None if last is None else self._head(*last).next_offset)
 
     def read_bytes(self, position: int, size: int) -> bytes:
         """So many bytes of the log; fewer where it ends."""
         return self._read(position, size)
 
     def last_header(self, *, use_index: bool = True) -> BatchHeader | None:
-        """The header of the last whole entry; None where there is none."""
+        """The header of the last whole batch; None where there is none."""
         at = self._anchor(2**63) if use_index else 0
         last = None
         while (frame := self._frame(at)) is not None:
@@ -334,7 +335,7 @@ class Segment:
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one; the base offset where there is no entry."""
+        """The offset after the last one; the base offset where there is no batch."""
         if self._next is None:
             last = self.last_header()
             self._next = self.base_offset if last is None else last.next_offset
@@ -343,14 +344,14 @@ class Segment:
     # -- by offset --------------------------------------------------------------------------------
 
     def find(self, offset: int, *, use_index: bool = True) -> Position | None:
-        """The first entry whose last offset is not below `offset`; None where there is none.
+        """The first batch whose last offset is not below `offset`; None where there is none.
 
-        Reads some entries of the index, one entry that it leads to, and headers up to the one wanted.
+        Reads some entries of the index, one batch that it leads to, and headers up to the one wanted.
         """
         return self._walk_to(offset, self._anchor(offset) if use_index else 0)
 
     def _walk_to(self, offset: int, at: int) -> Position | None:
-        # A header of magic 2 is looked at for its first offset only: the entry is known by the one behind it.
+        # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
         before: Position | None = None
         try:
             while (frame := self._frame(at)) is not None:
@@ -370,7 +371,7 @@ class Segment:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
 
     def _anchor(self, offset: int) -> int:
-        """A position where an entry starts and before which all offsets are below `offset`; 0 at worst."""
+        """A position where a batch starts and before which all offsets are below `offset`; 0 at worst."""
         if self.index is None:
             return 0
         with self._lock:
@@ -386,16 +387,16 @@ class Segment:
         return position if self._stands(position, self.base_offset + relative) else 0
 
     def _stands(self, position: int, last_offset: int) -> bool:
-        """Whether an entry as good as any starts here, and not above the offset that the index names.
+        """Whether a batch as good as any starts here, and not above the offset that the index names.
 
-        Brokers name the last offset of the entry, before 3.8 that of all that was appended together, and
+        Brokers name the last offset of the batch, before 3.8 that of all that was appended together, and
         those of 0.10 and 0.11 the first one.
         """
         if position == 0:
             return True
         frame, end = self._peek(position)
         most = min(self._limits.batch_bytes, end - position)
-        if frame is None or not frame.known or not FRAME_SIZE < frame.size <= most:
+        if frame is None or not (frame.known and frame.fits(most)):
             return False
         if frame.offset < self.base_offset or (frame.magic == 2 and frame.offset > last_offset):
             return False
@@ -408,7 +409,7 @@ class Segment:
     # -- by time ----------------------------------------------------------------------------------
 
     def _after_time(self, timestamp: int) -> BatchHeader | None:
-        """An entry with the largest timestamp up to it, and that below `timestamp`; None: not known."""
+        """A batch with the largest timestamp up to it, and that below `timestamp`; None: not known."""
         if self.timeindex is None:
             return None
         with self._lock:
@@ -430,7 +431,7 @@ class Segment:
         return head if head.max_timestamp == entry[0] and head.timestamp_type.value >= 0 else None
 
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
-        """The largest timestamp in a header, and the position of the first entry that has it; None: no time.
+        """The largest timestamp in a header, and the position of the first batch that has it; None: no time.
 
         Reads the headers behind the last entry of the time index; a broker leaves none or few there.
         """
@@ -451,7 +452,7 @@ class Segment:
         """The first record, a control record too, at `start_offset` or above that is not older.
 
         None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
-        a timestamp (magic 0) are never found; those of a LogAppendTime entry have the entry's.
+        a timestamp (magic 0) are never found; those of a LogAppendTime batch have the batch's.
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
         head = self._after_time(timestamp) if use_index else None
@@ -503,10 +504,10 @@ def _head_of(batch: Batch) -> BatchHeader:
     )
 
 
-def fitting(segment: Segment, position: int, most: int) -> Range:
-    """The whole entries from `position` in at most `most` bytes, or one entry that is larger."""
-    found = segment.range(position, position + most)
-    if found.entries:
+def fitting(segment: Segment, position: int, most: int) -> BatchRange:
+    """The whole batches from `position` in at most `most` bytes, or one batch that is larger."""
+    found = segment.whole_batches(position, position + most)
+    if found.batches:
         return found
     first = next(segment.headers(position), None)
-    return Range(0, 0, None) if first is None else Range(first.size, 1, first.next_offset)
+    return BatchRange(0, 0, None) if first is None else BatchRange(first.size, 1, first.next_offset)

@@ -62,7 +62,7 @@ def follow(
     going: OpenTransactions,
     aborted: list[AbortedTransaction],
 ) -> None:
-    """Bring `going` and `aborted` on by these entries."""
+    """Bring `going` and `aborted` on by these batches."""
     for head in heads:
         if head.producer_id < 0 or not (head.is_control or head.is_transactional):
             continue
@@ -103,7 +103,7 @@ def find_transactions(
     the producer snapshot there, or else from the segments before. What is open at the end comes from the
     newest snapshot and the headers behind it. With `use_index=False` all headers are read instead.
 
-    Raises FormatError for an entry that is damaged.
+    Raises FormatError for a batch that is damaged.
     """
     if not segments:
         return Transactions([], end_offset)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from kodec.generated.log import offset_index, time_index
-from kodec.log.entries.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
 from kodec.log.files.pages import Pages
 from kodec.runtime.errors import FormatError
 

@@ -37,7 +37,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
 
 
 def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
-    """The leaders' epochs that the entries of all segments tell, by their headers where not read yet."""
+    """The leaders' epochs that the batches of all segments tell, by their headers where not read yet."""
     found: list[LeaderEpoch] = []
     for files in draft.segments():
         if files.base_offset in draft.epochs:

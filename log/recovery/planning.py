@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.entries.records import Limits
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
 from kodec.log.files.listing import ReplicaKind, TopicPartition

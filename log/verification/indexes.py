@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kodec.generated.log import offset_index, time_index
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
 from kodec.log.verification.problems import Problem, from_error
 from kodec.runtime.errors import FormatError
 
@@ -15,7 +15,7 @@ __all__ = ["OffsetIndex", "TimeIndex"]
 
 
 class OffsetIndex:
-    """The offset index, compared while the entries of the log pass by."""
+    """The offset index, compared while the batches of the log pass by."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -49,24 +49,24 @@ class OffsetIndex:
         self.problems += _rest(path, data, pos, OFFSET_ENTRY, padded)
 
     def pass_by(self, batch: Batch) -> None:
-        """An entry of the log."""
+        """A batch of the log."""
         position, last_offset = batch.position, batch.last_offset
         if self._waiting is not None:
             slot, wanted = self._waiting
             if last_offset >= wanted:
                 self._waiting = None
                 if last_offset > wanted:
-                    self._wrong(slot, "the last offset of an entry", wanted, last_offset)
+                    self._wrong(slot, "the last offset of a batch", wanted, last_offset)
         while self._next < len(self.entries) and self.entries[self._next].ofs_batch <= position:
             entry = self.entries[self._next]
             wanted = self.base_offset + entry.relative_offset
             if entry.ofs_batch < position:
-                need = f"the start of an entry, such as {position}"
+                need = f"the start of a batch, such as {position}"
                 self._wrong(self._next, "position", entry.ofs_batch, need)
             elif last_offset > wanted:
                 # Brokers of 0.10 and 0.11 named the first offset.
                 if not _holds(batch, wanted):
-                    self._wrong(self._next, "the last offset of the entry", wanted, last_offset)
+                    self._wrong(self._next, "the last offset of the batch", wanted, last_offset)
             elif last_offset < wanted:
                 # Brokers before 3.8 named the last offset of all that was appended together.
                 self._waiting = self._next, wanted
@@ -82,7 +82,7 @@ class OffsetIndex:
         """The log ends at `position`."""
         if self._waiting is not None:
             self._wrong(
-                self._waiting[0], "the last offset of an entry", self._waiting[1], "the end of the log"
+                self._waiting[0], "the last offset of a batch", self._waiting[1], "the end of the log"
             )
         for slot in range(self._next, len(self.entries)):
             self._wrong(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
@@ -99,7 +99,7 @@ def _holds(batch: Batch, offset: int) -> bool:
 
 
 class TimeIndex:
-    """The time index, compared while the entries of the log pass by."""
+    """The time index, compared while the batches of the log pass by."""
 
     def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
         self.path = path
@@ -129,7 +129,7 @@ class TimeIndex:
         self.problems += _rest(path, data, pos, TIME_ENTRY, padded)
 
     def pass_by(self, last_offset: int, max_timestamp: int) -> None:
-        """An entry of the log with these."""
+        """A batch of the log with these."""
         self.largest = max(self.largest, max_timestamp)
         while self._next < len(self.entries):
             entry = self.entries[self._next]
@@ -137,7 +137,7 @@ class TimeIndex:
                 return
             if not entry.timestamp == self.largest == max_timestamp:
                 what = f"largest timestamp up to offset {self.base_offset + entry.relative_offset}"
-                need = self.largest if entry.timestamp != self.largest else f"an entry with {self.largest}"
+                need = self.largest if entry.timestamp != self.largest else f"a batch with {self.largest}"
                 have = entry.timestamp if entry.timestamp != self.largest else max_timestamp
                 self.problems.append(Problem(self.path, TIME_ENTRY * self._next, what, need, have))
             self._next += 1

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kodec.generated.log import producer_snapshot
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
 from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
 
@@ -16,7 +16,7 @@ __all__ = ["Producers"]
 
 
 class Producers:
-    """What the entries so far say of producers; compared with snapshots when their offset is reached."""
+    """What the batches so far say of producers; compared with snapshots when their offset is reached."""
 
     def __init__(self) -> None:
         self.reliable = True
@@ -26,13 +26,13 @@ class Producers:
         self.state = ProducerState()
 
     def take(self, batch: Batch, marker: Marker | None) -> EndedTransaction | None:
-        """Go on by an entry of magic 2; the transaction that it ends, None for none."""
+        """Go on by a batch of magic 2; the transaction that it ends, None for none."""
         if self.first_offset is None:
             self.first_offset = batch.base_offset
         return self.state.take(batch, marker)
 
     def compare(self, offset: int, path: Path) -> Iterator[Problem]:
-        """Check the snapshot that tells of the entries below `offset`, which all have been taken."""
+        """Check the snapshot that tells of the batches below `offset`, which all have been taken."""
         try:
             entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
         except FormatError as error:

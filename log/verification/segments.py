@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecordType, Limits
+from kodec.log.batches.sizes import TXN_ENTRY
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecordType, Limits
-from kodec.log.entries.sizes import TXN_ENTRY
 from kodec.log.reading.reader import read_batches
 from kodec.log.verification.indexes import OffsetIndex, TimeIndex
 from kodec.log.verification.problems import Problem, from_error
@@ -129,7 +129,7 @@ class SegmentCheck:
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Problem]:
-        """The snapshots that tell of what lies before this entry."""
+        """The snapshots that tell of what lies before this batch."""
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         while self.snapshots and self.snapshots[0][0] <= first:
             yield from self.state.compare(*self.snapshots.pop(0))

@@ -1,4 +1,4 @@
-"""A topic-partition at a glance: offsets, times, bytes, codecs and health, by the headers of its entries."""
+"""A topic-partition at a glance: offsets, times, bytes, codecs and health, by the headers of its batches."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kodec.log.batches.batch import CODECS
+from kodec.log.batches.records import TimestampType
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
-from kodec.log.entries.batch import CODECS
-from kodec.log.entries.records import TimestampType
 from kodec.runtime.errors import FormatError
 
 __all__ = ["Overview", "survey"]
@@ -22,14 +22,14 @@ class Overview:
     """What a topic-partition holds.
 
     Attributes:
-        segments, bytes, entries: how many, and the bytes of the logs as listed.
+        segments, bytes, batches: how many, and the bytes of the logs as listed.
         start_offset, end_offset: the first offset that can be read, and the one after the last; where the log
-            is corrupt, `end_offset` is the one after the last entry that was reached.
+            is corrupt, `end_offset` is the one after the last batch that was reached.
         first_timestamp, last_timestamp: the smallest and largest that headers tell, in ms since 1970-01-01
             UTC; None where there is none. Records inside a batch may be older than its header says.
         codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
-        health: `clean`; `torn` where a segment ends in a part of an entry or in zeros; `corrupt` where an
+        health: `clean`; `torn` where a segment ends in a part of a batch or in zeros; `corrupt` where an
             batch is damaged, as far as lengths and headers show (and checksums, where they were asked for);
             `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
@@ -39,7 +39,7 @@ class Overview:
     bytes: int
     start_offset: int
     end_offset: int
-    entries: int = 0
+    batches: int = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ def survey(
             for head in segment.headers():
                 if check_crc:
                     segment.batch_at(head)
-                found.entries += 1
+                found.batches += 1
                 codecs.add(head.codec)
                 magics.add(head.magic)
                 found.end_offset = max(found.end_offset, head.next_offset)
@@ -93,9 +93,9 @@ def survey(
 
 
 def _widen(found: Overview, head: BatchHeader) -> None:
-    """Take the times of an entry in. A base that is a delete horizon, or of another clock, is none."""
+    """Take the times of a batch in. A base that is a delete horizon, or of another clock, is none."""
     times = [head.max_timestamp]
-    if head.timestamp_type is TimestampType.CreateTime and head.delete_horizon is None:
+    if head.timestamp_type is TimestampType.CREATE_TIME and head.delete_horizon is None:
         times.append(head.base_timestamp)
     for time in times:
         if time >= 0:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogDirectory, LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.records import Limits
 from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (

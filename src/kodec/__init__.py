@@ -2,6 +2,17 @@
 
 import logging
 
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.encode import encode
+from kodec.log.batches.records import (
+    ControlRecord,
+    ControlRecordType,
+    Limits,
+    Record,
+    SkippedRange,
+    TimestampType,
+    TornTail,
+)
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 from kodec.log.conversion.batches import convert_batches
@@ -11,17 +22,6 @@ from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
 from kodec.log.directories.segment import Segment, TimestampOffset
 from kodec.log.directories.transactions import AbortedTransaction, Transactions
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.encode import encode
-from kodec.log.entries.records import (
-    ControlRecord,
-    ControlRecordType,
-    Limits,
-    Record,
-    SkippedRange,
-    TimestampType,
-    TornTail,
-)
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records

@@ -433,7 +433,7 @@ def test_log_append_time_stays(tmp_path: Path) -> None:
     assert made.rows(folder) == wanted
     with kodec.PartitionLog(folder) as log:
         (only,) = log.batches()
-    assert (only.max_timestamp, only.base_timestamp, only.timestamp_type.name) == (
+    assert (only.max_timestamp, only.base_timestamp, str(only.timestamp_type)) == (
         START + 77,
         NOW + DAY,
         "LogAppendTime",

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.log.batches.batch import Batch
 from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
-from kodec.log.entries.batch import Batch
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
 from kodec.log.verification.verify import verify_partition
 
@@ -45,7 +45,7 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 
 def row(record: kodec.Record) -> Row:
-    kind = record.timestamp_type.name
+    kind = str(record.timestamp_type)
     return (record.offset, record.timestamp, kind, record.key, record.value, tuple(record.headers))
 
 

@@ -13,7 +13,7 @@ import kodec
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.directories.partition import PartitionLog, multi_message_set_send
-from kodec.log.directories.segment import Range, Segment
+from kodec.log.directories.segment import BatchRange, Segment
 from kodec.log.verification.verify import verify_partition
 
 from . import wire
@@ -452,11 +452,11 @@ def test_a_stretch(tmp_path: Path) -> None:
     put(tmp_path / "t-0", 0, b"".join(parts) + batch(30)[:-1])
     segment = PartitionLog(tmp_path / "t-0").segments[0]
     size = sum(map(len, parts))
-    assert segment.range() == Range(size, 3, 21)
+    assert segment.whole_batches() == BatchRange(size, 3, 21)
     assert segment.torn_tail is not None and segment.torn_tail.position == size
-    assert segment.range(len(parts[0])) == Range(size - len(parts[0]), 2, 21)
-    assert segment.range(0, size - 1) == Range(len(parts[0]) + len(parts[1]), 2, 9)
-    assert segment.range(0, 10) == Range(0, 0, None)
+    assert segment.whole_batches(len(parts[0])) == BatchRange(size - len(parts[0]), 2, 21)
+    assert segment.whole_batches(0, size - 1) == BatchRange(len(parts[0]) + len(parts[1]), 2, 9)
+    assert segment.whole_batches(0, 10) == BatchRange(0, 0, None)
     assert segment.next_offset == 21
 
 

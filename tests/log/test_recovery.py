@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import kodec
 from kodec.generated.log import record_batch
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
+from kodec.log.batches.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_AT, OFFSET_SIZE
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import file_name

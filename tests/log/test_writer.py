@@ -178,7 +178,7 @@ def test_offsets_and_epochs_are_assigned_in_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", [0, 1000])
 def test_older_formats_are_renumbered(magic: int, compression: str, start: int, tmp_path: Path) -> None:
     timestamp = 5 if magic else -1
-    kind = kodec.TimestampType.CreateTime
+    kind = kodec.TimestampType.CREATE_TIME
     given = [kodec.Record(value=b"%d" % each, timestamp=timestamp, timestamp_type=kind) for each in range(4)]
     data = kodec.encode(given, magic=magic, compression=compression, base_offset=50)
     with LogWriter(tmp_path / "t-0", start_offset=start) as writer:
@@ -539,7 +539,7 @@ def test_segment_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
             writer.append(far.data, far)
         with pytest.raises(EncodeError, match="sizes"):
             writer.append(batch.data + b"x", batch_at(101))
-        assert writer.size == batch.size and writer.entries == 1
+        assert writer.size == batch.size and writer.batches == 1
     assert sorted(each.name[20:] for each in tmp_path.iterdir()) == [
         ".index.cleaned",
         ".log.cleaned",

@@ -1,11 +1,11 @@
-"""What one entry of a log is, whatever its format: a header that was read, and records that can be."""
+"""What one batch of a log is, whatever its format: a header that was read, and records that can be."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 from kodec.generated.log.record_batch import Compression
-from kodec.log.entries.records import ControlRecordType, Record, TimestampType
+from kodec.log.batches.records import ControlRecordType, Record, TimestampType
 from kodec.runtime.errors import CrcMismatch, FormatError
 from kodec.runtime.fields import ReadOptions
 
@@ -19,16 +19,16 @@ HEAD = ReadOptions(check_crc=False)
 
 
 class Batch(ABC):
-    """One entry of a log, its header read and its records not yet.
+    """One batch of a log, its header read and its records not yet.
 
     Attributes:
-        position: where the entry starts in its source, in bytes.
+        position: where the batch starts in its source, in bytes.
         size: its whole size, in bytes.
         magic: the message format, 0, 1 or 2.
-        data: the bytes of the entry.
+        data: the bytes of the batch.
         codec: one of `CODECS`: `none`, `gzip` and so on.
         crc: the checksum as stored, unsigned.
-        last_offset: the offset of the last record that the entry was made with.
+        last_offset: the offset of the last record that the batch was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.
         timestamp_type: NoTimestampType for v0.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
@@ -89,7 +89,7 @@ class Batch(ABC):
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one of this entry."""
+        """The offset after the last one of this batch."""
         return self.last_offset + 1
 
     @property
@@ -111,13 +111,13 @@ class Batch(ABC):
 
     @abstractmethod
     def _crc_place(self) -> tuple[int, int]:
-        """Where the checksum stands in the entry, and what it should be."""
+        """Where the checksum stands in the batch, and what it should be."""
 
     @abstractmethod
     def _name(self) -> str: ...
 
     def located(self, error: FormatError, *, shift: int = 0) -> FormatError:
-        """`error`, whose byte counts from `shift` into the entry, placed in the source."""
+        """`error`, whose byte counts from `shift` into the batch, placed in the source."""
         return error.within(self._name(), shift=self.position + shift)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from kodec.generated.control.leader_change_message import LeaderChangeMessage
 from kodec.generated.control.snapshot_footer_record import SnapshotFooterRecord
 from kodec.generated.control.snapshot_header_record import SnapshotHeaderRecord
 from kodec.generated.control.voters_record import VotersRecord
-from kodec.log.entries.records import ControlRecord, ControlRecordType, Record
+from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
 from kodec.runtime.errors import FormatError, Malformed, Unsupported
 
 __all__ = ["control_record", "control_type"]

@@ -8,7 +8,17 @@ from typing import NamedTuple
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.generated.log.message_set import Message
 
-__all__ = ["FRAME_SIZE", "LEAST_BODY", "LEGACY", "LENGTH_AT", "MAGICS", "MAGIC_AT", "PLAUSIBLE", "Frame"]
+__all__ = [
+    "FRAME_SIZE",
+    "LEAST_BODY",
+    "LEAST_SIZE",
+    "LEGACY",
+    "LENGTH_AT",
+    "MAGICS",
+    "MAGIC_AT",
+    "PLAUSIBLE",
+    "Frame",
+]
 
 LEGACY = (0, 1)
 """The formats in which each message, alone or a wrapper, is a batch."""
@@ -17,10 +27,13 @@ MAGICS = (*LEGACY, 2)
 FRAME_SIZE = PEEK_ENTRY_SIZE
 """The bytes that hold offset, length and magic, the same in each format."""
 LENGTH_AT, MAGIC_AT = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
+_new = tuple.__new__  # a third of the time
 _BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
 """The offset and the length, which the length does not count."""
 LEAST_BODY = len(Message(magic=0).to_bytes())
 """The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
+LEAST_SIZE = _BEFORE_BODY + LEAST_BODY
+"""The fewest bytes of a whole batch."""
 
 
 class Frame(NamedTuple):
@@ -42,7 +55,7 @@ class Frame(NamedTuple):
         if (len(data) if end is None else end) - pos < FRAME_SIZE:
             return None
         offset, len_body, magic = peek_entry(data, pos)  # type: ignore[arg-type]  # any buffer will do
-        return cls(offset, peek_entry_len_entry(offset, len_body, magic), magic)
+        return _new(cls, (offset, peek_entry_len_entry(offset, len_body, magic), magic))
 
     @property
     def len_body(self) -> int:
@@ -56,7 +69,7 @@ class Frame(NamedTuple):
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""
-        return self.len_body >= LEAST_BODY and self.size <= most
+        return LEAST_SIZE <= self.size <= most
 
 
 def _plausible() -> re.Pattern[bytes]:

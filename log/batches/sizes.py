@@ -30,7 +30,7 @@ TXN_ENTRY = transaction_index.Entry.SIZE
 SNAPSHOT_HEAD = ProducerSnapshot.OFFSETS["entries"]
 SNAPSHOT_ENTRY = SnapshotEntry.SIZE
 OFFSET_AT, OFFSET_SIZE = RecordBatch.OFFSETS["base_offset"], RecordBatch.SIZES["base_offset"]
-"""Where an entry of any magic has the offset in its header, which a broker sets in place."""
+"""Where a batch of any magic has the offset in its header, which a broker sets in place."""
 EPOCH_AT = RecordBatch.OFFSETS["partition_leader_epoch"]
 EPOCH_SIZE = RecordBatch.SIZES["partition_leader_epoch"]
 """Where a record batch of magic 2 has its leader's epoch, which a broker sets in place."""

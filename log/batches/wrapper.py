@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.batches.records import Record, TimestampType
 
 __all__ = ["Wrapper"]
 
-_NONE = TimestampType.NoTimestampType
+_NONE = TimestampType.NO_TIMESTAMP_TYPE
 
 
 class Wrapper(NamedTuple):
@@ -46,7 +46,7 @@ class Wrapper(NamedTuple):
     @property
     def appended(self) -> int | None:
         """The timestamp that replaces those inside, as a broker set it on append; None where they count."""
-        return self.timestamp if self.timestamp_type is TimestampType.LogAppendTime else None
+        return self.timestamp if self.timestamp_type is TimestampType.LOG_APPEND_TIME else None
 
     def place(self, records: Sequence[Record]) -> bool:
         """Give the records inside, as they are stored, the offsets and timestamps that they have.

@@ -9,9 +9,9 @@ from operator import attrgetter
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.entries.frame import MAGICS
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import Record, TimestampType, make_record
+from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import Record, TimestampType, make_record
 from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import WriteOptions
@@ -132,8 +132,8 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
                 f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=timestamp
             )
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
-        if kind is TimestampType.NoTimestampType:
-            kind = TimestampType.CreateTime
+        if kind is TimestampType.NO_TIMESTAMP_TYPE:
+            kind = TimestampType.CREATE_TIME
         if offset != record.offset or kind is not record.timestamp_type:
             record = make_record(offset, timestamp, kind, record.key, record.value, record.headers)
         size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
@@ -143,7 +143,7 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
             size > room
             or len(batch) >= full
             or kind is not first.timestamp_type
-            or (kind is TimestampType.LogAppendTime and timestamp != first.timestamp)
+            or (kind is TimestampType.LOG_APPEND_TIME and timestamp != first.timestamp)
             or offset - first.offset > MAX_DELTA
         ):
             yield batch
@@ -294,7 +294,7 @@ def _entry(record: Record, magic: int, index: int, lossy: bool) -> legacy.Entry:
                 "magic 0 has no timestamps: `lossy` drops them",
                 have=record.timestamp,
             )
-    kind = record.timestamp_type if magic else TimestampType.CreateTime
+    kind = record.timestamp_type if magic else TimestampType.CREATE_TIME
     message = legacy.Message(
         magic=magic,
         attributes=legacy.MessageAttributes(timestamp_type=kind),

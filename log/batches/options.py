@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kodec.log.entries.records import Limits, TimestampType
+from kodec.log.batches.records import Limits, TimestampType
 
 __all__ = ["EncodeOptions", "OnError", "ReadOptions"]
 

@@ -22,11 +22,17 @@ __all__ = [
 
 
 class TimestampType(enum.IntEnum):
-    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType."""
+    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
 
-    NoTimestampType = -1
-    CreateTime = 0
-    LogAppendTime = 1
+    As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+    """
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    def __str__(self) -> str:
+        return self.name.title().replace("_", "")
 
 
 class ControlRecordType(enum.IntEnum):
@@ -58,7 +64,7 @@ class Record:
 
     offset: int = -1
     timestamp: int = -1
-    timestamp_type: TimestampType = TimestampType.CreateTime
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
@@ -105,9 +111,9 @@ class Limits:
     """How much a reader may allocate for bytes that it does not trust.
 
     Attributes:
-        batch_bytes: the largest entry (batch, or message with its wrapper) as stored.
-        decompressed_bytes: the most that the records of one entry may take when decompressed.
-        elements: the most records, with their headers, that one entry may hold. As Python objects even
+        batch_bytes: the largest batch (of magic 0 and 1: message or wrapper) as stored.
+        decompressed_bytes: the most that the records of one batch may take when decompressed.
+        elements: the most records, with their headers, that one batch may hold. As Python objects even
             empty ones take hundreds of bytes, whatever their size on disk.
     """
 
@@ -118,7 +124,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
-    """Where and why reading ended before the source did: `size` bytes from `position` are no whole entry."""
+    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch."""
 
     position: int
     size: int

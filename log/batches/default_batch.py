@@ -1,18 +1,18 @@
-"""A record batch of magic 2 as an entry of a log."""
+"""A batch of magic 2: a record batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from kodec.generated.log import record_batch as v2
-from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.control import control_record, control_type
-from kodec.log.entries.records import ControlRecordType, Limits, Record, TimestampType
+from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.control import control_record, control_type
+from kodec.log.batches.records import ControlRecordType, Limits, Record, TimestampType
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 
-__all__ = ["RecordBatchEntry", "RowReader", "read_rows"]
+__all__ = ["DefaultBatch", "RowReader", "read_rows"]
 
 RowReader = Callable[[v2.RecordBatch, bytes, bytes, Limits], list[Record]]
 """Reads the records of a batch: of its header, its bytes, and its content, which was decompressed.
@@ -27,7 +27,7 @@ def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits)
     return v2.read_record_batch_rows(head, content, Record, ReadOptions(elements=limits.elements))
 
 
-class RecordBatchEntry(Batch):
+class DefaultBatch(Batch):
     """A record batch of magic 2. Source: org.apache.kafka.common.record.DefaultRecordBatch."""
 
     magic = 2
@@ -96,7 +96,7 @@ class RecordBatchEntry(Batch):
         return v2.checksum_of_record_batch(self.data, 0, self.size)
 
     def _payload(self) -> tuple[bytes, int]:
-        """The records' bytes, decompressed, and where in the entry the stored ones start."""
+        """The records' bytes, decompressed, and where in the batch the stored ones start."""
         stored = self.head.records
         assert isinstance(stored, bytes)
         at = self.size - len(stored)

@@ -1,38 +1,36 @@
-"""A message of magic 0 or 1 as an entry of a log: alone, or a wrapper of compressed ones."""
+"""A batch of magic 0 or 1: a message alone, or a wrapper of compressed ones."""
 
 from __future__ import annotations
 
 from itertools import islice
 
 from kodec.generated.log import message_set as legacy
-from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
-from kodec.log.entries.records import Limits, Record, TimestampType, make_record
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
+from kodec.log.batches.records import Limits, Record, TimestampType, make_record
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 
-__all__ = ["MessageEntry"]
+__all__ = ["LegacyBatch"]
 
 # The codec without the variant that old messages have of it. A look-up: there is one for each message.
 _PLAIN_CODECS = {codec.value: codec.name.lower() for codec in legacy.Compression}
-_KINDS = (TimestampType.CreateTime, TimestampType.LogAppendTime)
+_KINDS = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
 
 
-class MessageEntry(Batch):
+class LegacyBatch(Batch):
     """A message of magic 0 or 1, alone or a wrapper of compressed ones.
 
     Source: org.apache.kafka.common.record.AbstractLegacyRecordBatch.
     """
 
-    def __init__(self, data: bytes, position: int, limits: Limits) -> None:
+    def __init__(self, data: bytes, position: int, limits: Limits, frame: Frame) -> None:
         self.position = position
         self.size = len(data)
         self.data = data
         self._limits = limits
-        frame = Frame.peek(data)
-        assert frame is not None
         self._start = len(data) - frame.len_body
         try:
             message, stop = legacy.read_message_head(data, self._start, len(data), HEAD)
@@ -54,7 +52,7 @@ class MessageEntry(Batch):
         self.last_offset = frame.offset
         self.max_timestamp = message.timestamp
         self.timestamp_type = (
-            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+            _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
         )
         self._crc_ok: bool | None = None
         self._records: list[Record] | None = None
@@ -168,7 +166,7 @@ def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
             )
         if len(found) == options.elements:
             raise too_many("", pos, options)
-        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NoTimestampType
+        kind = _KINDS[message.attributes.timestamp_type] if message.magic else TimestampType.NO_TIMESTAMP_TYPE
         assert not isinstance(message.value, legacy.MessageSet)
         found.append(make_record(offset, message.timestamp, kind, message.key, message.value))
         pos += size
