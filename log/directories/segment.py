@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
+from weakref import finalize
 
 from kodec.generated.log import offset_index, record_batch, time_index, transaction_index
 from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
@@ -98,6 +99,8 @@ class _Pages:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
+        # Files are kept open for speed: who asks a log one question need not close it.
+        finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size
         self._at = 0
         self._held = b""
