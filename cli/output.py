@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecord, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
 
 __all__ = [
@@ -64,7 +64,7 @@ def row_of(record: Record) -> dict[str, object]:
     return {
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "timestampType": record.timestamp_type.name,
+        "timestampType": str(record.timestamp_type),
         "key": _base64(record.key),
         "value": _base64(record.value),
         "headers": [[key, _base64(value)] for key, value in record.headers],
@@ -80,7 +80,7 @@ def _facts(batch: Batch) -> dict[str, Any]:
         "baseOffset": batch.base_offset,
         "lastOffset": batch.last_offset,
         "count": batch.count,
-        "timestampType": batch.timestamp_type.name,
+        "timestampType": str(batch.timestamp_type),
         "maxTimestamp": batch.max_timestamp,
     }
     if batch.magic == 2:
@@ -157,7 +157,7 @@ class Text:
             f"{batch.count} record{'s' * (batch.count != 1)}",
         ]
         if batch.timestamp_type.value >= 0:
-            parts.append(f"{batch.timestamp_type.name} {time_of(batch.max_timestamp)}")
+            parts.append(f"{batch.timestamp_type!s} {time_of(batch.max_timestamp)}")
         if batch.partition_leader_epoch >= 0:
             parts.append(f"epoch {batch.partition_leader_epoch}")
         if batch.producer_id >= 0:

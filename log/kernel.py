@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import open_batch as _open_batch
-from kodec.log.entries.options import EncodeOptions, ReadOptions
-from kodec.log.entries.record_batch import RowReader, read_rows
-from kodec.log.entries.records import Limits, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import RowReader, read_rows
+from kodec.log.batches.opening import open_batch as _open_batch
+from kodec.log.batches.options import EncodeOptions, ReadOptions
+from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
     from kodec.log.backends.contract import Decoder
@@ -30,6 +30,7 @@ __all__ = [
     "open_batch",
     "record_decoder",
     "row_decoder",
+    "row_reader",
 ]
 
 Backend = Literal["native", "pure"]
@@ -66,12 +67,17 @@ def _native_rows() -> RowReader:
     return read_rows
 
 
+def row_reader() -> RowReader:
+    """What reads the records of a batch of magic 2, for `open_batch` of `batches`."""
+    return _native_rows() if backend() == "native" else read_rows
+
+
 def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     Raises FormatError with places counted in the source.
     """
-    return _open_batch(data, position, limits, _native_rows() if backend() == "native" else read_rows)
+    return _open_batch(data, position, limits, row_reader())
 
 
 def batch_decoder(options: ReadOptions) -> Decoder[Batch]:

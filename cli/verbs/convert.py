@@ -12,9 +12,9 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, told
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.log.batches.batch import CODECS
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
-from kodec.log.entries.batch import CODECS
 from kodec.log.files.paths import resolved
 
 __all__ = ["convert"]
@@ -73,13 +73,13 @@ def convert(
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:
-    plain = ("segments", "entries", "records", "bytes")
+    plain = ("segments", "batches", "records", "bytes")
     facts: dict[str, object] = {
         "source": str(report.source),
         "target": None if report.target is None else str(report.target),
         "applied": report.target is not None,
     }
-    for name in (*plain, *(f"{name}_written" for name in plain), "entries_copied", "end_segment"):
+    for name in (*plain, *(f"{name}_written" for name in plain), "batches_copied", "end_segment"):
         facts[output.camel(name)] = getattr(report, name)
     facts["losses"] = {
         output.camel(what.name.lower()): {
@@ -96,7 +96,7 @@ def _text(report: ConversionReport) -> str:
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
     lines = [
-        f"{name}: {report.entries} entries become {report.entries_written}, {report.entries_copied} as they "
+        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} as they "
         f"are; {report.records} records become {report.records_written}; {before} become {after}"
     ]
     for what, losses in report.losses.items():

@@ -14,7 +14,7 @@ from kodec.generated.log.offset_index import OffsetIndex
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 

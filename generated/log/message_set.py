@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from struct import Struct, error as StructError
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
@@ -124,6 +124,9 @@ class TimestampType(IntEnum):
 class MessageAttributes:
     """What holds for the message and, in a wrapper, for those inside."""
 
+    SIZE: ClassVar[int] = 1
+    """Bytes that one takes."""
+
     reserved: int = 0
     """Without meaning; ignored."""
 
@@ -194,6 +197,22 @@ class Message:
     https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
     LegacyRecord
     """
+
+    MIN_SIZE: ClassVar[int] = 14
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"crc": 0, "magic": 4, "attributes": 5, "timestamp": 6}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {
+        "crc": 4,
+        "magic": 1,
+        "attributes": 1,
+        "timestamp": 8,
+        "len_key": 4,
+        "len_value": 4,
+    }
+    """Bytes of fields that always take as many, where they are there."""
 
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
@@ -438,6 +457,15 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
 class Entry:
     """A message with the 12 bytes that a log puts in front of it."""
 
+    MIN_SIZE: ClassVar[int] = 12
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"offset": 0, "len_message": 8, "message": 12}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"offset": 8, "len_message": 4}
+    """Bytes of fields that always take as many, where they are there."""
+
     offset: int = 0
     """Offset of the message; of a wrapper, that of the last message inside. Outside the CRC."""
 
@@ -602,6 +630,12 @@ class MessageSet:
 
     Source: https://kafka.apache.org/documentation/#messageset Old Message Format
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""

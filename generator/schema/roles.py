@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kodec.generator.schema.expr import Attr, Expr, Name
 from kodec.generator.schema.model import Field, Model, Ref, Struct
 
-__all__ = ["VARINTS", "RowContent", "codec_field", "listed_rows", "row_content", "transparent"]
+__all__ = [
+    "TRANSPARENT",
+    "RowContent",
+    "codec_enum",
+    "codec_field",
+    "listed_rows",
+    "row_content",
+    "transparent",
+]
 
-VARINTS = ("zigzag32", "zigzag64", "uvarint32")
-"""The `-wire` types that are whole numbers of variable length."""
+TRANSPARENT = ("string", "bytes", "list")
+"""The `-wire` types that stand for their one member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,21 @@ def transparent(struct: Struct) -> Field | None:
 def codec_field(struct: Struct) -> Field | None:
     """The field whose content may be compressed, which makes the type a container."""
     return next((spec for spec in struct.fields if spec.codec is not None), None)
+
+
+def codec_enum(model: Model, struct: Struct, by: Expr) -> str:
+    """The enum of the field that `by` names, here or in a part of the type."""
+    path: list[str] = []
+    while isinstance(by, Attr):
+        path.insert(0, by.name)
+        by = by.of
+    assert isinstance(by, Name)
+    found = struct.field(by.name)
+    for name in path:
+        assert found is not None and isinstance(found.type, Ref)
+        found = model.struct(found.type.target).field(name)
+    assert found is not None and found.enum is not None
+    return found.enum
 
 
 def row_content(model: Model, struct: Struct) -> RowContent | None:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 
 __all__ = ["Buffer", "Cursor", "Decoder"]
 

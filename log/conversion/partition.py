@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
 from kodec.log.conversion.report import ConversionReport
@@ -16,9 +19,6 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits
-from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
@@ -181,7 +181,7 @@ class _Conversion:
 
 
 class _Aborted:
-    """The aborted transactions of a segment, as its index tells them or, with `derive`, its entries."""
+    """The aborted transactions of a segment, as its index tells them or, with `derive`, its batches."""
 
     def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
         self.entries = entries
@@ -218,7 +218,7 @@ class _Output:
             self._writer = SegmentWriter(self._folder, base_offset)
 
     def write(self, data: bytes) -> None:
-        """Add whole entries."""
+        """Add whole batches."""
         heads = list(read_batches(data, check_crc=False))
         last = heads[-1].last_offset
         if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
@@ -226,7 +226,7 @@ class _Output:
             self._begin(heads[0].base_offset)
         self._size += len(data)
         self.next_offset = last + 1
-        self._report.entries_written += len(heads)
+        self._report.batches_written += len(heads)
         self._report.bytes_written += len(data)
         if self._writer is not None:
             self._writer.append_all(data, heads)

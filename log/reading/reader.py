@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from kodec.log import kernel
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import OnError, ReadOptions
-from kodec.log.entries.records import Limits, Record, SkippedRange, TornTail
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import OnError, ReadOptions
+from kodec.log.batches.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 

@@ -14,13 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.epochs import assigned, up_to
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits
-from kodec.log.entries.sizes import MAX_RELATIVE
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import LeftoverKind, TopicPartition

@@ -5,9 +5,9 @@ Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
 
 from __future__ import annotations
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.records import Limits
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.names import INDEXES, file_name
 from kodec.log.recovery.draft import Draft
@@ -72,7 +72,7 @@ def _begin_anew(draft: Draft, files: list[SegmentFiles]) -> None:
 
 
 def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
-    """From which segment on entries may be damaged."""
+    """From which segment on batches may be damaged."""
     if draft.given.from_start:
         return 0
     if draft.given.clean:

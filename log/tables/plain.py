@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kodec.log.backends.arrow import pyarrow, row_schema
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.records import TimestampType
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["plain_batches"]
@@ -73,7 +73,7 @@ def _column(values: Any, name: str, done: int, lossy: bool) -> Any:
         case "timestamp":
             return _filled(_millis(values, done, lossy), -1)
         case "timestamp_type":
-            return _kinds(_filled(_cast(values, pa.int32(), name), TimestampType.CreateTime.value), done)
+            return _kinds(_filled(_cast(values, pa.int32(), name), TimestampType.CREATE_TIME.value), done)
         case "headers":
             return _headers(values, done)
         case _:

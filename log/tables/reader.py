@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kodec.log import kernel
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk

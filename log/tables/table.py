@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
-from kodec.log.entries.options import EncodeOptions, OnError, ReadOptions
-from kodec.log.entries.records import Limits, TimestampType
+from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
+from kodec.log.batches.records import Limits, TimestampType
 from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
@@ -133,7 +133,7 @@ def scan_batch_table(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> TableReader:
-    """Read the headers of a log's entries as Arrow batches, a row for each batch or message.
+    """Read the headers of a log's batches as Arrow batches, a row for each batch or message.
 
     Columns: position and size int64, bytes | magic int8 | codec dictionary of string | base_offset int64,
     null for a compressed v0 or v1 message | last_offset int64 | count int32, null as base_offset |
@@ -156,7 +156,7 @@ def read_batch_table(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> pa.Table:
-    """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
+    """Read the headers of a log's batches as one `pyarrow.Table`; see `scan_batch_table`."""
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
 
 

@@ -29,7 +29,7 @@ from kodec.errors import FormatError
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
 from kodec.log.backends.scan import Range, Scan
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 from kodec.log.reading import source as log_source
 from kodec.log.tables.reader import scan_headers, scan_rows
 

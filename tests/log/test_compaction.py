@@ -18,8 +18,8 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.cleaning.compaction import CompactionReport, has_columns, plan_compaction
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.swap import replace_segments
-from kodec.log.directories.verify import verify_partition
 from kodec.log.recovery.planning import plan_recovery
+from kodec.log.verification.verify import verify_partition
 
 from . import kill_compaction, made, wire
 from .made import DAY, START, batch, marker
@@ -44,7 +44,7 @@ def compacted(folder: Path, **options: Any) -> CompactionReport:
     if told.complete:
         told.applied = True
         assert done == told
-    problems = [str(each) for each in verify_partition(kodec.PartitionLog(folder))]
+    problems = [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note]
     assert problems == []
     return done
 
@@ -433,7 +433,7 @@ def test_log_append_time_stays(tmp_path: Path) -> None:
     assert made.rows(folder) == wanted
     with kodec.PartitionLog(folder) as log:
         (only,) = log.batches()
-    assert (only.max_timestamp, only.base_timestamp, only.timestamp_type.name) == (
+    assert (only.max_timestamp, only.base_timestamp, str(only.timestamp_type)) == (
         START + 77,
         NOW + DAY,
         "LogAppendTime",
@@ -495,7 +495,7 @@ def test_an_open_reader_goes_on(tmp_path: Path) -> None:
         reading = log.records()
         assert next(reading).offset == 0
         for segment in log.segments:
-            next(iter(segment.heads()))
+            next(iter(segment.headers()))
         plan_compaction(folder, now=NOW).apply()
         assert [record.offset for record in reading] == list(range(1, 40))
 
@@ -583,7 +583,7 @@ def test_stopped_at_every_step(
         # Each record is one that was there, and the newest of each key is.
         assert [each for each in old if each in found] == found
         assert {each.key: each for each in found if each.value != b"no"} == latest
-        assert [str(each) for each in verify_partition(kodec.PartitionLog(folder))] == []
+        assert [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note] == []
         plan_compaction(folder, now=NOW, segment_bytes=size).apply()
         assert made.rows(folder) == new
         if finished:
@@ -619,7 +619,7 @@ def test_several_new_segments_are_all_or_none(
                 finished = False
         start(folder)
         assert made.rows(folder) == old
-        assert [str(each) for each in verify_partition(kodec.PartitionLog(folder))] == []
+        assert [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note] == []
         outcomes.add(tuple(sorted(path.name for path in folder.glob("*.log"))))
         if finished:
             break

@@ -15,14 +15,14 @@ from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
 import kodec
 from kodec.errors import EncodeError
-from kodec.log.entries.records import Record, TimestampType, make_record
+from kodec.log.batches.records import Record, TimestampType, make_record
 
 from .wire import PAIRS
 
 if TYPE_CHECKING:
     from tests.log.conftest import Sample
 
-CREATE, APPEND = TimestampType.CreateTime, TimestampType.LogAppendTime
+CREATE, APPEND = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 LEVELS = {"gzip": (1, 9, -1), "lz4": (1, 9, 17), "zstd": (-7, 1, 19), "snappy": (), "none": ()}
 CHOICES = [(magic, codec, level) for magic, codec in PAIRS for level in (None, *LEVELS[codec])]
 MOST = 2**31 - 1
@@ -31,7 +31,7 @@ MOST = 2**31 - 1
 def shaped(record: Record, magic: int) -> Record:
     """What a format keeps of a record."""
     headers = record.headers if magic == 2 else ()
-    kind = record.timestamp_type if magic else TimestampType.NoTimestampType
+    kind = record.timestamp_type if magic else TimestampType.NO_TIMESTAMP_TYPE
     timestamp = record.timestamp if magic else -1
     return Record(
         offset=record.offset,
@@ -154,7 +154,7 @@ def test_a_sample_written_again(sample: Sample, name: str, magic: int, codec: st
     data = kodec.encode(records, magic=magic, compression=codec, lossy=True)
     kept = [shaped(record, magic) for record in records]
     for record in kept:
-        if magic and record.timestamp_type is TimestampType.NoTimestampType:
+        if magic and record.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
             record.timestamp_type = CREATE
     assert read_all(data) == kept
     if (name, magic, codec) != ("aiokafka", 0, "lz4"):

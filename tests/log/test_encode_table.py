@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("backend")
 
-CREATE, APPEND = TimestampType.CreateTime, TimestampType.LogAppendTime
+CREATE, APPEND = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 NOW = 1_600_000_000_000
 
 
@@ -80,7 +80,7 @@ def test_a_sample_written_again(sample: Sample, magic: int, codec: str) -> None:
         {"base_offset": 70},
         {"timestamp_type": APPEND},
         {"timestamp_type": CREATE},
-        {"timestamp_type": TimestampType.NoTimestampType},
+        {"timestamp_type": TimestampType.NO_TIMESTAMP_TYPE},
         {"partition_leader_epoch": 5},
         {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 2**31 - 2, "batch_records": 5},
         {"producer_id": 1, "producer_epoch": 3, "base_sequence": 0, "transactional": True},

@@ -237,8 +237,8 @@ def test_segments_with_and_without_an_index_are_read_once(tmp_path: Path) -> Non
     log = PartitionLog(tmp_path / "t-0")
     walked: list[int] = []
     for segment in log.segments:
-        whole, base = segment.heads, segment.base_offset
-        segment.heads = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)  # type: ignore
+        whole, base = segment.headers, segment.base_offset
+        segment.headers = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)  # type: ignore
     assert log.transactions() == wanted
     assert len(walked) == len(set(walked)) >= 22
 

@@ -17,8 +17,8 @@ import pytest
 import kodec
 from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files.lock import claimed, locked
+from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.writer import LogConfig, LogWriter
 
 # As a broker: FileLock of Kafka calls FileChannel.tryLock, which takes a POSIX lock of the whole file.

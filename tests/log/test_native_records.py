@@ -16,7 +16,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 
 from .conftest import Sample
 from .wire import PAIRS, batch, log_of, record
@@ -31,7 +31,7 @@ FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(
     offset=7,
     timestamp=1000,
-    timestamp_type=kodec.TimestampType.CreateTime,
+    timestamp_type=kodec.TimestampType.CREATE_TIME,
     key=b"k",
     value=None,
     headers=(("a", b"1"), ("\udcff", None), ("", b"")),
@@ -113,7 +113,7 @@ def test_nothing_of_what_was_set_is_left_in_a_record_that_is_filled_again() -> N
     for found in kodec.read_records(data):
         assert found == kodec.Record(offset=found.offset)
         found.timestamp, found.key, found.value = 5, b"k", b"v"
-        found.timestamp_type, found.headers = kodec.TimestampType.LogAppendTime, (("a", b"b"),)
+        found.timestamp_type, found.headers = kodec.TimestampType.LOG_APPEND_TIME, (("a", b"b"),)
 
 
 def test_what_was_deleted_from_a_record_is_there_in_the_next() -> None:

@@ -14,7 +14,7 @@ import pytest
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.cleaning.retention import Reason, TrimPlan, plan_trim
-from kodec.log.directories.verify import verify_partition
+from kodec.log.verification.verify import verify_partition
 
 from . import made
 from .made import DAY, START, batch
@@ -45,7 +45,7 @@ def trimmed(folder: Path, **options: Any) -> TrimPlan:
     with kodec.PartitionLog(folder) as log:
         assert log.leftovers == []
         assert (log.start_offset, log.end_offset) == (plan.new_start_offset, plan.end_offset)
-        assert [str(each) for each in verify_partition(log)] == []
+        assert [str(each) for each in verify_partition(log) if not each.note] == []
     return plan
 
 
@@ -238,7 +238,7 @@ def test_stopped_at_every_step(
             start = log.start_offset
             assert log.end_offset == 100
             assert list(log.records()) == old[start:]
-            assert [str(each) for each in verify_partition(log)] == []
+            assert [str(each) for each in verify_partition(log) if not each.note] == []
         plan_trim(folder, now=NOW, **options).apply()
         assert len(made.rows(folder)) == (75 if "before_offset" in options else 0)
         if finished:

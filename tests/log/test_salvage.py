@@ -10,10 +10,10 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files.checkpoints import read_leader_epochs, write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.salvage import SalvageReport, plan_salvage
+from kodec.log.verification.verify import verify_partition
 
 from . import made
 from .made import START, batch, marker
@@ -57,7 +57,7 @@ def salvaged(folder: Path, target: Path) -> SalvageReport:
     assert done == told
     assert made.files(folder) == before
     with kodec.PartitionLog(target) as log:
-        assert [str(each) for each in verify_partition(log)] == []
+        assert [str(each) for each in verify_partition(log) if not each.note] == []
     for recovery in kodec.plan_root(target.parent, from_start=True):
         assert recovery.truncated_bytes == 0
         assert not [step for step in recovery.steps if step.path.suffix in (".log", ".index", ".timeindex")]

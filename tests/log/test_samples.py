@@ -23,7 +23,7 @@ UNSEEN = {"brokerRewrote", "lz4HeaderChecksum"}
 
 
 def row(record: kodec.Record) -> tuple[Any, ...]:
-    kind = record.timestamp_type.name
+    kind = str(record.timestamp_type)
     return (record.offset, record.timestamp, kind, record.key, record.value, record.headers)
 
 

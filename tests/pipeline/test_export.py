@@ -52,7 +52,7 @@ def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Pa
 
 
 def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
-    kind = kodec.TimestampType.NoTimestampType
+    kind = kodec.TimestampType.NO_TIMESTAMP_TYPE
     records = [
         kodec.Record(offset=offset, timestamp=-1, timestamp_type=kind, key=None, value=b"v", headers=())
         for offset in range(3)

@@ -118,7 +118,7 @@ def converted(data: bytes) -> bytes:
 
 def encoded() -> bytes:
     found = (kodec.Record(value=str(number).encode()) for number in range(10))
-    data = kodec.encode(found, compression="gzip", timestamp_type=kodec.TimestampType.CreateTime)
+    data = kodec.encode(found, compression="gzip", timestamp_type=kodec.TimestampType.CREATE_TIME)
     assert_type(data, bytes)
     return data
 

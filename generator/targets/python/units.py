@@ -6,33 +6,40 @@ later check covers: a number past the end of the bytes raises, and a sized part 
 
 from __future__ import annotations
 
-from typing import Any
-
 from kodec.generator.layout import BitGroup, Run, RunField
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Column, Derive, Field, Prim, Ref, Struct
-from kodec.generator.schema.roles import listed_rows
+from kodec.generator.schema.roles import codec_enum, listed_rows
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.reader import Reader
-from kodec.generator.targets.python.views import View
+from kodec.generator.targets.python.views import (
+    Assign,
+    Place,
+    RowColumn,
+    UnitBlob,
+    UnitChecksum,
+    UnitNumber,
+    UnitOp,
+    UnitPart,
+    UnitRun,
+    Units,
+)
 
 __all__ = ["units_view"]
 
 
 _Path = tuple[str, ...]
 """The names that lead from the unit to a field."""
-_Made = list[tuple[str, str]]
-"""Locals that are parts of a number, each with its value."""
 
 
 class _NotFlat(Exception):
     """The unit holds something that the fast path does not do; the careful reader still does."""
 
 
-def units_view(module: Reader, struct: Struct, function: str) -> View | None:
+def units_view(module: Reader, struct: Struct, function: str) -> Units | None:
     """The view of the row reader of `struct`, or None where it is not what the schema lists."""
     if listed_rows(module.model, module.schema.root) is not struct or struct.params or struct.versions:
         return None
@@ -44,17 +51,16 @@ def units_view(module: Reader, struct: Struct, function: str) -> View | None:
         columns = flat.columns(struct)
     except _NotFlat:
         return None
-    facts: dict[str, Any] = {
-        "reader": f"read_{function}_rows",
-        "careful": f"read_{function}",
-        "name": f"{module.back.classes[struct.name]}Row",
-        "unit": struct.id,
-        "ops": ops,
-        "columns": columns,
-        "plain": flat.plain,
-        "used": flat.used,
-    }
-    return View("units", facts)
+    return Units(
+        reader=f"read_{function}_rows",
+        careful=f"read_{function}",
+        name=f"{module.back.classes[struct.name]}Row",
+        unit=struct.id,
+        ops=ops,
+        columns=columns,
+        plain=flat.plain,
+        used=frozenset(flat.used),
+    )
 
 
 class _Flat:
@@ -95,21 +101,20 @@ class _Flat:
 
     # -- operations -------------------------------------------------------------------------------
 
-    def ops(self, struct: Struct, at: _Path) -> list[View]:
-        found: list[View] = []
+    def ops(self, struct: Struct, at: _Path) -> tuple[UnitOp, ...]:
+        found: list[UnitOp] = []
         checksums: list[tuple[Field, Derive]] = []
         starts = {each.derive.first for each in struct.fields if each.derive and each.derive.is_checksum}
         for step in self.module.layouts.layout(struct, {}).steps:
             if isinstance(step, Run):
-                found += self._run(step, struct, at, starts, checksums)
+                found.append(self._run(step, struct, at, starts, checksums))
             else:
-                found += self._one(step.field, struct, at)
+                found.append(self._one(step.field, struct, at))
         for spec, derive in checksums:
             if derive.last != struct.fields[-1].id:
                 raise _NotFlat
-            facts = {"mine": self.locals[(*at, spec.id)], "function": derive.kind, "start": derive.first}
-            found.append(View("checksum", facts))
-        return found
+            found.append(UnitChecksum(self.locals[(*at, spec.id)], derive.kind, derive.first))
+        return tuple(found)
 
     def _run(
         self,
@@ -118,14 +123,14 @@ class _Flat:
         at: _Path,
         starts: set[str],
         checksums: list[tuple[Field, Derive]],
-    ) -> list[View]:
+    ) -> UnitRun:
         targets: list[str] = []
-        made: _Made = []
-        marks: list[tuple[str, int]] = []
+        made: list[Assign] = []
+        marks: list[Place] = []
         checks: list[str] = []
         for item in run.fields:
             if item.field is not None and item.field.id in starts:
-                marks.append((item.field.id, item.offset))
+                marks.append(Place(item.field.id, item.offset))
             if item.field is not None and item.field.derive is not None:
                 derive = item.field.derive
                 if derive.is_checksum:
@@ -133,15 +138,9 @@ class _Flat:
                 elif derive.kind != "length_of" or derive.plus is not None or derive.last is not None:
                     raise _NotFlat
         self._numbers(run, struct, at, targets, made, checks)
-        facts = {
-            "number": self.module.run_id(run),
-            "size": run.size,
-            "targets": targets,
-            "made": made,
-            "marks": marks,
-            "checks": checks,
-        }
-        return [View("run", facts)]
+        return UnitRun(
+            self.module.run_id(run), run.size, tuple(targets), tuple(made), tuple(marks), tuple(checks)
+        )
 
     def _numbers(
         self,
@@ -149,7 +148,7 @@ class _Flat:
         struct: Struct,
         at: _Path,
         targets: list[str],
-        made: _Made,
+        made: list[Assign],
         checks: list[str],
     ) -> None:
         for item in run.fields:
@@ -162,7 +161,7 @@ class _Flat:
                 for member, shift, width in item.what.members:
                     name = self._name((*at, member.id), struct, member)
                     shifted = f"{raw} >> {shift}" if shift else raw
-                    made.append((name, f"{shifted} & {hex((1 << width) - 1)}"))
+                    made.append(Assign(name, f"{shifted} & {hex((1 << width) - 1)}"))
                     checks += self._checks(member, name, struct, at)
                 continue
             assert spec is not None
@@ -186,7 +185,7 @@ class _Flat:
         env = Env({path[-1]: text for path, text in self.locals.items() if path[:-1] == at}, struct)
         return [check.bad for check in self.module.checks(spec, name, "pos", env)]
 
-    def _one(self, spec: Field, struct: Struct, at: _Path) -> list[View]:
+    def _one(self, spec: Field, struct: Struct, at: _Path) -> UnitNumber | UnitBlob | UnitPart:
         module = self.module
         if spec.repeat is not None or spec.tags or spec.valid is not None or spec.derive is not None:
             raise _NotFlat
@@ -198,26 +197,25 @@ class _Flat:
             self.plain = f"{self._text(spec.codec.by, struct, at)} != {self._none_of(struct, spec)}"
         elif isinstance(kind, Ref):
             return self._part(spec, struct, at, guard)
-        facts: dict[str, Any] = {"guard": guard, "absent": module.absent_value(struct, original)}
+        absent = module.absent_value(struct, original)
         if isinstance(kind, Prim) and spec.codec is None and spec.enum is None:
-            facts["var"] = self._name((*at, spec.id), struct, original)
+            var = self._name((*at, spec.id), struct, original)
             run = Run((RunField(Field(spec.id, kind, spec.place), 0, kind.width, kind),), kind.width)
-            return [View("number", {**facts, "number": module.run_id(run), "size": kind.width})]
+            return UnitNumber(var, guard, absent, module.run_id(run), kind.width)
         if not isinstance(kind, Bytes) or spec.size is None:
             raise _NotFlat
         size = self._text(spec.size, struct, at)
-        facts |= {"var": self._name((*at, spec.id), struct, original), "size": size}
-        return [View("blob", facts)]
+        return UnitBlob(self._name((*at, spec.id), struct, original), guard, absent, size)
 
     def _none_of(self, struct: Struct, spec: Field) -> int:
         assert spec.codec is not None
-        enum = self.module.model.enum(self.module.codec_enum(struct, spec.codec.by))
+        enum = self.module.model.enum(codec_enum(self.module.model, struct, spec.codec.by))
         none = next((item.value for item in enum.items if item.id == "none"), None)
         if none is None:
             raise _NotFlat
         return none
 
-    def _part(self, spec: Field, struct: Struct, at: _Path, guard: str | None) -> list[View]:
+    def _part(self, spec: Field, struct: Struct, at: _Path, guard: str | None) -> UnitPart:
         assert isinstance(spec.type, Ref)
         inner = self.module.model.struct(spec.type.target)
         if guard is not None or inner.wire or spec.type.args or inner.versions or spec.size is None:
@@ -225,11 +223,11 @@ class _Flat:
         size = self._text(spec.size, struct, at)
         self._parts += 1
         stop = "stop" if self._parts == 1 else f"stop_{self._parts}"
-        return [View("part", {"size": size, "stop": stop, "ops": self.ops(inner, (*at, spec.id))})]
+        return UnitPart(size, stop, self.ops(inner, (*at, spec.id)))
 
     # -- columns ----------------------------------------------------------------------------------
 
-    def columns(self, struct: Struct) -> list[View]:
+    def columns(self, struct: Struct) -> tuple[RowColumn, ...]:
         stored: dict[str, tuple[str, str, str]] = {}
         for path, (owner, spec) in self.fields.items():
             hidden = spec.column is not None and spec.column.hidden
@@ -250,8 +248,8 @@ class _Flat:
                 name, value, kind = stored[item]
             else:
                 raise _NotFlat
-            found.append(View("column", {"name": attribute(name), "value": value, "type": kind}))
-        return found
+            found.append(RowColumn(attribute(name), kind, value))
+        return tuple(found)
 
 
 def _path(part: ex.Expr) -> _Path:

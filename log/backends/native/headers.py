@@ -14,13 +14,13 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.batch import CODECS
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.batch import CODECS
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import TimestampType
 
 __all__ = ["NativeHeaderDecoder"]
 
-_NONE = int(TimestampType.NoTimestampType)
+_NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeHeaderDecoder(TableDecoder):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
-from kodec.log.entries.frame import LEGACY, Frame
+from kodec.log.batches.frame import LEGACY, Frame
 
 __all__ = ["KernelDecoder"]
 

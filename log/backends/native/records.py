@@ -9,11 +9,11 @@ from kodec.generated.log import record_batch as v2
 from kodec.log.backends.contract import Buffer, Cursor
 from kodec.log.backends.native.kernels import KernelDecoder
 from kodec.log.backends.pure.records import RecordDecoder
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.record_batch import read_rows as read_rows_pure
-from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import read_rows as read_rows_pure
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Limits, Record, TimestampType
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, Scan
-from kodec.log.entries.batch import CODECS, Batch
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.batch import CODECS, Batch
+from kodec.log.batches.options import ReadOptions
 from kodec.runtime.errors import Malformed
 
 __all__ = ["HeaderDecoder"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from kodec.generated.log import message_set as legacy
 from kodec.log.backends.contract import Buffer, Cursor, Decoder
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.frame import LEGACY
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.frame import LEGACY
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime import fields
 
 __all__ = ["BatchDecoder", "RecordDecoder"]

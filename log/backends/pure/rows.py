@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Headers", "RowDecoder"]
