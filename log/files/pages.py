@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from weakref import finalize
 
 __all__ = ["Pages"]
 
@@ -20,6 +21,8 @@ class Pages:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
+        # Files are kept open for speed: who asks a log one question need not close it.
+        finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size
         self._at = 0
         self._held = b""

@@ -6,6 +6,7 @@ import io
 import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
+from weakref import finalize
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -82,6 +83,9 @@ class _File:
         self._window = b""
         self._buffer = bytearray()
         self._buffer_at = self._filled = 0
+        if owned:
+            # A reader that is left before its end is closed with the generator, unless a cycle holds both.
+            finalize(self, file.close)
 
     def read(self, pos: int, size: int) -> bytes:
         start = pos - self._at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,10 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_every_kind_of_source(sample: Sample, kind: str) -> None:
-    reader = kodec.read_records(SOURCES[kind](sample.path))
-    assert [row(record) for record in reader] == sample.rows
+    source = SOURCES[kind](sample.path)
+    with closing(source) if hasattr(source, "close") else nullcontext():
+        reader = kodec.read_records(source)
+        assert [row(record) for record in reader] == sample.rows
     odd = kind == "memoryview of words" and len(sample.data) % 2
     assert (reader.torn_tail is not None) == odd
 
