@@ -33,7 +33,9 @@ _WIDE = 120
 
 
 class Printer(Protocol):
-    """What a dump is told to."""
+    """What a dump is told to; `batches`: of logs only the batches."""
+
+    batches: bool
 
     def file(self, name: str) -> None: ...
 
@@ -113,7 +115,7 @@ class JsonLines:
         print(json.dumps(row_of(record)))
 
     def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]
+        facts = dataclasses.asdict(item)  # type: ignore[call-overload]  # it is one
         print(json.dumps({"kind": kind, **facts}))
 
 
@@ -190,7 +192,7 @@ class Text:
         print(line)
 
     def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]
+        facts = dataclasses.asdict(item)  # type: ignore[call-overload]  # it is one
         print("  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
 
 

@@ -142,7 +142,7 @@ def native(module: Any, data: bytes, **options: Any) -> tuple[Rows, str, int]:
         at = start + size
 
 
-def pure(module: Any, data: bytes, options: ReadOptions = ReadOptions()) -> tuple[Rows, bool, int]:  # noqa: B008
+def pure(module: Any, data: bytes, options: ReadOptions = ReadOptions()) -> tuple[Rows, bool, int]:
     """The rows that can be columns, whether all is well, and where the first unit is that is not."""
     read, columns = read_weather_rows, weather_rows
     if not hasattr(module, "read_weather"):

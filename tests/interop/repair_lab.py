@@ -246,7 +246,7 @@ def append_behind(lab: Lab, script: repair_writer.Script, topic: str) -> None:
 
         def produce(text: str, **fields: int) -> int:
             one = lab_records.record(int(time.time() * 1000), "behind", text)
-            return producer.produce(7, topic, kodec.encode([one], base_offset=0, **fields))  # type: ignore[arg-type]
+            return producer.produce(7, topic, kodec.encode([one], base_offset=0, **fields))
 
         def expect(offset: int, text: str, **fields: int) -> None:
             have = produce(text, **fields)
