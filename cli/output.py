@@ -36,7 +36,9 @@ _WIDE = 120
 
 
 class Printer(Protocol):
-    """What a dump is told to."""
+    """What a dump is told to; `batches`: of logs only the batches."""
+
+    batches: bool
 
     def file(self, name: str) -> None: ...
 

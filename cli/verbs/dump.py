@@ -114,7 +114,7 @@ def _dump_paths(
 ) -> int:
     """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
     code = 0
-    printer.batches = batches_only  # type: ignore[attr-defined]
+    printer.batches = batches_only
     for path in _files(paths):
         printer.file(str(path))
         try:

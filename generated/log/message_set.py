@@ -551,7 +551,7 @@ def read_entry_rows(
     buf: bytes,
     pos: int,
     end: int,
-    make: type[T] = EntryRow,  # type: ignore[assignment]
+    make: type[T] = EntryRow,  # type: ignore[assignment]  # where T is not said
     opt: ReadOptions = DEFAULT_READ,
 ) -> Iterator[tuple[T, int]]:
     """The rows of `buf[pos:end]`, one `entry` after another, each with the position after it.

@@ -648,7 +648,7 @@ class RecordRow:
 def read_record_batch_rows(
     batch: RecordBatch,
     data: bytes,
-    make: type[T] = RecordRow,  # type: ignore[assignment]
+    make: type[T] = RecordRow,  # type: ignore[assignment]  # where T is not said
     opt: ReadOptions = DEFAULT_READ,
 ) -> list[T]:
     """Read the rows of `batch`: `data` is its content, decompressed, and `num_records` says how many.

@@ -422,7 +422,7 @@ class LogWriter:
             options: Encoding = {"batch_bytes": most, **encoding}
             epoch = self.leader_epoch if options.get("magic", 2) == 2 else -1
             start = None if keep_offsets else self.next_offset
-            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]
+            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]  # encode checks
         elif encoding:
             raise TypeError(f"{', '.join(encoding)}: for records, not for what is encoded")
         assert isinstance(data, (bytes, bytearray, memoryview))

@@ -148,7 +148,7 @@ def _records(question: Question) -> Outcome:
 
 def outcome(name: str, question: Question) -> Outcome:
     """What a backend makes of it: rows, why it ended and where, what was skipped."""
-    before, kernel.backend = kernel.backend, lambda: name  # type: ignore[assignment, return-value]
+    before, kernel.backend = kernel.backend, lambda: name
     chunk, log_source.CHUNK = log_source.CHUNK, question.chunk
     try:
         return _records(question) if question.what == "records" else _table(question)

@@ -1,4 +1,4 @@
-# ruff: noqa: E501
+# ruff: noqa: E501  (a schema on one line is easier to compare)
 """Pages for people: everything of a schema is on its page, every link leads somewhere, no text of it is HTML."""
 
 from __future__ import annotations

@@ -471,7 +471,7 @@ DOCUMENTS = [f"{a}{b}{c}" for a, b, c in itertools.product(('"', '"""', "\\", "x
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_any_document_is_one_docstring(document: str) -> None:
     made = text_module.docstring(Text(document), "    ")
-    (only,) = ast.parse(f"class A:\n    {made}\n").body[0].body  # type: ignore[attr-defined]
+    (only,) = ast.parse(f"class A:\n    {made}\n").body[0].body
     assert isinstance(only.value.value, str)
 
 

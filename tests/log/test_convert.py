@@ -129,11 +129,11 @@ def test_messages_that_stand_alone_become_batches_of_a_size() -> None:
         ({"magic": 0}, 100, 100),
     ):
         report = ConversionReport()
-        parts = list(convert_batches(old, report=report, **options))  # type: ignore[arg-type]
+        parts = list(convert_batches(old, report=report, **options))
         new = list(kodec.read_batches(b"".join(parts)))
         assert least <= len(new) <= most
         assert report.records == report.records_written == 100
-        rows = held([row(record) for each in old for record in each.records()], options.get("magic"))  # type: ignore[arg-type]
+        rows = held([row(record) for each in old for record in each.records()], options.get("magic"))
         assert [row(record) for each in new for record in each.records()] == rows
 
 

@@ -117,9 +117,9 @@ def assert_others_read(name: str, data: bytes, records: list[Record]) -> None:
 def test_a_record_takes_its_fields_by_name_alone() -> None:
     # by position a key would be an offset, and a value a timestamp
     with pytest.raises(TypeError):
-        Record(b"k", b"v")  # type: ignore[misc]
+        Record(b"k", b"v")
     with pytest.raises(TypeError):
-        kodec.ControlRecord(5)  # type: ignore[misc]
+        kodec.ControlRecord(5)
     made = make_record(1, 2, CREATE, b"k", b"v", (("h", None),))
     assert type(made) is Record
     assert made == Record(

@@ -97,7 +97,7 @@ class Acknowledged:
             self.hear(data, result)
             return result
 
-        writer.append = append  # type: ignore[method-assign, assignment]
+        writer.append = append
 
     def check(self, folder: Path, *, below: int | None = None) -> None:
         found = walk(folder)
@@ -123,7 +123,7 @@ def stubborn(
     writer: LogWriter,
     said: Acknowledged,
     error: type[BaseException],
-    during: AbstractContextManager[object] = nullcontext(),  # noqa: B008
+    during: AbstractContextManager[object] = nullcontext(),
 ) -> bool:
     """Take all steps, `during` something, whatever they raise; whether the writer has refused one."""
     refused = False

@@ -234,7 +234,7 @@ def test_a_child_that_lives_longer_does_not_keep_the_lock(end: str, tmp_path: Pa
             os.write(writing, b"closed\n")
         signal.pause()
     os.close(writing)
-    with open(reading) as told:  # noqa: PTH123
+    with open(reading) as told:  # noqa: PTH123  # a descriptor
         child = int(told.readline())
         try:
             if end == "closed":

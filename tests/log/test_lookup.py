@@ -288,7 +288,7 @@ def test_the_index_is_used(tmp_path: Path) -> None:
         segment = log.segments[0]
         walked: list[int] = []
         whole = segment._frame
-        segment._frame = lambda pos: walked.append(pos) or whole(pos)  # type: ignore[method-assign,func-returns-value]
+        segment._frame = lambda pos: walked.append(pos) or whole(pos)
         for offset, position in offsets:
             walked.clear()
             place = segment.find(offset)

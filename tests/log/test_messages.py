@@ -91,7 +91,7 @@ class Pipe(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int:
         return self._data.readinto(buffer[:5000])
 
 

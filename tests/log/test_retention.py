@@ -155,7 +155,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     folder = ten(tmp_path)
     for name in ("retention_ms", "retention_bytes"):
         with pytest.raises(ValueError, match=f"{name}=-1: not negative"):
-            plan_trim(folder, **{name: -1})  # type: ignore[arg-type]
+            plan_trim(folder, **{name: -1})
     with pytest.raises(kodec.errors.OffsetOutOfRange):
         plan_trim(folder, before_offset=-2)
     (folder / "00000000000000000000.log.cleaned").touch()

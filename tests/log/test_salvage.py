@@ -185,7 +185,7 @@ def test_a_segment_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     def fails(self: Path, *arguments: object, **options: object) -> object:
         if self == middle:
             raise OSError(5, "Input/output error")
-        return opened(self, *arguments, **options)  # type: ignore[call-overload]
+        return opened(self, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", fails)
     report = plan_salvage(folder, tmp_path / "out" / "topic-0").apply()

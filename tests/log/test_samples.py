@@ -190,10 +190,10 @@ def test_nothing_is_no_error(tmp_path: Path) -> None:
 
 def test_what_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="not int"):
-        kodec.read_records(7)  # type: ignore[arg-type]
+        kodec.read_records(7)
     with pytest.raises(TypeError, match="mode 'rb'"):
-        kodec.read_records(io.StringIO("x"))  # type: ignore[arg-type]
+        kodec.read_records(io.StringIO("x"))
     with pytest.raises(FileNotFoundError):
         kodec.read_records(tmp_path / "missing.log")
     with pytest.raises(ValueError, match="on_error='ignore'"):
-        kodec.read_records(b"", on_error="ignore")  # type: ignore[arg-type]
+        kodec.read_records(b"", on_error="ignore")

@@ -164,7 +164,7 @@ def failing(
     def opens(self: Path, *arguments: object, **options: object) -> object:
         if self == bad:
             raise error()
-        return opened(self, *arguments, **options)  # type: ignore[call-overload]
+        return opened(self, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", opens)
 

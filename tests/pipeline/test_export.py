@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[1] / "data"
 def run_tasks(log_dir: Path, staging: Path, **options: str) -> list[PartitionSummary]:
     given = {"path": str(log_dir), "staging": str(staging), "compression": "zstd", **options}
     source = job.ExportDataSource(given)
-    reader = source.reader(None)  # type: ignore[arg-type]
+    reader = source.reader(None)
     found: list[PartitionSummary] = []
     for partition in reader.partitions():
         for _, _, facts in pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(partition))):

@@ -10,9 +10,9 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 
-import lz4.block  # type: ignore[import-untyped]
+import lz4.block
 import pytest
-import snappy  # type: ignore[import-untyped]
+import snappy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

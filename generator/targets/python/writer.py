@@ -184,7 +184,8 @@ class LayoutWriter:
         target = self.struct.field(derive.first)
         if valid == Valid(min=valid.min) and isinstance(valid.min, ex.Literal) and target is not None:
             never_less = derive.is_length and not derive.is_range and target.nullable is None
-            if never_less and isinstance(least, int) and valid.min.value <= least:  # type: ignore[operator]
+            most = valid.min.value
+            if never_less and isinstance(least, int) and isinstance(most, int) and most <= least:
                 return ()
         return tuple(self.m.checks(spec, value, "", self.env))
 

@@ -42,7 +42,8 @@ class _HeadersOf(Gatherer):
         self.kernel = self.module.Heads(check=options.check_crc, unit_bytes=options.limits.batch_bytes)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        return self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)  # type: ignore[no-any-return]
+        found: tuple[str, int] = self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)
+        return found
 
     def take(self) -> tuple[Any, int]:
         rows = len(self.kernel)

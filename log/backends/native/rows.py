@@ -59,7 +59,8 @@ class _RowsOf(Gatherer):
         return list(self.scan.schema.names)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        return self.kernel.run(buf, start, end)  # type: ignore[no-any-return]
+        found: tuple[str, int] = self.kernel.run(buf, start, end)
+        return found
 
     def expand(self, buf: Buffer) -> int:
         codec, start, size = self.kernel.content
