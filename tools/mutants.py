@@ -23,25 +23,36 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "out" / "mutants.jsonl"
-NEEDED = ("src", "cli", "log", "runtime", "generated", "generator", "pipeline", "schemas", "tests", "pyproject.toml")
+NEEDED = (
+    "src",
+    "cli",
+    "log",
+    "runtime",
+    "generated",
+    "generator",
+    "pipeline",
+    "schemas",
+    "tests",
+    "pyproject.toml",
+)
 
 # The most dangerous first: what they do wrong loses data. Each with the tests that run first.
 MODULES = {
-    "log/files/durable.py": ["order_on_disk", "durable", "lock"],
+    "log/files/durable.py": ["order_on_disk", "durable"],
     "log/files/lock.py": ["lock"],
     "log/files/checkpoints.py": ["directory", "bad_input", "writer", "recovery"],
     "log/files/paths.py": ["paths"],
     "log/files/in_use.py": ["lock", "paths"],
-    "log/writing/guard.py": ["failed_writer", "writer"],
-    "log/writing/segment_writer.py": ["writer", "order_on_disk", "durable", "lock"],
+    "log/writing/guard.py": ["writer", "failed_writer"],
+    "log/writing/segment_writer.py": ["order_on_disk", "writer", "durable"],
     "log/writing/segment_scan.py": ["recovery", "writer"],
-    "log/writing/writer.py": ["writer", "order_on_disk", "lock"],
-    "log/writing/directory_writer.py": ["writer", "failed_writer", "order_on_disk", "paths"],
+    "log/writing/writer.py": ["order_on_disk", "writer"],
+    "log/writing/directory_writer.py": ["order_on_disk", "writer", "paths"],
     "log/writing/rebuild.py": ["compaction", "convert", "writer"],
     "log/recovery/apply.py": ["order_on_disk", "recovery", "paths"],
     "log/recovery/checkpoints.py": ["recovery"],
@@ -50,11 +61,11 @@ MODULES = {
     "log/recovery/replacement.py": ["recovery", "compaction"],
     "log/recovery/segments.py": ["recovery", "order_on_disk"],
     "log/recovery/snapshots.py": ["recovery"],
-    "log/cleaning/swap.py": ["compaction", "retention", "histories"],
+    "log/cleaning/swap.py": ["compaction", "retention"],
     "log/cleaning/retention.py": ["retention", "paths"],
     "log/cleaning/rules.py": ["compaction", "judged_compaction"],
     "runtime/varint.py": ["../runtime/test_varint.py", "edge_cases"],
-    "runtime/fields.py": ["edge_cases", "bad_input", "../generated"],
+    "runtime/fields.py": ["../runtime/test_fields.py", "edge_cases", "bad_input"],
 }
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -80,20 +91,26 @@ _OPERATED: dict[type[ast.operator], type[ast.operator]] = {
 }
 
 
-def changes(tree: ast.Module) -> Iterator[tuple[ast.Module, int, str]]:
-    """Each mutant of a module, the line that it changes, and how."""
+def places(tree: ast.Module) -> list[tuple[int, int]]:
+    """Where a module can be changed: the number of a node, and of a change of it."""
     nodes = list(ast.walk(tree))
     notes = {id(each) for node in nodes for each in _annotations(node)}
-    for number, node in enumerate(nodes):
-        if id(node) in notes:
-            continue
-        for change in range(len(list(_of(node)))):
-            other = copy.deepcopy(tree)
-            there = list(ast.walk(other))[number]
-            told, apply = list(_of(there))[change]
-            apply()
-            ast.fix_missing_locations(other)
-            yield other, getattr(node, "lineno", 0), told
+    return [
+        (number, change)
+        for number, node in enumerate(nodes)
+        if id(node) not in notes
+        for change in range(len(list(_of(node))))
+    ]
+
+
+def changed(tree: ast.Module, number: int, change: int) -> tuple[str, int, str]:
+    """The code with one change, its line, and what it is."""
+    other = copy.deepcopy(tree)
+    node = list(ast.walk(other))[number]
+    told, apply = list(_of(node))[change]
+    apply()
+    ast.fix_missing_locations(other)
+    return ast.unparse(other), getattr(node, "lineno", 0), told
 
 
 def _annotations(node: ast.AST) -> Iterator[ast.AST]:
@@ -102,10 +119,10 @@ def _annotations(node: ast.AST) -> Iterator[ast.AST]:
             yield from ast.walk(found)
 
 
-def _of(node: ast.AST) -> Iterator[tuple[str, object]]:
+def _of(node: ast.AST) -> Iterator[tuple[str, Callable[[], None]]]:
     """What can be changed of a node: told, and a call that does it."""
 
-    def set_to(name: str, value: object) -> object:
+    def set_to(name: str, value: object) -> Callable[[], None]:
         return lambda: setattr(node, name, value)
 
     if isinstance(node, ast.Compare):
@@ -114,8 +131,8 @@ def _of(node: ast.AST) -> Iterator[tuple[str, object]]:
             ops[at] = _COMPARED[type(one)]()
             yield f"{type(one).__name__} is {type(ops[at]).__name__}", set_to("ops", ops)
     elif isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _OPERATED:
-        other = _OPERATED[type(node.op)]()
-        yield f"{type(node.op).__name__} is {type(other).__name__}", set_to("op", other)
+        op = _OPERATED[type(node.op)]()
+        yield f"{type(node.op).__name__} is {type(op).__name__}", set_to("op", op)
     elif isinstance(node, ast.BoolOp):
         for at in range(len(node.values)):
             rest = [each for number, each in enumerate(node.values) if number != at]
@@ -125,9 +142,10 @@ def _of(node: ast.AST) -> Iterator[tuple[str, object]]:
         yield f"`{told}` is never so", set_to("test", ast.Constant(False))
         if not isinstance(node, ast.While):
             yield f"`{told}` is always so", set_to("test", ast.Constant(True))
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, bool):
-        value = not node.value if isinstance(node.value, bool) else node.value + 1
-        yield f"{node.value} is {value}", set_to("value", value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, bool)):
+        value = node.value
+        other = not value if isinstance(value, bool) else value + 1
+        yield f"{value} is {other}", set_to("value", other)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "no `not`", set_to("operand", ast.UnaryOp(ast.Not(), node.operand))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -156,7 +174,18 @@ def judge(folder: Path, module: str, code: str, seconds: float) -> str:
     path.write_text(code, "utf-8")
     try:
         done = subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests_of(module)],
+            [
+                sys.executable,
+                "-B",
+                "-m",
+                "pytest",
+                "-x",
+                "-q",
+                "--no-header",
+                "-p",
+                "no:cacheprovider",
+                *tests_of(module),
+            ],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"},
             stdout=subprocess.PIPE,
@@ -181,7 +210,9 @@ def known() -> dict[str, dict[str, object]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("modules", nargs="*", metavar="MODULE")
     parser.add_argument("--sample", type=int, default=10, help="mutants of each module; 0: all")
     parser.add_argument("--seed", type=int, default=1)
@@ -197,13 +228,15 @@ def main() -> int:
         for name in NEEDED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(
+                    source, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+                )
             else:
                 shutil.copy(source, folder / name)
         work = [(module, *each) for module in given.modules or MODULES for each in drawn(module, given)]
         # In turn, so that each module has had some when the time is over.
         work.sort(key=lambda each: each[1])
-        for module, number, code, line, told in work:
+        for module, _, code, line, told in work:
             digest = hashlib.sha256(f"{module}\n{code}".encode()).hexdigest()[:16]
             found = before.get(digest)
             if found is None:
@@ -222,10 +255,10 @@ def main() -> int:
 def drawn(module: str, given: argparse.Namespace) -> list[tuple[int, str, int, str]]:
     """The mutants of a module that are to be tried: their number, code, line and what was changed."""
     tree = ast.parse((ROOT / module).read_text("utf-8"))
-    all_of_it = [(ast.unparse(other), line, told) for other, line, told in changes(tree)]
+    all_of_it = places(tree)
     random.Random(f"{given.seed} {module}").shuffle(all_of_it)
     chosen = all_of_it[: given.sample] if given.sample else all_of_it
-    return [(number, *each) for number, each in enumerate(chosen)]
+    return [(number, *changed(tree, *each)) for number, each in enumerate(chosen)]
 
 
 def show(found: list[dict[str, object]]) -> None:

@@ -252,7 +252,7 @@ def _unknown(name: str) -> Callable[..., Any]:
 
 
 def _of(file: Any) -> Identity:
-    status = os.stat(file, follow_symlinks=False) if not isinstance(file, int) else os.fstat(file)
+    status = os.stat(file, follow_symlinks=False) if not isinstance(file, int) else os.fstat(file)  # noqa: PTH116
     return status.st_dev, status.st_ino
 
 
@@ -288,7 +288,7 @@ def _watch() -> None:
         if layer is None or event != "open" or layer._inside or not isinstance(given[2], int):
             return
         path = given[0]
-        if given[2] & _WRITES and not str(path).startswith(("/dev/", "/proc/")):
+        if given[2] & _WRITES and path != os.devnull and not str(path).startswith("/proc/"):
             raise AssertionError(f"{path} was opened for writing past the layer of faults")
 
     sys.addaudithook(audit)

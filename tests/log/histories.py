@@ -1,13 +1,13 @@
 """Random histories of a log, its disk failing and its machine going down, against what was acknowledged.
 
-`python -m tests.log.histories --histories 10000` prints what was done; `--only 17` repeats one of them. In each
-history, processes work on one log directory after another: they append, flush, roll, close, compact, trim,
+`python -m tests.log.histories --histories 10000` prints what was done; `--only 17` repeats one. In each
+history, one process after another works on a log directory: they append, flush, roll, close, compact, trim,
 convert and recover. Each is a child made by fork, and most of them meet something: a call to the system fails
 (EIO, ENOSPC, a short write, an fsync that fails or lies), or the process ends at a call, in the middle of a
 write too. Then, sometimes, the machine goes down: `disk` says what may be left. After each recovery:
 
-- each record that was acknowledged as durable is there, or, where the machine stayed up, each whose append has
-  returned; but for those that a compaction had a newer one for, and those that a trim was to delete;
+- each record that was acknowledged as durable is there, or, where the machine stayed up, each whose append
+  has returned; but for those that a compaction had a newer one for, and those that a trim was to delete;
 - each record that is there was appended, at its offset; none of what was trimmed is;
 - a second recovery has nothing to do, `verify` nothing to say, and a log that was closed in order needs none;
 - a converted log is whole or not there, and is there where it was said to be.
@@ -193,7 +193,7 @@ class Ended:
 
 
 def process(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any]) -> Ended:
-    """Let a child do `work`; with `how` it goes, as arguments of `Faults`, and `dies` whether it ends there."""
+    """Let a child do `work`; `how` has arguments of `Faults`; with `dies` it ends there."""
     reading, writing_end = os.pipe()
     child = os.fork()
     if child == 0:

@@ -225,7 +225,7 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "opcodes", "every"),
-    [(Interrupted, False, 2), (Late, False, 5), (Interrupted, True, 41)],
+    [(Interrupted, False, 4), (Late, False, 9), (Interrupted, True, 69)],
     ids=["lines", "lines, by an OSError", "instructions"],
 )
 def test_interrupted_anywhere(

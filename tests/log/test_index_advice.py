@@ -16,7 +16,7 @@ LOOKS_RIGHT = 3
 
 
 def make(folder: Path) -> None:
-    """Three batches, at the offsets 0, 5 and 9; in the first one's value is what looks like one up to the last."""
+    """Batches at the offsets 0, 5 and 9; in the first one's value is what looks like one up to the last."""
     inner = kodec.encode([kodec.Record(value=b"inner", timestamp=1)], base_offset=LOOKS_RIGHT)
     first = kodec.encode([kodec.Record(value=inner + bytes(100), timestamp=1)])
     others = [kodec.encode([kodec.Record(value=b"%d" % at, timestamp=1)], base_offset=at) for at in (5, 9)]

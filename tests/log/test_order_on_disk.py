@@ -184,7 +184,7 @@ def test_recovery_loses_nothing_whatever_fails_and_goes_on_from_there(tmp_path: 
 
 
 def test_recovery_reads_what_the_disk_has_where_an_fsync_has_failed(tmp_path: Path) -> None:
-    """What memory still has after a failed fsync is not taken for the log, and not declared to be on the disk."""
+    """What memory still has after a failed fsync is not declared to be on the disk."""
     ends = set()
     for seed in range(12):
         base = tmp_path / str(seed)
@@ -205,6 +205,35 @@ def test_recovery_reads_what_the_disk_has_where_an_fsync_has_failed(tmp_path: Pa
         assert plan_recovery(folder, from_start=True).truncated_bytes == 0
         ends.add(plan.end_offset)
     assert ends == {1, 2}
+
+
+def test_a_start_offset_that_a_recovery_goes_by_does_not_come_back(tmp_path: Path) -> None:
+    """The trim has failed to make it durable; what recovery has made of it is."""
+    root = tmp_path / "logs"
+    root.mkdir()
+    with LogWriter(root / "t-0") as writer:
+        for _ in range(3):
+            writer.append(RECORDS)
+    with Faults(root=tmp_path) as faults:
+        # The first fsync is for the checkpoint's contents.
+        with Faults(1, calls=("fsync",), disk=faults.disk), pytest.raises(OSError, match="Input/output"):
+            kodec.plan_trim(root / "t-0", before_offset=2).apply()
+        plan_recovery(root / "t-0").apply()
+        with kodec.PartitionLog(root / "t-0") as log:
+            start = log.start_offset
+        faults.lose()
+    with kodec.PartitionLog(root / "t-0") as log:
+        assert log.start_offset == start
+
+
+def test_a_log_is_there_though_the_one_who_made_its_directory_failed(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    with Faults(root=tmp_path) as faults:
+        root.mkdir()
+        with LogWriter(root / "t-0") as writer:
+            writer.append(RECORDS)
+        faults.lose()
+    assert len(made.rows(root / "t-0")) == 1
 
 
 def test_the_names_of_a_log_are_on_the_disk_after_a_flush(tmp_path: Path) -> None:
