@@ -29,7 +29,7 @@ from kodec.log.files.checkpoints import (
     write_leader_epochs,
     write_partition_metadata,
 )
-from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder
+from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder, sync_name
 from kodec.log.files.in_use import require_unused
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
 from kodec.log.files.listing import (
@@ -265,6 +265,7 @@ class LogWriter:
     # -- opening ----------------------------------------------------------------------------------
 
     def _prepare(self, topic_id: UUID | None) -> None:
+        sync_name(self.path.parent)
         make_folder(self.path)
         metadata = self.path / PARTITION_METADATA
         if metadata.is_file():
