@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench fuzz mutants interop wheels lock clean setup java clients ksc
+.PHONY: help demo test lint generate bench fuzz mutants interop wheels lock clean setup java clients node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@echo "== 3. what $(OUT) holds"
 	@$(BIN)/python tools/show.py $(OUT)
 
-test: java ksc ## every check: lint, format, contracts, types, generated code, tests
+test: java node ## every check: lint, format, contracts, types, generated code, tests
 	@$(BIN)/python tools/check.py
 
 lint: setup ## the checks that run no code of ours
@@ -28,12 +28,13 @@ lint: setup ## the checks that run no code of ours
 generate: setup ## make generated/ from schemas/ again
 	@$(BIN)/kodec generate
 
-bench: ksc ## measure the codec against other readers
+bench: node ## measure the codec against other readers
 	@$(BIN)/python -m benchmarks
 
 fuzz: setup ## break the native kernels under sanitizers, and compare them with pure Python, for a minute
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
+	@$(BIN)/python tests/fuzz/faces.py
 
 mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended
 	@$(BIN)/python tools/mutants.py
@@ -57,5 +58,5 @@ java:
 	@sh tools/bootstrap.sh java
 clients:
 	@sh tools/bootstrap.sh java interop
-ksc:
-	@sh tools/bootstrap.sh ksc
+node:
+	@sh tools/bootstrap.sh node

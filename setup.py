@@ -20,24 +20,31 @@ FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schem
 KERNELS = Path("generated", "kernels")
 HEADERS = Path("runtime", "native")
 # -O3 and nothing for one processor only: the kernels look at run time for what it can do.
-FLAGS = ["/O2"] if os.name == "nt" else ["-O3", "-g0"]
+FLAGS = ["/O2"] if os.name == "nt" else ["-O3", "-g0", "-fvisibility=hidden"]
 
 NATIVE = os.environ.get("KODEC_NATIVE", "auto")
 if NATIVE not in ("auto", "require", "off"):
     raise SystemExit(f"KODEC_NATIVE={NATIVE!r}: expected auto, require or off")
 
 
-def kernel(face: Path) -> Extension:
-    """The extension of one schema: its Cython face over its C core."""
-    core = face.with_name(f"{face.stem}_core.c")
-    headers = [core.with_suffix(".h"), face.with_name(f"{face.stem}_objects.h"), *sorted(HEADERS.glob("*.h"))]
+def extension(source: Path, *parts: Path) -> Extension:
+    """One extension: a kernel, which includes its core, or what all kernels are in Python."""
     return Extension(
-        f"{PACKAGE}.{'.'.join(face.with_suffix('').parts)}",
-        sources=[face.as_posix(), core.as_posix()],
-        depends=[header.as_posix() for header in headers],
+        f"{PACKAGE}.{'.'.join(source.with_suffix('').parts)}",
+        sources=[source.as_posix()],
+        depends=[part.as_posix() for part in (*parts, *sorted(HEADERS.glob("*.h")))],
         include_dirs=[KERNELS.as_posix(), HEADERS.as_posix()],
         extra_compile_args=FLAGS,
     )
+
+
+def extensions() -> list[Extension]:
+    """The kernels, and their face."""
+    cores = sorted(KERNELS.glob("*_core.c"))
+    kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
+    return [extension(HEADERS / "face.pyx")] + [
+        extension(kernel, core, core.with_suffix(".h")) for kernel, core in zip(kernels, cores, strict=True)
+    ]
 
 
 @cache
@@ -83,5 +90,5 @@ setup(
         PACKAGE: f"src/{PACKAGE}",
         **{f"{PACKAGE}.{folder}": folder for folder in FOLDERS},
     },
-    ext_modules=[] if NATIVE == "off" else [kernel(face) for face in sorted(KERNELS.glob("*.pyx"))],
+    ext_modules=[] if NATIVE == "off" else extensions(),
 )

@@ -64,7 +64,7 @@ class Workload:
             yield kodec.Record(
                 offset=number,
                 timestamp=_FIRST_TIMESTAMP + number,
-                timestamp_type=kodec.TimestampType.CreateTime,
+                timestamp_type=kodec.TimestampType.CREATE_TIME,
                 key=key,
                 value=value,
                 headers=headers,
@@ -148,7 +148,7 @@ def build(case: Case, size: int, kept: int) -> Corpus:
         if case.magic == 0:
             for record in records:
                 record.timestamp = -1
-                record.timestamp_type = kodec.TimestampType.NoTimestampType
+                record.timestamp_type = kodec.TimestampType.NO_TIMESTAMP_TYPE
         if not rows or raw < kept:
             rows.append(records)
         encoded = _encode(records, case)

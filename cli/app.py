@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from kodec.cli.verbs.get import get
 from kodec.cli.verbs.ls import list_logs
 from kodec.cli.verbs.recover import recover
 from kodec.cli.verbs.reindex import reindex
+from kodec.cli.verbs.salvage import salvage
 from kodec.cli.verbs.trim import trim
 from kodec.cli.verbs.verify import verify
 
@@ -39,6 +42,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "verify": verify,
     "get": get,
     "recover": recover,
+    "salvage": salvage,
     "reindex": reindex,
     "trim": trim,
     "compact": compact,
@@ -54,6 +58,10 @@ def run(arguments: list[str] | None) -> int:
     try:
         app(arguments)
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            # The reader of our output has gone, as in `kodec dump ... | head`; nobody is to hear of it again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 

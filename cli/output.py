@@ -6,12 +6,13 @@ import base64
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecord, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
 
 __all__ = [
@@ -22,8 +23,10 @@ __all__ = [
     "count",
     "ending",
     "named",
+    "printable",
     "row_of",
     "say",
+    "show",
     "size_of",
     "time_of",
     "warn",
@@ -33,7 +36,9 @@ _WIDE = 120
 
 
 class Printer(Protocol):
-    """What a dump is told to."""
+    """What a dump is told to; `batches`: of logs only the batches."""
+
+    batches: bool
 
     def file(self, name: str) -> None: ...
 
@@ -41,7 +46,19 @@ class Printer(Protocol):
 
     def record(self, record: Record) -> None: ...
 
-    def item(self, kind: str, item: object) -> None: ...
+    def item(self, kind: str, item: Mapping[str, object]) -> None: ...
+
+
+def printable(text: str) -> str:
+    """Text without what a terminal would act on: names of files, and what a log holds, are from outside."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def show(text: str) -> None:
+    """A line, or some, on stdout."""
+    print(printable(text))
 
 
 def say(text: str) -> None:
@@ -52,7 +69,7 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """A line that something is wrong, on stderr."""
     sys.stdout.flush()
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _base64(data: bytes | None) -> str | None:
@@ -64,7 +81,7 @@ def row_of(record: Record) -> dict[str, object]:
     return {
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "timestampType": record.timestamp_type.name,
+        "timestampType": str(record.timestamp_type),
         "key": _base64(record.key),
         "value": _base64(record.value),
         "headers": [[key, _base64(value)] for key, value in record.headers],
@@ -80,7 +97,7 @@ def _facts(batch: Batch) -> dict[str, Any]:
         "baseOffset": batch.base_offset,
         "lastOffset": batch.last_offset,
         "count": batch.count,
-        "timestampType": batch.timestamp_type.name,
+        "timestampType": str(batch.timestamp_type),
         "maxTimestamp": batch.max_timestamp,
     }
     if batch.magic == 2:
@@ -110,11 +127,24 @@ class JsonLines:
             print(json.dumps(_facts(batch)))
 
     def record(self, record: Record) -> None:
-        print(json.dumps(row_of(record)))
+        row = row_of(record)
+        if isinstance(record, ControlRecord):
+            row |= {"controlType": record.type.name, "controlData": _plain(record.data)}
+        print(json.dumps(row))
 
-    def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]
-        print(json.dumps({"kind": kind, **facts}))
+    def item(self, kind: str, item: Mapping[str, object]) -> None:
+        print(json.dumps({"kind": kind, **{camel(name): value for name, value in item.items()}}))
+
+
+def _plain(data: object) -> object:
+    """What a control record says, as JSON has it: its fields by name."""
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        return {camel(each.name): _plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+    if isinstance(data, (list, tuple)):
+        return [_plain(each) for each in data]
+    if isinstance(data, bytes):
+        return _base64(data)
+    return data if isinstance(data, (str, int, float, bool, type(None))) else str(data)
 
 
 def _shown(data: bytes | None) -> str:
@@ -144,7 +174,7 @@ class Text:
     batches = False
 
     def file(self, name: str) -> None:
-        print(f"== {name}")
+        show(f"== {name}")
 
     def batch(self, batch: Batch) -> None:
         offsets = f"{batch.base_offset}..{batch.last_offset}"
@@ -157,7 +187,7 @@ class Text:
             f"{batch.count} record{'s' * (batch.count != 1)}",
         ]
         if batch.timestamp_type.value >= 0:
-            parts.append(f"{batch.timestamp_type.name} {time_of(batch.max_timestamp)}")
+            parts.append(f"{batch.timestamp_type!s} {time_of(batch.max_timestamp)}")
         if batch.partition_leader_epoch >= 0:
             parts.append(f"epoch {batch.partition_leader_epoch}")
         if batch.producer_id >= 0:
@@ -189,9 +219,8 @@ class Text:
             )
         print(line)
 
-    def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]
-        print("  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+    def item(self, kind: str, item: Mapping[str, object]) -> None:
+        show("  " + ", ".join(f"{name} {value}" for name, value in item.items()))
 
 
 def size_of(size: float) -> str:
@@ -203,9 +232,9 @@ def size_of(size: float) -> str:
     return f"{size:.1f} TiB"
 
 
-def count(number: int, name: str) -> str:
-    """A number of things."""
-    return f"{number} {name}{'s' * (number != 1)}"
+def count(number: int, name: str, several: str = "") -> str:
+    """A number of things; `several` is their name in the plural, where that is not `name` and s."""
+    return f"{number} {name if number == 1 else several or name + 's'}"
 
 
 def camel(name: str) -> str:

@@ -23,7 +23,8 @@ class Shown:
     def __init__(self, as_json: bool, apply: bool) -> None:
         self.as_json = as_json
         self.apply = apply
-        self.plans = self.changes = self.refused = self.truncated = self.scanned = self.bytes = 0
+        self.plans = self.changes = self.refused = self.truncated = 0
+        self.scanned = self.logs = self.bytes = 0
         self.kept: set[Path] = set()
         # What the reader passes over it also logs; here each has its line already.
         logging.getLogger("kodec").addHandler(logging.NullHandler())
@@ -39,6 +40,7 @@ class Shown:
         for plan in plans:
             self.plans += 1
             self.scanned += len(plan.scanned)
+            self.logs += plan.segments
             self.bytes += plan.bytes_scanned
             step(max(size_of_logs(plan.path) - plan.bytes_scanned, 0))
             if plan.refused:
@@ -47,8 +49,13 @@ class Shown:
                 continue
             self.changes += len(plan.steps)
             self.truncated += plan.truncated_bytes
+            if plan.damage_below_recovery_point:
+                output.warn(
+                    f"{plan.path}: damaged below the recovery point, where all was on the disk: recovery, "
+                    f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
+                )
             for each in plan.steps:
-                print(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
+                output.show(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
                 with outcome.each():
                     self.kept.update(path.parent for path in plan.apply(quarantine))
@@ -68,14 +75,16 @@ class Shown:
                 "applied": self.apply,
                 "kept": sorted(map(str, self.kept)),
             }
-            print(json.dumps(facts))
+            output.show(json.dumps(facts))
             return
         done = "done" if self.apply else "to do, --apply does them"
         ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"
-        read = output.count(self.scanned, "log")
-        print(f"{output.count(self.plans, 'topic-partition')}, {read} read: {ending}")
+        read = f"{output.count(self.scanned, 'log')} read"
+        if not self.apply and self.scanned < self.logs:
+            read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
+        output.show(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
         for folder in sorted(self.kept):
-            print(f"what was cut off is in {folder}")
+            output.show(f"what was cut off is in {folder}")
 
 
 def _line(step: Step) -> str:

@@ -38,7 +38,7 @@ def same(given: object, read: object) -> bool:
 
 def check_round_trip(value: Codec, canonical: bool = True) -> bytes:
     """Write, read, write again: the same value, and (uncompressed) the same bytes. Gives the bytes."""
-    read: Callable[[bytes], Codec] = type(value).from_bytes  # type: ignore[attr-defined]
+    read: Callable[[bytes], Codec] = type(value).from_bytes  # type: ignore[attr-defined]  # see Codec
     data = value.to_bytes()
     again = read(data)
     assert same(value, again), f"wrote {value}, read {again}"

@@ -8,16 +8,18 @@ This is neutral to the target language; a back end turns steps into code.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from kodec.generator.problems import Place
 from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, Ternary, fold, names, replace
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = [
     "BitGroup",
+    "Extent",
     "Layout",
     "Layouts",
     "One",
@@ -28,8 +30,6 @@ __all__ = [
     "byte_order",
     "solve",
 ]
-
-VARINT_MIN = {"zigzag32": 1, "zigzag64": 1, "uvarint32": 1, "uuid": 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,25 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """Where a field stands in a layout.
+
+    Attributes:
+        path: the field's name, behind those of the fixed types that it is in: `attributes.compression`.
+        field: as it is in the layout.
+        offset: bytes from the start of the type; None where that varies.
+        size: its bytes, where it is there; None where that varies. Of bit fields: all that share it.
+        bits: of a bit field, how far it is from the right of those bytes, and its width.
+    """
+
+    path: str
+    field: Field
+    offset: int | None
+    size: int | None
+    bits: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """A layout and the versions that share it (empty for a type without versions)."""
 
@@ -119,6 +138,22 @@ class Layouts:
             groups.setdefault(key, []).append(version)
             first.setdefault(key, layout)
         return [Variant(first[key], tuple(versions)) for key, versions in groups.items()]
+
+    def extents(self, layout: Layout) -> list[Extent]:
+        """Where each field of a layout stands, in order."""
+        found: list[Extent] = []
+        at: int | None = 0
+        for step in layout.steps:
+            if isinstance(step, Run):
+                found += _in_run(step, at, "")
+                at = None if at is None else at + step.size
+                continue
+            always = dataclasses.replace(step.field, condition=None)
+            size = self._fixed(always)
+            found.append(Extent(step.field.id, step.field, at, None if size is None else size[0]))
+            # what follows a field that is not always there, or not always as long, has no place of its own
+            at = None
+        return found
 
     # -- one layout -------------------------------------------------------------------------------
 
@@ -208,7 +243,7 @@ class Layouts:
         """`_.value` of an intrinsic is the number itself."""
         if expr is None or not isinstance(field.type, Ref):
             return expr
-        if self.model.struct(field.type.target).wire not in VARINT_MIN:
+        if self.model.struct(field.type.target).wire not in INTRINSICS:
             return expr
         return replace(expr, lambda part: Name("_") if part == Attr(Name("_"), "value") else None)
 
@@ -269,8 +304,9 @@ class Layouts:
                 return (field.size.value, field.type, None) if field.size.value >= 0 else None
             case Ref(target) as ref:
                 struct = self.model.struct(target)
-                if struct.wire == "uuid" and field.size in (None, Literal(16)):
-                    return 16, ref, None
+                size = WIRE[struct.wire].size if struct.wire in INTRINSICS else None
+                if size is not None and field.size in (None, Literal(size)):
+                    return size, ref, None
                 if struct.wire or ref.args or struct.versions or struct.name in self._making:
                     return None
                 if any(f.derive is not None for f in struct.fields):
@@ -293,8 +329,8 @@ class Layouts:
                 return width
             case Ref(target):
                 struct = self.model.struct(target)
-                if struct.wire in VARINT_MIN:
-                    return VARINT_MIN[struct.wire]
+                if struct.wire in INTRINSICS:
+                    return WIRE[struct.wire].least
                 if struct.name in self._making:
                     return 0
                 return min(
@@ -310,6 +346,18 @@ class Layouts:
     def least_of(self, kind: TypeRef) -> int:
         """The fewest bytes that one element of this type can take."""
         return self.least(Field("", kind, _NOWHERE)) if isinstance(kind, (Prim, Ref, Switch)) else 0
+
+
+def _in_run(run: Run, start: int | None, prefix: str) -> Iterator[Extent]:
+    for item in run.fields:
+        at = None if start is None else start + item.offset
+        if isinstance(item.what, BitGroup):
+            for member, shift, width in item.what.members:
+                yield Extent(f"{prefix}{member.id}", member, at, item.size, (shift, width))
+        elif item.field is not None:
+            yield Extent(f"{prefix}{item.field.id}", item.field, at, item.size)
+            if item.inner is not None:
+                yield from _in_run(item.inner, at, f"{prefix}{item.field.id}.")
 
 
 def _plain(valid: Valid) -> Valid:

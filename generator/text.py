@@ -9,12 +9,13 @@ literal or comment of a language.
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from dataclasses import dataclass
 from typing import NoReturn
 
-__all__ = ["NO_TEXT", "Text", "docstring", "not_text", "python_literal"]
+__all__ = ["NO_TEXT", "Text", "code", "docstring", "markdown", "not_text", "python_literal"]
 
 # They make a text look different from what it is: "Trojan Source", CVE-2021-42574.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -65,6 +66,28 @@ def docstring(text: Text, indent: str) -> str:
     if "\n\n" in inside or inside.endswith('"'):
         return f'"""{inside}\n{indent}"""'
     return f'"""{inside}"""' if inside else ""
+
+
+_LITERAL = re.compile(r"(`[^`\n]+`|https?://[^\s<>|`()\[\]]+)")
+
+
+def markdown(text: Text) -> str:
+    """The text in Markdown, paragraphs kept. Between backticks is code; no sign else means anything."""
+    found = ""
+    for part in _LITERAL.split(text.raw):
+        if part.startswith("`") and len(part) > 1:
+            found += code(part[1:-1])
+        elif _LITERAL.fullmatch(part):
+            found += part
+        else:
+            found += re.sub(r"([\\`*_{}\[\]<>|!~&]|^#)", r"\\\1", part, flags=re.M)
+    return found.strip()
+
+
+def code(text: str) -> str:
+    """A piece of code in Markdown, in a table too."""
+    shown = "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in text)
+    return f"`{shown.replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
 def _wrap(text: str, indent: str, width: int = 100) -> str:

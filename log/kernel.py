@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import open_batch as _open_batch
-from kodec.log.entries.options import EncodeOptions, ReadOptions
-from kodec.log.entries.record_batch import RowReader, read_rows
-from kodec.log.entries.records import Limits, Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import RowReader, read_rows
+from kodec.log.batches.opening import open_batch as _open_batch
+from kodec.log.batches.options import EncodeOptions, ReadOptions
+from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
     from kodec.log.backends.contract import Decoder
@@ -24,14 +24,17 @@ __all__ = [
     "backend",
     "batch_decoder",
     "encode_rows",
+    "flattened",
     "header_decoder",
     "is_built",
     "open_batch",
     "record_decoder",
     "row_decoder",
+    "row_reader",
 ]
 
 Backend = Literal["native", "pure"]
+T = TypeVar("T")
 
 _KERNEL = "kodec.generated.kernels.record_batch"
 
@@ -64,12 +67,17 @@ def _native_rows() -> RowReader:
     return read_rows
 
 
+def row_reader() -> RowReader:
+    """What reads the records of a batch of magic 2, for `open_batch` of `batches`."""
+    return _native_rows() if backend() == "native" else read_rows
+
+
 def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     Raises FormatError with places counted in the source.
     """
-    return _open_batch(data, position, limits, _native_rows() if backend() == "native" else read_rows)
+    return _open_batch(data, position, limits, row_reader())
 
 
 def batch_decoder(options: ReadOptions) -> Decoder[Batch]:
@@ -88,6 +96,18 @@ def record_decoder(options: ReadOptions) -> Decoder[Iterable[Record]]:
     from kodec.log.backends.pure.records import RecordDecoder
 
     return RecordDecoder(options)
+
+
+def flattened(items: Iterator[Iterable[T]]) -> Iterator[T]:
+    """The records of the lists that a decoder gives, one after another.
+
+    Not a chain: where two threads share the reader, the one that is refused would end it for both.
+    """
+    if backend() == "native":
+        from kodec.runtime.native import face
+
+        return face.Flattened(items)
+    return (item for found in items for item in found)
 
 
 def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:

@@ -3,8 +3,8 @@
 from kodec.runtime.errors import MissingDependency
 
 try:
-    import pyarrow as _pyarrow  # noqa: F401
-    import pyspark as _pyspark  # noqa: F401
+    import pyarrow as _pyarrow  # noqa: F401  # only whether it is there
+    import pyspark as _pyspark  # noqa: F401  # the same
 except ImportError as missing:
     text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
     raise MissingDependency(text, name=missing.name) from missing

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kodec.log.entries.options import OnError, ReadOptions
-from kodec.log.entries.records import Limits
+from kodec.log.batches.options import OnError, ReadOptions
+from kodec.log.batches.records import Limits
 from kodec.log.files.listing import (
     PartitionFolder,
     Segment,

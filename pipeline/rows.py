@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 from kodec.log.tables.table import scan_table
 from kodec.pipeline.plan import Bounds, SourceSegment
 from kodec.runtime.errors import KodecError

@@ -211,4 +211,5 @@ def exact_size(name: str, value: bytes, size: int) -> bytes:
 
 def member_of(kind: type[E], value: int) -> E | int:
     """The enum member with this value, or the plain value where the enum has none."""
-    return kind._value2member_map_.get(value, value)  # type: ignore[return-value]
+    found: E | int = kind._value2member_map_.get(value, value)  # type: ignore[assignment]  # of any Enum
+    return found

@@ -4,7 +4,7 @@ Runs before anything is installed, so it uses the standard library alone. What i
 under .cache/stamps by the hash of what it was made from; nothing outside the clone is written but
 pip's own cache.
 
-Usage: bootstrap.py [java] [interop] [ksc]
+Usage: bootstrap.py [java] [interop] [node]
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BIN = VENV / "bin"
 PYTHON = BIN / "python"
 KERNELS = ROOT / "generated" / "kernels"
 HEADERS = ROOT / "runtime" / "native"
-KSC = ROOT / "tools" / "ksc"
+JUDGES = ROOT / "tools" / "node"
 OLDEST_NODE = 18
 
 
@@ -135,7 +135,7 @@ def make_kodec() -> None:
     """Install kodec itself, editable, with its native kernels built in place where that can be done."""
     native = os.environ.get("KODEC_NATIVE", "auto")
     sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
-    for folder, pattern in ((KERNELS, "*.pyx"), (KERNELS, "*_core.c"), (KERNELS, "*.h"), (HEADERS, "*.h")):
+    for folder, pattern in ((KERNELS, "*.[ch]"), (HEADERS, "*.h"), (HEADERS, "*.pyx")):
         sources += sorted(folder.glob(pattern))
     itself = Step("kodec", sources, f"native: {native != 'off'}")
     if not itself.is_due() and (native != "require" or built_kernels()):
@@ -153,8 +153,12 @@ def make_kodec() -> None:
 
 
 def built_kernels() -> list[Path]:
-    """The kernels that were built in place for this Python."""
-    return sorted(KERNELS.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"))
+    """The kernels, and what they are in Python, that were built in place for this Python."""
+    return sorted(
+        path
+        for folder in (KERNELS, HEADERS)
+        for path in folder.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}")
+    )
 
 
 def install_kodec(env: Mapping[str, str]) -> None:
@@ -211,10 +215,11 @@ def system_node() -> list[str] | None:
     return [npm] if major.isdecimal() and int(major) >= OLDEST_NODE else None
 
 
-def make_ksc() -> None:
-    """Install the stock Kaitai compiler under .cache/ksc, and Node into .venv if the machine has none.
+def make_node() -> None:
+    """Install what runs on Node under .cache/node: the stock Kaitai compiler and Pyright.
 
-    Writes .cache/ksc/node.json: {"node": path of the node program, "modules": path of node_modules}.
+    Node itself goes into .venv if the machine has none.
+    Writes .cache/node/node.json: {"node": path of the node program, "modules": path of node_modules}.
     """
     npm = system_node()
     node = shutil.which("node")
@@ -228,13 +233,13 @@ def make_ksc() -> None:
         wheel = Path(subprocess.check_output([PYTHON, "-I", "-c", where], text=True).strip())
         node = str(wheel / "bin" / "node")
         npm = [node, str(wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
-    target = CACHE / "ksc"
-    step = Step("ksc", [KSC / "package.json", KSC / "package-lock.json"], str(node))
+    target = CACHE / "node"
+    step = Step("judges", [JUDGES / "package.json", JUDGES / "package-lock.json"], str(node))
     if step.is_due() or not (target / "node_modules").is_dir():
-        step.start("installing the stock Kaitai compiler under .cache/ksc")
+        step.start("installing the stock Kaitai compiler and Pyright under .cache/node")
         target.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
-            shutil.copyfile(KSC / name, target / name)
+            shutil.copyfile(JUDGES / name, target / name)
         quietly = ("--ignore-scripts", "--no-audit", "--no-fund")
         run(*npm, "ci", "--prefix", target, "--cache", CACHE / "npm", *quietly)
         facts = {"node": node, "modules": str(target / "node_modules")}
@@ -250,7 +255,7 @@ def make_ksc() -> None:
 
 
 def main(wanted: list[str]) -> None:
-    extras = {"java": make_java, "interop": make_interop, "ksc": make_ksc}
+    extras = {"java": make_java, "interop": make_interop, "node": make_node}
     unknown = [name for name in wanted if name not in extras]
     if unknown:
         sys.exit(f"kodec: bootstrap knows {', '.join(extras)}; not {', '.join(unknown)}")

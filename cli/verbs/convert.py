@@ -12,6 +12,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome, told
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.log.batches.batch import CODECS
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
 from kodec.log.files.paths import resolved
@@ -27,7 +28,7 @@ def convert(
         int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
     ] = None,
     compression: Annotated[
-        str | None, typer.Option("--compression", help="none, gzip, snappy, lz4 or zstd.")
+        str | None, typer.Option("--compression", help=f"{', '.join(CODECS[:-1])} or {CODECS[-1]}.")
     ] = None,
     level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[
@@ -67,18 +68,18 @@ def convert(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    print(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:
-    plain = ("segments", "entries", "records", "bytes")
+    plain = ("segments", "batches", "records", "bytes")
     facts: dict[str, object] = {
         "source": str(report.source),
         "target": None if report.target is None else str(report.target),
         "applied": report.target is not None,
     }
-    for name in (*plain, *(f"{name}_written" for name in plain), "entries_copied", "end_segment"):
+    for name in (*plain, *(f"{name}_written" for name in plain), "batches_copied", "end_segment"):
         facts[output.camel(name)] = getattr(report, name)
     facts["losses"] = {
         output.camel(what.name.lower()): {
@@ -95,7 +96,7 @@ def _text(report: ConversionReport) -> str:
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
     lines = [
-        f"{name}: {report.entries} entries become {report.entries_written}, {report.entries_copied} as they "
+        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} as they "
         f"are; {report.records} records become {report.records_written}; {before} become {after}"
     ]
     for what, losses in report.losses.items():

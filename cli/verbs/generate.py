@@ -29,18 +29,25 @@ def generate(
     kernels: Annotated[
         str | None, typer.Option(help="Schemas, by comma, that get a native kernel in OUT/kernels.")
     ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
 ) -> None:
-    """Make reader and writer modules from schemas.
+    """Make reader and writer modules, or something else, from schemas.
 
-    Without options, the folders are those under [tool.kodec.generate] in ./pyproject.toml.
+    Without options, the folders are those under [tool.kodec.generate] in ./pyproject.toml; with --target,
+    only that of the schemas.
 
     example:  kodec generate --schemas formats --out src/app/formats
+              kodec generate --schemas formats --target documents --out docs/formats
 
     exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
     """
     try:
         from kodec.generator.driver import generate as make
+        from kodec.generator.target import DEFAULT
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 
@@ -52,7 +59,9 @@ def generate(
         "package": package,
         "kernels": kernels,
     }
-    if schemas is None and out is None:
+    if target:
+        given["schemas"] = schemas or settings.get("schemas")
+    elif schemas is None and out is None:
         given = {name: settings.get(name) if value is None else value for name, value in given.items()}
     missing = [f"--{name}" for name in ("schemas", "out") if given[name] is None]
     if missing:
@@ -70,6 +79,7 @@ def generate(
             tests=None if given["tests"] is None else Path(given["tests"]),
             package=given["package"] or "",
             kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+            targets=target or DEFAULT,
             check=check,
         )
     except ValueError as error:
@@ -101,6 +111,6 @@ def _told(found: Sequence[Change], check: bool) -> int:
         output.say("generated code is up to date")
         return 0
     for change in found:
-        print(f"{change.kind:8} {change.path}")
-    print(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
+        output.show(f"{change.kind:8} {change.path}")
+    output.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
     return 0

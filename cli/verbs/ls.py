@@ -14,14 +14,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, told
+from kodec.cli.outcome import FAILED, Outcome, told
 from kodec.cli.progress import progress
-from kodec.cli.selection import DIRECTORIES
+from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.survey import Overview, survey
+from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
+from kodec.log.verification.survey import Overview, survey
 
 __all__ = ["list_logs"]
 
@@ -33,7 +34,7 @@ def list_logs(
 ) -> None:
     """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
 
-    Reads headers only, without --crc. Health is clean, torn (ends in a part of an entry, or in zeros) or
+    Reads headers only, without --crc. Health is clean, torn (ends in a part of a batch, or in zeros) or
     corrupt; what is wrong is told on stderr.
 
     example:  kodec ls /data/kafka-logs
@@ -43,6 +44,13 @@ def list_logs(
     with told():
         code = _list(paths, json=json, check_crc=crc)
     raise typer.Exit(code)
+
+
+_MEANING = {
+    LeftoverKind.DELETED: "not part of the log",
+    LeftoverKind.CLEANED: "of a replacement that was interrupted, not part of the log",
+    LeftoverKind.SWAP: "of a replacement that was interrupted: recovery completes it",
+}
 
 
 def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
@@ -56,16 +64,19 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
             directories.append(LogDirectory(path))
             logs += directories[-1]
     rows: list[tuple[PartitionLog, Overview]] = []
-    with progress("ls", sum(log.size for log in logs), beside_output=False) as step:
+    outcome = Outcome()
+    with progress("ls", sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
         for log in logs:
-            rows.append((log, survey(log, check_crc=check_crc, progress=step)))
-            log.close()
+            with outcome.each():
+                rows.append((log, survey(log, check_crc=check_crc, progress=step)))
+                log.close()
     _print(rows, json)
     for replica in (each for directory in directories for each in directory.not_live):
         output.warn(f"{replica.path}: {replica.kind.value} replica, not listed")
-    for leftover in (each for log in logs for each in log.leftovers):
-        output.warn(f"{leftover.path}: {leftover.kind.value} file, not part of the log")
-    return FAILED if any(overview.health == "corrupt" for _, overview in rows) else 0
+    for leftover in (each for log, _ in rows for each in log.leftovers):
+        output.warn(f"{leftover.path}: {leftover.kind.value} file, {_MEANING[leftover.kind]}")
+    bad = any(overview.health in ("corrupt", "unreadable") for _, overview in rows)
+    return FAILED if bad else outcome.code
 
 
 def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
@@ -84,7 +95,7 @@ def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None
                         "firstTimestamp": found.first_timestamp,
                         "lastTimestamp": found.last_timestamp,
                         "bytes": found.bytes,
-                        "entries": found.entries,
+                        "batches": found.batches,
                         "codecs": found.codecs,
                         "magics": found.magics,
                         "health": found.health,

@@ -14,11 +14,11 @@ from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.verify import verify_root
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery, plan_root
+from kodec.log.verification.verify import verify_root
 
 __all__ = ["recover"]
 

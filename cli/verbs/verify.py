@@ -13,8 +13,8 @@ from kodec.cli import output
 from kodec.cli.outcome import FAILED, told
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
-from kodec.log.directories.verify import Problem
-from kodec.log.directories.verify import verify as verify_path
+from kodec.log.verification.verify import Problem
+from kodec.log.verification.verify import verify as verify_path
 
 __all__ = ["verify"]
 
@@ -45,7 +45,7 @@ def _verify(paths: list[Path], *, json: bool) -> int:
         count, total = logs_at(path)
         with progress(path.name, total) as step:
             for problem in verify_path(path, progress=step):
-                problems += 1
+                problems += not problem.note
                 _print(problem, json)
         segments += count
         size += total
@@ -56,16 +56,17 @@ def _verify(paths: list[Path], *, json: bool) -> int:
 def _print(found: Problem, as_json: bool) -> None:
     """A line for one thing that is wrong."""
     if not as_json:
-        print(found)
+        output.show(str(found))
         return
     facts = {"file": str(found.path), "byte": found.at, "what": found.what}
-    print(jsons.dumps(facts | {"need": found.need, "have": found.have}, default=str))
+    facts |= {"need": found.need, "have": found.have, "note": found.note}
+    output.show(jsons.dumps(facts, default=str))
 
 
 def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
     """What was checked, and how it came out."""
     if as_json:
-        print(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        output.show(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
         return
     ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
-    print(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")
+    output.show(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
@@ -68,6 +69,15 @@ class ControlRecordKey:
 
     Source: https://kafka.apache.org/documentation/#controlbatch Control Batches
     """
+
+    SIZE: ClassVar[int] = 4
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "control_type": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "control_type": 2}
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 0
     """Version of the key. Only 0 has been in use; Kafka reads any higher one as 0."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
@@ -48,6 +49,15 @@ class EndTxnMarker:
     https://github.com/apache/kafka/blob/4.1.0/clients/src/main/resources/common/message/EndTxnMarker.json
     EndTxnMarker
     """
+
+    SIZE: ClassVar[int] = 6
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "coordinator_epoch": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "coordinator_epoch": 4}
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 0
     """Version of the value. Only 0 has been in use; Kafka reads any higher one as 0."""

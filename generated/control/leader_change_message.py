@@ -67,6 +67,15 @@ class Voter:
 
     VERSIONS: ClassVar[range] = range(0, 2)
 
+    MIN_SIZE: ClassVar[int] = 5
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4}
+    """Bytes of fields that always take as many, where they are there."""
+
     voter_id: int = 0
     """Id of the voter."""
 
@@ -212,6 +221,15 @@ class LeaderChangeMessage:
     VERSIONS: ClassVar[range] = range(0, 2)
 
     FLEXIBLE: ClassVar[range] = range(0, 2)
+
+    MIN_SIZE: ClassVar[int] = 9
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "leader_id": 2, "num_voters_plus_one": 6}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "leader_id": 4}
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 0
     """Version of the message; 1 adds directory IDs (KIP-853). Kafka still writes 0."""

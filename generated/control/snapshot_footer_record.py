@@ -51,6 +51,15 @@ class SnapshotFooterRecord:
 
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
+    MIN_SIZE: ClassVar[int] = 3
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "tagged_fields": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2}
+    """Bytes of fields that always take as many, where they are there."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 

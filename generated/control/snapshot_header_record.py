@@ -55,6 +55,15 @@ class SnapshotHeaderRecord:
 
     FLEXIBLE: ClassVar[range] = range(0, 1)
 
+    MIN_SIZE: ClassVar[int] = 11
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "last_contained_log_timestamp": 2, "tagged_fields": 10}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "last_contained_log_timestamp": 8}
+    """Bytes of fields that always take as many, where they are there."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 

@@ -75,6 +75,15 @@ _CODES_4 = (("version", "h"),)
 class Endpoint:
     """An address of a voter."""
 
+    MIN_SIZE: ClassVar[int] = 5
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"port": 2}
+    """Bytes of fields that always take as many, where they are there."""
+
     name: str = ""
     """Name of the listener. Never null."""
 
@@ -157,6 +166,19 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
 class KraftVersionFeature:
     """A range of the feature level `kraft.version`."""
 
+    MIN_SIZE: ClassVar[int] = 5
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {
+        "min_supported_version": 0,
+        "max_supported_version": 2,
+        "tagged_fields": 4,
+    }
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
+    """Bytes of fields that always take as many, where they are there."""
+
     min_supported_version: int = 0
     """Lowest level supported."""
 
@@ -227,6 +249,15 @@ def write_kraft_version_feature(
 @dataclass(slots=True)
 class Voter:
     """A voter of the quorum."""
+
+    MIN_SIZE: ClassVar[int] = 27
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0, "voter_directory_id": 4, "num_endpoints_plus_one": 20}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4, "voter_directory_id": 16}
+    """Bytes of fields that always take as many, where they are there."""
 
     voter_id: int = 0
     """Id of the voter."""
@@ -347,6 +378,15 @@ class VotersRecord:
     VERSIONS: ClassVar[range] = range(0, 1)
 
     FLEXIBLE: ClassVar[range] = range(0, 1)
+
+    MIN_SIZE: ClassVar[int] = 4
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_voters_plus_one": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2}
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""

@@ -8,10 +8,11 @@
     kd_fail(where, (status), (field), AT(p)); \
     goto stopped;                             \
   } while (0)
+#define WANTED(column) (wanted >> (column) & 1)
 #define KD_PUSH(column, type, row, value)                                                  \
   do {                                                                                     \
     (column).values.size = (row) * sizeof(type);                                           \
-    if (kd_reserve(&(column).values, sizeof(type))) return kd_fail(where, KD_MEMORY, 0, pos); \
+    if (kd_reserve(&(column).values, sizeof(type))) return kd_fail(where, KD_MEMORY, FIELD_NONE, pos); \
     ((type *)(void *)(column).values.data)[row] = (type)(value);                           \
   } while (0)
 
@@ -24,73 +25,73 @@ int message_set_read(const uint8_t *buf, size_t pos, size_t stop, message_set_un
   (void)wrong;
   u->unit_start = pos;
   u->checksum_field = -1;
-  if (end - p < 12) STOP(KD_TRUNCATED, 1, p);
+  if (end - p < 12) STOP(KD_TRUNCATED, FIELD_OFFSET, p);
   u->offset = (int64_t)kd_load_u8be(p + 0);
   u->len_message = (int32_t)kd_load_u4be(p + 8);
-  if (KD_UNLIKELY(!(u->len_message >= 14) || wrong)) STOP(KD_VALUE, 0, p + 8);
+  if (KD_UNLIKELY(!(u->len_message >= 14) || wrong)) STOP(KD_VALUE, FIELD_LEN_MESSAGE, p + 8);
   p += 12;
   {
     int64_t length = u->len_message;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 2, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 2, p);
+    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE, p);
+    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE, p);
     const uint8_t *const stop_1 = p + length;
     const uint8_t *const outer_1 = end;
     end = stop_1;
-    if (end - p < 6) STOP(KD_TRUNCATED, 4, p);
+    if (end - p < 6) STOP(KD_TRUNCATED, FIELD_MESSAGE_CRC, p);
     u->message.crc = kd_load_u4be(p + 0);
     u->message.magic = (int8_t)kd_load_u1(p + 4);
     u->message.attributes.reserved = (int64_t)(kd_load_bits(p + 5, 1) >> 4 & 0xf);
     u->message.attributes.timestamp_type = (int64_t)(kd_load_bits(p + 5, 1) >> 3 & 0x1);
     u->message.attributes.compression = (int64_t)(kd_load_bits(p + 5, 1) & 0x7);
     const uint8_t *const start_of_u__message_magic = p + 4;
-    if (KD_UNLIKELY(!((u->message.magic == 0) || (u->message.magic == 1)) || wrong)) STOP(KD_VALUE, 3, p + 4);
+    if (KD_UNLIKELY(!((u->message.magic == 0) || (u->message.magic == 1)) || wrong)) STOP(KD_VALUE, FIELD_MESSAGE_MAGIC, p + 4);
     p += 6;
     if (u->message.magic >= 1) {
-      if (end - p < 8) STOP(KD_TRUNCATED, 5, p);
+      if (end - p < 8) STOP(KD_TRUNCATED, FIELD_MESSAGE_TIMESTAMP, p);
       u->message.timestamp = (int64_t)kd_load_u8be(p);
       p += 8;
     } else {
       u->message.timestamp = -1;
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 5, p);
-    if (end - p < 4) STOP(KD_TRUNCATED, 6, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_TIMESTAMP, p);
+    if (end - p < 4) STOP(KD_TRUNCATED, FIELD_MESSAGE_LEN_KEY, p);
     u->message.len_key = (int32_t)kd_load_u4be(p + 0);
     p += 4;
     if (u->message.len_key >= 0) {
       {
         int64_t length = u->message.len_key;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 7, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 7, p);
+        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE_KEY, p);
+        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE_KEY, p);
         u->message.key = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       u->message.key = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 7, p);
-    if (end - p < 4) STOP(KD_TRUNCATED, 8, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_KEY, p);
+    if (end - p < 4) STOP(KD_TRUNCATED, FIELD_MESSAGE_LEN_VALUE, p);
     u->message.len_value = (int32_t)kd_load_u4be(p + 0);
     p += 4;
     if (u->message.len_value >= 0) {
       {
         int64_t length = u->message.len_value;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 9, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 9, p);
+        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_MESSAGE_VALUE, p);
+        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_MESSAGE_VALUE, p);
         u->message.value = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       u->message.value = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 9, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_MESSAGE_VALUE, p);
     u->checksum_stored = (uint32_t)u->message.crc;
-    u->checksum_field = 4;
+    u->checksum_field = FIELD_MESSAGE_CRC;
     u->checksum_of = (kd_span){start_of_u__message_magic, (size_t)(p - start_of_u__message_magic)};
     u->checksum = kd_crc32;
     end = outer_1;
-    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, 2, p);
+    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_MESSAGE, p);
   }
-  if (KD_UNLIKELY(message_set_codec(u) == NULL)) STOP(KD_VALUE, 10, p);
+  if (KD_UNLIKELY(message_set_codec(u) == NULL)) STOP(KD_VALUE, FIELD_MESSAGE_ATTRIBUTES_COMPRESSION, p);
   u->unit_size = (size_t)(p - (buf + pos));
   return KD_OK;
 stopped:
@@ -118,23 +119,25 @@ const char *message_set_codec(const message_set_unit *u) {
 }
 
 /* Room for so many rows, with so many bytes in each column of bytes. */
-static int reserve_rows(const message_set_options *options, message_set_columns *c, size_t rows, size_t bytes,
+static int reserve_rows(const kd_options *options, message_set_columns *c, size_t rows, size_t bytes,
                         size_t at, kd_where *where) {
+  const uint64_t wanted = options->wanted;
   int status = KD_OK;
   (void)bytes;
+  (void)wanted;
   c->offset.values.size = c->rows * 8;
-  if (options->wanted >> 0 & 1 && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp.values.size = c->rows * 8;
-  if (options->wanted >> 1 & 1 && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp_type.values.size = c->rows * 4;
-  if (options->wanted >> 2 & 1 && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, 0, at);
-  if (options->wanted >> 3 & 1 && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, 0, at);
-  if (options->wanted >> 4 & 1 && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
   return status;
 }
 
 /* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
-static void expect_rows(const message_set_options *options, message_set_columns *c, size_t bytes) {
+static void expect_rows(const kd_options *options, message_set_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 12;
   if (rows > options->most_rows) rows = options->most_rows;
@@ -151,16 +154,17 @@ static void expect_rows(const message_set_options *options, message_set_columns 
   kd_expect(&c->value.there, rows);
 }
 /* Take rows back, to the first `rows`. */
-void message_set_cut(const message_set_options *options, message_set_columns *c, size_t rows) {
+void message_set_cut(const kd_options *options, message_set_columns *c, size_t rows) {
+  const uint64_t wanted = options->wanted;
   c->rows = rows;
-  if (options->wanted >> 3 & 1) kd_blob_cut(&c->key, rows);
-  if (options->wanted >> 4 & 1) kd_blob_cut(&c->value, rows);
-  (void)options;
+  if (WANTED(COLUMN_KEY)) kd_blob_cut(&c->key, rows);
+  if (WANTED(COLUMN_VALUE)) kd_blob_cut(&c->value, rows);
+  (void)wanted;
 }
 
 /* Append the unit itself as a row. */
 static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_t *limit,
-                     const message_set_options *options, message_set_columns *c, kd_where *where) {
+                     const kd_options *options, message_set_columns *c, kd_where *where) {
   const uint8_t *const base = buf, *const p = buf + u->unit_start;
   int wrong = 0;
   (void)limit;
@@ -178,31 +182,31 @@ static int push_unit(const message_set_unit *u, const uint8_t *buf, const uint8_
     int64_t value_timestamp = u->message.timestamp;
     int64_t value_timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
     if (KD_UNLIKELY(options->filtered)) {
-      keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
-      keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
-      keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+      keep &= (value_offset >= options->least[COLUMN_OFFSET]) & (value_offset <= options->most[COLUMN_OFFSET]);
+      keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP]) & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
+      keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE]) & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
-    if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+    if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
     if (KD_LIKELY(keep)) {
-      if (wanted >> 0 & 1) to_offset[at_row] = (int64_t)value_offset;
-      if (wanted >> 1 & 1) to_timestamp[at_row] = (int64_t)value_timestamp;
-      if (wanted >> 2 & 1) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
-      if (wanted >> 3 & 1) kd_blob_add(&to_key, u->message.key, limit);
-      if (wanted >> 4 & 1) kd_blob_add(&to_value, u->message.value, limit);
+      if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
+      if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
+      if (WANTED(COLUMN_TIMESTAMP_TYPE)) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
+      if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, u->message.key, limit);
+      if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, u->message.value, limit);
       at_row++;
     } else {
     }
   }
   c->rows = at_row;
-  if (wanted >> 3 & 1) kd_blob_close(&c->key, &to_key);
-  if (wanted >> 4 & 1) kd_blob_close(&c->value, &to_value);
+  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key);
+  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value);
   return KD_OK;
 stopped:
   return where->status;
 }
 
-int message_set_run(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_columns *c, message_set_unit *u, size_t *next, kd_where *where) {
   if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
@@ -212,7 +216,7 @@ int message_set_run(const uint8_t *buf, size_t pos, size_t end, const message_se
     if (pos == end) return KD_END;
     if (c->rows >= options->most_rows || message_set_bytes(c) >= options->most_bytes) return KD_FULL;
     if (message_set_read(buf, pos, end, u, where)) return where->status;
-    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
     if (options->check && message_set_verify(u, where)) return where->status;
     if (u->message.attributes.compression != 0) return KD_COMPRESSED;
     if (push_unit(u, buf, buf + end, options, c, where)) return where->status;
@@ -228,9 +232,9 @@ int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin,
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
     if (message_set_read(buf, pos, end, u, where)) return where->status;
-    if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+    if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
     if (check) ok = message_set_verify(u, where) == KD_OK;
-    if (wrong) return kd_fail(where, KD_OVERFLOW, 0, pos);
+    if (wrong) return kd_fail(where, KD_OVERFLOW, FIELD_NONE, pos);
     KD_PUSH(c->position, int64_t, c->rows, origin + (int64_t)pos);
     KD_PUSH(c->size, int64_t, c->rows, u->unit_size);
     KD_PUSH(c->checksum_ok, uint8_t, c->rows, ok);
@@ -297,20 +301,20 @@ int message_set_export(message_set_columns *c, const int *order, int count, kd_a
     kd_arrow child;
     int status = KD_OK;
     switch (order[i]) {
-      case 0:
+      case COLUMN_OFFSET:
         status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8);
         break;
-      case 1:
+      case COLUMN_TIMESTAMP:
         status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows, 8);
         break;
-      case 2:
+      case COLUMN_TIMESTAMP_TYPE:
         status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows, 4);
         break;
-      case 3:
+      case COLUMN_KEY:
         status = kd_blob_reserve(&c->key, 0, 0);
         if (status == KD_OK) status = kd_arrow_blob(&child, &c->key, "z", "key", 1, rows);
         break;
-      case 4:
+      case COLUMN_VALUE:
         status = kd_blob_reserve(&c->value, 0, 0);
         if (status == KD_OK) status = kd_arrow_blob(&child, &c->value, "z", "value", 1, rows);
         break;
@@ -354,14 +358,14 @@ failed:
   return KD_MEMORY;
 }
 
-int message_set_take(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where) {
   const uint8_t *const base = buf, *const p = buf + pos;
   int wrong = 0;
   (void)wrong;
   if (pos == end) return KD_END;
   if (message_set_read(buf, pos, end, u, where)) return where->status;
-  if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+  if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
   if (options->check && message_set_verify(u, where)) return where->status;
   if (u->message.attributes.compression != 0) return KD_COMPRESSED;
   out->offset = u->offset;
@@ -369,8 +373,8 @@ int message_set_take(const uint8_t *buf, size_t pos, size_t end, const message_s
   out->timestamp_type = ((u->message.magic == 0) ? -1 : u->message.attributes.timestamp_type);
   out->key = u->message.key;
   out->value = u->message.value;
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
-  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
   return KD_OK;
 stopped:
   return where->status;
@@ -387,25 +391,25 @@ void message_set_prepare(void) { kd_prepare(); }
 int message_set_load(const struct ArrowSchema *schema, const struct ArrowArray *array, message_set_input *in,
     kd_where *where) {
   memset(in, 0, sizeof *in);
-  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, 0, 0);
+  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, FIELD_NONE, 0);
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "offset", " l");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 0);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_OFFSET);
     in->offset = (const int64_t *)found->buffers[1] + found->offset + array->offset;
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "timestamp", " tsm:UTC tsm: l");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 1);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_TIMESTAMP);
     in->timestamp = (const int64_t *)found->buffers[1] + found->offset + array->offset;
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "key", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 3);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_KEY);
     in->key = kd_text_of(found, array->offset);
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "value", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 4);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_VALUE);
     in->value = kd_text_of(found, array->offset);
   }
   return KD_OK;
@@ -430,40 +434,40 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     const int64_t value_message_len_value = (span_message_value.data == NULL ? -1 : (int64_t)span_message_value.size);
     const size_t size_message KD_UNUSED = 14 + (value_message_magic >= 1 ? 8 : 0) + span_message_key.size + span_message_value.size;
     const int64_t value_len_message = (int64_t)size_message;
-    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
-    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message))) STOP_WRITE(KD_MEMORY, 0);
+    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
+    if (KD_UNLIKELY(kd_reserve(out, 12 + size_message))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
     kd_store_be(p, (uint64_t)value_offset, 8);
     p += 8;
-    if (KD_UNLIKELY(!((value_len_message >= 14)) || wrong)) STOP_WRITE(KD_VALUE, 0);
-    if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message)) STOP_WRITE(KD_OVERFLOW, 0);
+    if (KD_UNLIKELY(!((value_len_message >= 14)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_LEN_MESSAGE);
+    if (KD_UNLIKELY(value_len_message != (int32_t)value_len_message)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_MESSAGE);
     kd_store_be(p, (uint64_t)value_len_message, 4);
     p += 4;
     uint8_t *const place_of_message_crc = p;
     kd_store_be(p, (uint64_t)0, 4);
     p += 4;
     uint8_t *const start_of_message_magic = p;
-    if (KD_UNLIKELY(!(((value_message_magic == 0) || (value_message_magic == 1))) || wrong)) STOP_WRITE(KD_VALUE, 3);
-    if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic)) STOP_WRITE(KD_OVERFLOW, 3);
+    if (KD_UNLIKELY(!(((value_message_magic == 0) || (value_message_magic == 1))) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MESSAGE_MAGIC);
+    if (KD_UNLIKELY(value_message_magic != (int8_t)value_message_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_MAGIC);
     kd_store_be(p, (uint64_t)value_message_magic, 1);
     p += 1;
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_reserved >> 4)) STOP_WRITE(KD_OVERFLOW, 11);
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, 12);
-    if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, 10);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_reserved >> 4)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_RESERVED);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE);
+    if (KD_UNLIKELY((uint64_t)value_message_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_ATTRIBUTES_COMPRESSION);
     kd_store_be(p, (uint64_t)value_message_attributes_reserved << 4 | (uint64_t)value_message_attributes_timestamp_type << 3 | (uint64_t)value_message_attributes_compression, 1);
     p += 1;
     if (value_message_magic >= 1) {
       kd_store_be(p, (uint64_t)value_message_timestamp, 8);
       p += 8;
     }
-    if (KD_UNLIKELY(value_message_len_key != (int32_t)value_message_len_key)) STOP_WRITE(KD_OVERFLOW, 6);
+    if (KD_UNLIKELY(value_message_len_key != (int32_t)value_message_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_KEY);
     kd_store_be(p, (uint64_t)value_message_len_key, 4);
     p += 4;
     if (span_message_key.data != NULL) {
       kd_copy(p, span_message_key.data, span_message_key.size, (size_t)(in->key.end - span_message_key.data));
       p += span_message_key.size;
     }
-    if (KD_UNLIKELY(value_message_len_value != (int32_t)value_message_len_value)) STOP_WRITE(KD_OVERFLOW, 8);
+    if (KD_UNLIKELY(value_message_len_value != (int32_t)value_message_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_MESSAGE_LEN_VALUE);
     kd_store_be(p, (uint64_t)value_message_len_value, 4);
     p += 4;
     if (span_message_value.data != NULL) {
@@ -476,7 +480,7 @@ int message_set_write_rows(message_set_unit *u, const message_set_input *in, int
     }
     out->size = (size_t)(p - out->data);
   }
-  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
   (void)u;
   return KD_OK;
 stopped:

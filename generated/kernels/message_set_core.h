@@ -8,20 +8,37 @@
 #include "kodec_arrow.h"
 
 /* Fields that a stop can name. */
+enum {
+    FIELD_NONE,
+    FIELD_LEN_MESSAGE,
+    FIELD_OFFSET,
+    FIELD_MESSAGE,
+    FIELD_MESSAGE_MAGIC,
+    FIELD_MESSAGE_CRC,
+    FIELD_MESSAGE_TIMESTAMP,
+    FIELD_MESSAGE_LEN_KEY,
+    FIELD_MESSAGE_KEY,
+    FIELD_MESSAGE_LEN_VALUE,
+    FIELD_MESSAGE_VALUE,
+    FIELD_MESSAGE_ATTRIBUTES_COMPRESSION,
+    FIELD_MESSAGE_ATTRIBUTES_RESERVED,
+    FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE,
+};
 static const char *const message_set_fields[] KD_UNUSED = {
-    "len_message",
-    "offset",
-    "message",
-    "message.magic",
-    "message.crc",
-    "message.timestamp",
-    "message.len_key",
-    "message.key",
-    "message.len_value",
-    "message.value",
-    "message.attributes.compression",
-    "message.attributes.reserved",
-    "message.attributes.timestamp_type",
+    [FIELD_NONE] = "",
+    [FIELD_LEN_MESSAGE] = "len_message",
+    [FIELD_OFFSET] = "offset",
+    [FIELD_MESSAGE] = "message",
+    [FIELD_MESSAGE_MAGIC] = "message.magic",
+    [FIELD_MESSAGE_CRC] = "message.crc",
+    [FIELD_MESSAGE_TIMESTAMP] = "message.timestamp",
+    [FIELD_MESSAGE_LEN_KEY] = "message.len_key",
+    [FIELD_MESSAGE_KEY] = "message.key",
+    [FIELD_MESSAGE_LEN_VALUE] = "message.len_value",
+    [FIELD_MESSAGE_VALUE] = "message.value",
+    [FIELD_MESSAGE_ATTRIBUTES_COMPRESSION] = "message.attributes.compression",
+    [FIELD_MESSAGE_ATTRIBUTES_RESERVED] = "message.attributes.reserved",
+    [FIELD_MESSAGE_ATTRIBUTES_TIMESTAMP_TYPE] = "message.attributes.timestamp_type",
 };
 
 /* One `message_set::entry`, its numbers read and its bytes where they are. */
@@ -49,21 +66,15 @@ typedef struct {
   uint32_t (*checksum)(const uint8_t *, size_t);
 } message_set_unit;
 
-enum { MESSAGE_SET_COLUMNS = 5, MESSAGE_SET_HEADS = 10 };
-
-/* What to read: which columns (bit n is column n), from which rows, and how far. */
-typedef struct {
-  uint64_t wanted;
-  int check;         /* verify checksums */
-  int everything;    /* also the rows of containers that are not for users, */
-  int stop_at_hidden; /* or stop at such a container */
-  int filtered;      /* whether `least` and `most` say anything */
-  size_t most_rows;  /* stop before the next unit once there are so many rows, */
-  size_t most_bytes; /* or so many bytes in columns of bytes */
-  size_t unit_bytes; /* the largest unit that is read */
-  size_t elements;   /* the most rows, with the elements of their lists, in one unit */
-  int64_t least[MESSAGE_SET_COLUMNS], most[MESSAGE_SET_COLUMNS];
-} message_set_options;
+/* The columns of a row, in order. */
+enum {
+  COLUMN_OFFSET,
+  COLUMN_TIMESTAMP,
+  COLUMN_TIMESTAMP_TYPE,
+  COLUMN_KEY,
+  COLUMN_VALUE,
+  MESSAGE_SET_COLUMNS
+};
 
 /* Rows so far, column by column. */
 typedef struct {
@@ -96,13 +107,13 @@ int message_set_verify(const message_set_unit *u, kd_where *where);
 /* How the content is compressed; NULL where the schema has no such codec. */
 const char *message_set_codec(const message_set_unit *u);
 /* Append the rows of one unit after another, from `pos`; `*next` is where it stopped, `u` the unit there. */
-int message_set_run(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+int message_set_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_columns *c, message_set_unit *u, size_t *next, kd_where *where);
 /* Append the head of one unit after another; `origin` is added to positions. */
 int message_set_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, message_set_heads *c, message_set_unit *u, size_t *next, kd_where *where);
 /* Take rows back, to the first `rows`. */
-void message_set_cut(const message_set_options *options, message_set_columns *c, size_t rows);
+void message_set_cut(const kd_options *options, message_set_columns *c, size_t rows);
 int message_set_not_ascii(const message_set_columns *c);
 size_t message_set_bytes(const message_set_columns *c);
 void message_set_clear(message_set_columns *c);
@@ -120,7 +131,7 @@ typedef struct {
 } message_set_object;
 
 /* The unit at `pos`, which is a row; where its content is compressed, only its head. */
-int message_set_take(const uint8_t *buf, size_t pos, size_t end, const message_set_options *options,
+int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where);
 void message_set_prepare(void);
 

@@ -8,10 +8,11 @@
     kd_fail(where, (status), (field), AT(p)); \
     goto stopped;                             \
   } while (0)
+#define WANTED(column) (wanted >> (column) & 1)
 #define KD_PUSH(column, type, row, value)                                                  \
   do {                                                                                     \
     (column).values.size = (row) * sizeof(type);                                           \
-    if (kd_reserve(&(column).values, sizeof(type))) return kd_fail(where, KD_MEMORY, 0, pos); \
+    if (kd_reserve(&(column).values, sizeof(type))) return kd_fail(where, KD_MEMORY, FIELD_NONE, pos); \
     ((type *)(void *)(column).values.data)[row] = (type)(value);                           \
   } while (0)
 
@@ -24,7 +25,7 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   (void)wrong;
   u->unit_start = pos;
   u->checksum_field = -1;
-  if (end - p < 61) STOP(KD_TRUNCATED, 3, p);
+  if (end - p < 61) STOP(KD_TRUNCATED, FIELD_BASE_OFFSET, p);
   u->base_offset = (int64_t)kd_load_u8be(p + 0);
   u->len_batch = (int32_t)kd_load_u4be(p + 8);
   u->partition_leader_epoch = (int32_t)kd_load_u4be(p + 12);
@@ -45,28 +46,28 @@ int record_batch_read(const uint8_t *buf, size_t pos, size_t stop, record_batch_
   u->num_records = (int32_t)kd_load_u4be(p + 57);
   const uint8_t *const start_of_u_partition_leader_epoch = p + 12;
   const uint8_t *const start_of_u_attributes = p + 21;
-  if (KD_UNLIKELY(!(u->len_batch >= 49) || wrong)) STOP(KD_VALUE, 0, p + 8);
-  if (KD_UNLIKELY(!(u->magic == 2) || wrong)) STOP(KD_VALUE, 1, p + 16);
-  if (KD_UNLIKELY(!(u->num_records >= 0) || wrong)) STOP(KD_VALUE, 2, p + 57);
+  if (KD_UNLIKELY(!(u->len_batch >= 49) || wrong)) STOP(KD_VALUE, FIELD_LEN_BATCH, p + 8);
+  if (KD_UNLIKELY(!(u->magic == 2) || wrong)) STOP(KD_VALUE, FIELD_MAGIC, p + 16);
+  if (KD_UNLIKELY(!(u->num_records >= 0) || wrong)) STOP(KD_VALUE, FIELD_NUM_RECORDS, p + 57);
   p += 61;
   if (u->num_records != 0) {
     {
       int64_t length = kd_sub(u->len_batch, 49, &wrong);
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 4, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 4, p);
+      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS, p);
+      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS, p);
       u->records = (kd_span){p, (size_t)length};
       p += length;
     }
   } else {
     u->records = (kd_span){p, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 4, p);
-  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_u_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, 0, start_of_u_partition_leader_epoch);
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS, p);
+  if (KD_UNLIKELY(u->len_batch != kd_add(p - start_of_u_partition_leader_epoch, 0, &wrong) || wrong)) STOP(KD_LENGTH, FIELD_LEN_BATCH, start_of_u_partition_leader_epoch);
   u->checksum_stored = (uint32_t)u->crc;
-  u->checksum_field = 5;
+  u->checksum_field = FIELD_CRC;
   u->checksum_of = (kd_span){start_of_u_attributes, (size_t)(p - start_of_u_attributes)};
   u->checksum = kd_crc32c;
-  if (KD_UNLIKELY(record_batch_codec(u) == NULL)) STOP(KD_VALUE, 6, p);
+  if (KD_UNLIKELY(record_batch_codec(u) == NULL)) STOP(KD_VALUE, FIELD_ATTRIBUTES_COMPRESSION, p);
   u->unit_size = (size_t)(p - (buf + pos));
   return KD_OK;
 stopped:
@@ -96,24 +97,26 @@ const char *record_batch_codec(const record_batch_unit *u) {
 }
 
 /* Room for so many rows, with so many bytes in each column of bytes. */
-static int reserve_rows(const record_batch_options *options, record_batch_columns *c, size_t rows, size_t bytes,
+static int reserve_rows(const kd_options *options, record_batch_columns *c, size_t rows, size_t bytes,
                         size_t at, kd_where *where) {
+  const uint64_t wanted = options->wanted;
   int status = KD_OK;
   (void)bytes;
+  (void)wanted;
   c->offset.values.size = c->rows * 8;
-  if (options->wanted >> 0 & 1 && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_OFFSET) && (status = kd_reserve(&c->offset.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp.values.size = c->rows * 8;
-  if (options->wanted >> 1 & 1 && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_TIMESTAMP) && (status = kd_reserve(&c->timestamp.values, rows * 8))) return kd_fail(where, status, FIELD_NONE, at);
   c->timestamp_type.values.size = c->rows * 4;
-  if (options->wanted >> 2 & 1 && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, 0, at);
-  if (options->wanted >> 3 & 1 && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, 0, at);
-  if (options->wanted >> 4 & 1 && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, 0, at);
-  if (options->wanted >> 5 & 1 && (status = kd_list_reserve(&c->headers.rows, rows))) return kd_fail(where, status, 0, at);
+  if (WANTED(COLUMN_TIMESTAMP_TYPE) && (status = kd_reserve(&c->timestamp_type.values, rows * 4))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_KEY) && (status = kd_blob_reserve(&c->key, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_VALUE) && (status = kd_blob_reserve(&c->value, rows, bytes))) return kd_fail(where, status, FIELD_NONE, at);
+  if (WANTED(COLUMN_HEADERS) && (status = kd_list_reserve(&c->headers.rows, rows))) return kd_fail(where, status, FIELD_NONE, at);
   return status;
 }
 
 /* Where nothing is known from rows before: as much as is likely to come of so many bytes. */
-static void expect_rows(const record_batch_options *options, record_batch_columns *c, size_t bytes) {
+static void expect_rows(const kd_options *options, record_batch_columns *c, size_t bytes) {
   if (bytes > options->most_bytes) bytes = options->most_bytes;
   size_t rows = bytes / 1;
   if (rows > options->most_rows) rows = options->most_rows;
@@ -138,27 +141,28 @@ static void cut_headers(record_batch_columns *c, size_t count) {
 }
 
 /* Take rows back, to the first `rows`. */
-void record_batch_cut(const record_batch_options *options, record_batch_columns *c, size_t rows) {
+void record_batch_cut(const kd_options *options, record_batch_columns *c, size_t rows) {
+  const uint64_t wanted = options->wanted;
   c->rows = rows;
-  if (options->wanted >> 3 & 1) kd_blob_cut(&c->key, rows);
-  if (options->wanted >> 4 & 1) kd_blob_cut(&c->value, rows);
-  if (options->wanted >> 5 & 1) {
+  if (WANTED(COLUMN_KEY)) kd_blob_cut(&c->key, rows);
+  if (WANTED(COLUMN_VALUE)) kd_blob_cut(&c->value, rows);
+  if (WANTED(COLUMN_HEADERS)) {
     kd_list_cut(&c->headers.rows, rows);
     cut_headers(c, c->headers.rows.count);
   }
-  (void)options;
+  (void)wanted;
 }
 
 int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, record_batch_columns *c, kd_where *where) {
+    const kd_options *options, record_batch_columns *c, kd_where *where) {
   const uint8_t *const base = data;
   const uint8_t *p = data, *end = data + size, *const limit = end;
   const size_t before = c->rows;
   int wrong = 0, status = KD_OK;
   const int64_t count = u->num_records;
   if (count == 0 && size == 0) return KD_OK;
-  if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, 2, 0);
-  if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, 2, 0);
+  if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, FIELD_NUM_RECORDS, 0);
+  if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, 0);
   size_t room = options->elements - (size_t)count;
   (void)room;
   if (reserve_rows(options, c, (size_t)count, size, 0, where)) return where->status;
@@ -173,48 +177,48 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
   for (int64_t left = count; left; left--) {
     record_batch_row row;
     const size_t before_headers = c->headers.rows.count;
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, 7, p);
-    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, 7, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
+    if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
     {
       int64_t length = row.len_body;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 8, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 8, p);
+      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
+      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
       const uint8_t *const stop_1 = p + length;
       const uint8_t *const outer_1 = end;
       end = stop_1;
-      if (end - p < 1) STOP(KD_TRUNCATED, 9, p);
+      if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
       row.body.attributes = (int8_t)kd_load_u1(p + 0);
       p += 1;
-      if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, 10, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, 11, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, 12, p);
+      if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
       if (row.body.len_key >= 0) {
         {
           int64_t length = row.body.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 13, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 13, p);
+          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
+          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
           row.body.key = (kd_span){p, (size_t)length};
           p += length;
         }
       } else {
         row.body.key = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 13, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, 14, p);
+      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
+      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
       if (row.body.len_value >= 0) {
         {
           int64_t length = row.body.len_value;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 15, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 15, p);
+          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
+          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
           row.body.value = (kd_span){p, (size_t)length};
           p += length;
         }
       } else {
         row.body.value = (kd_span){NULL, 0};
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 15, p);
-      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, 16, p);
-      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, 16, p);
+      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
+      if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+      if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
       {
         struct {
           int64_t len_key;
@@ -223,36 +227,36 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
           kd_span value;
         } item_0;
         int64_t items = row.body.num_headers;
-        if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, 17, p);
-        if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, 17, p);
-        if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, 17, p);
-        if (items && options->wanted >> 5 & 1 && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p))))) STOP(status, 17, p);
-        if (items && options->wanted >> 5 & 1 && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p))))) STOP(status, 17, p);
+        if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.key, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
+        if (items && WANTED(COLUMN_HEADERS) && KD_UNLIKELY((status = kd_blob_reserve(&c->headers.value, (size_t)items, (size_t)(end - p))))) STOP(status, FIELD_RECORDS_BODY_HEADERS, p);
         for (; items; items--) {
-          if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, 17, p);
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
-          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, 18, p);
+          if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+          if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
           {
             int64_t length = item_0.len_key;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 19, p);
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 19, p);
+            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
             item_0.key = (kd_span){p, (size_t)length};
             p += length;
           }
-          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, 20, p);
+          if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
           if (item_0.len_value >= 0) {
             {
               int64_t length = item_0.len_value;
-              if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 21, p);
-              if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 21, p);
+              if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+              if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
               item_0.value = (kd_span){p, (size_t)length};
               p += length;
             }
           } else {
             item_0.value = (kd_span){NULL, 0};
           }
-          if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 21, p);
-          if (options->wanted >> 5 & 1) {
+          if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+          if (WANTED(COLUMN_HEADERS)) {
             kd_blob_push(&c->headers.key, item_0.key, limit);
             kd_blob_look(&c->headers.key, item_0.key);
             kd_blob_push(&c->headers.value, item_0.value, limit);
@@ -261,7 +265,7 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
         }
       }
       end = outer_1;
-      if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, 8, p);
+      if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
     }
     {
       int keep = 1;
@@ -269,30 +273,30 @@ int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t si
       int64_t value_timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
       int64_t value_timestamp_type = u->attributes.timestamp_type;
       if (KD_UNLIKELY(options->filtered)) {
-        keep &= (value_offset >= options->least[0]) & (value_offset <= options->most[0]);
-        keep &= (value_timestamp >= options->least[1]) & (value_timestamp <= options->most[1]);
-        keep &= (value_timestamp_type >= options->least[2]) & (value_timestamp_type <= options->most[2]);
+        keep &= (value_offset >= options->least[COLUMN_OFFSET]) & (value_offset <= options->most[COLUMN_OFFSET]);
+        keep &= (value_timestamp >= options->least[COLUMN_TIMESTAMP]) & (value_timestamp <= options->most[COLUMN_TIMESTAMP]);
+        keep &= (value_timestamp_type >= options->least[COLUMN_TIMESTAMP_TYPE]) & (value_timestamp_type <= options->most[COLUMN_TIMESTAMP_TYPE]);
       }
-      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
-      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+      if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+      if (KD_UNLIKELY((int64_t)(int32_t)value_timestamp_type != value_timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
       if (KD_LIKELY(keep)) {
-        if (wanted >> 0 & 1) to_offset[at_row] = (int64_t)value_offset;
-        if (wanted >> 1 & 1) to_timestamp[at_row] = (int64_t)value_timestamp;
-        if (wanted >> 2 & 1) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
-        if (wanted >> 3 & 1) kd_blob_add(&to_key, row.body.key, limit);
-        if (wanted >> 4 & 1) kd_blob_add(&to_value, row.body.value, limit);
-        if (wanted >> 5 & 1) kd_list_add(&to_headers, c->headers.rows.count);
+        if (WANTED(COLUMN_OFFSET)) to_offset[at_row] = (int64_t)value_offset;
+        if (WANTED(COLUMN_TIMESTAMP)) to_timestamp[at_row] = (int64_t)value_timestamp;
+        if (WANTED(COLUMN_TIMESTAMP_TYPE)) to_timestamp_type[at_row] = (int32_t)value_timestamp_type;
+        if (WANTED(COLUMN_KEY)) kd_blob_add(&to_key, row.body.key, limit);
+        if (WANTED(COLUMN_VALUE)) kd_blob_add(&to_value, row.body.value, limit);
+        if (WANTED(COLUMN_HEADERS)) kd_list_add(&to_headers, c->headers.rows.count);
         at_row++;
       } else {
-        if (wanted >> 5 & 1) cut_headers(c, before_headers);
+        if (WANTED(COLUMN_HEADERS)) cut_headers(c, before_headers);
       }
     }
   }
-  if (p != end) STOP(KD_COUNT, 2, p);
+  if (p != end) STOP(KD_COUNT, FIELD_NUM_RECORDS, p);
   c->rows = at_row;
-  if (wanted >> 3 & 1) kd_blob_close(&c->key, &to_key);
-  if (wanted >> 4 & 1) kd_blob_close(&c->value, &to_value);
-  if (wanted >> 5 & 1) kd_list_close(&c->headers.rows, &to_headers);
+  if (WANTED(COLUMN_KEY)) kd_blob_close(&c->key, &to_key);
+  if (WANTED(COLUMN_VALUE)) kd_blob_close(&c->value, &to_value);
+  if (WANTED(COLUMN_HEADERS)) kd_list_close(&c->headers.rows, &to_headers);
   return KD_OK;
 stopped:
   where->row = at_row - before;
@@ -300,7 +304,7 @@ stopped:
   return where->status;
 }
 
-int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
+int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where) {
   if (c->rows == 0) expect_rows(options, c, end - pos);
   for (;; pos += u->unit_size) {
@@ -310,18 +314,18 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_ba
     if (pos == end) return KD_END;
     if (c->rows >= options->most_rows || record_batch_bytes(c) >= options->most_bytes) return KD_FULL;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
-    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
     if (options->filtered) {
       int outside = 0;
-      outside |= u->base_offset > options->most[0];
-      outside |= kd_add(u->base_offset, u->last_offset_delta, &wrong) < options->least[0];
-      outside |= u->max_timestamp < options->least[1];
-      if (wrong) return kd_fail(where, KD_OVERFLOW, 0, pos);
+      outside |= u->base_offset > options->most[COLUMN_OFFSET];
+      outside |= kd_add(u->base_offset, u->last_offset_delta, &wrong) < options->least[COLUMN_OFFSET];
+      outside |= u->max_timestamp < options->least[COLUMN_TIMESTAMP];
+      if (wrong) return kd_fail(where, KD_OVERFLOW, FIELD_NONE, pos);
       if (outside) continue;
     }
     if (options->check && record_batch_verify(u, where)) return where->status;
     if (u->attributes.is_control != 0) {
-      if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, 0, pos);
+      if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, FIELD_NONE, pos);
       if (!options->everything) continue;
     }
     if (u->num_records == 0 && u->records.size == 0) continue;
@@ -342,12 +346,12 @@ int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin
     if (pos == end) return KD_END;
     if (c->rows >= most_rows) return KD_FULL;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
-    if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+    if (u->unit_size > unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
     if (check) ok = record_batch_verify(u, where) == KD_OK;
     const int64_t offset_first = u->base_offset;
     const int64_t offset_last = kd_add(u->base_offset, u->last_offset_delta, &wrong);
     const int64_t timestamp_last = u->max_timestamp;
-    if (wrong) return kd_fail(where, KD_OVERFLOW, 0, pos);
+    if (wrong) return kd_fail(where, KD_OVERFLOW, FIELD_NONE, pos);
     KD_PUSH(c->position, int64_t, c->rows, origin + (int64_t)pos);
     KD_PUSH(c->size, int64_t, c->rows, u->unit_size);
     KD_PUSH(c->checksum_ok, uint8_t, c->rows, ok);
@@ -443,24 +447,24 @@ int record_batch_export(record_batch_columns *c, const int *order, int count, kd
     kd_arrow child;
     int status = KD_OK;
     switch (order[i]) {
-      case 0:
+      case COLUMN_OFFSET:
         status = kd_arrow_fixed(&child, &c->offset, "l", "offset", rows, 8);
         break;
-      case 1:
+      case COLUMN_TIMESTAMP:
         status = kd_arrow_fixed(&child, &c->timestamp, "tsm:UTC", "timestamp", rows, 8);
         break;
-      case 2:
+      case COLUMN_TIMESTAMP_TYPE:
         status = kd_arrow_fixed(&child, &c->timestamp_type, "i", "timestamp_type", rows, 4);
         break;
-      case 3:
+      case COLUMN_KEY:
         status = kd_blob_reserve(&c->key, 0, 0);
         if (status == KD_OK) status = kd_arrow_blob(&child, &c->key, "z", "key", 1, rows);
         break;
-      case 4:
+      case COLUMN_VALUE:
         status = kd_blob_reserve(&c->value, 0, 0);
         if (status == KD_OK) status = kd_arrow_blob(&child, &c->value, "z", "value", 1, rows);
         break;
-      case 5:
+      case COLUMN_HEADERS:
       {
         const size_t items = c->headers.rows.count;
         kd_arrow list, items_of;
@@ -555,38 +559,38 @@ int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record
   (void)status;
   (void)u;
   if (rest->count-- == 0) return KD_COUNT;
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
-  if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, 18, p);
+  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+  if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
   {
     int64_t length = item_0.len_key;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 19, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 19, p);
+    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
     item_0.key = (kd_span){p, (size_t)length};
     p += length;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, 20, p);
+  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
   if (item_0.len_value >= 0) {
     {
       int64_t length = item_0.len_value;
-      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 21, p);
-      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 21, p);
+      if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+      if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
       item_0.value = (kd_span){p, (size_t)length};
       p += length;
     }
   } else {
     item_0.value = (kd_span){NULL, 0};
   }
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 21, p);
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
   out->key = item_0.key;
   out->value = item_0.value;
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
   rest->data = p;
   return KD_OK;
 stopped:
   return where->status;
 }
 
-int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
+int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_unit *u, size_t *next, kd_where *where) {
   for (;; pos += u->unit_size) {
     int wrong = 0;
@@ -594,10 +598,10 @@ int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_b
     *next = pos;
     if (pos == end) return KD_END;
     if (record_batch_read(buf, pos, end, u, where)) return where->status;
-    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, 0, pos);
+    if (u->unit_size > options->unit_bytes) return kd_fail(where, KD_LIMIT, FIELD_NONE, pos);
     if (options->check && record_batch_verify(u, where)) return where->status;
     if (u->attributes.is_control != 0) {
-      if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, 0, pos);
+      if (options->stop_at_hidden) return kd_fail(where, KD_HIDDEN, FIELD_NONE, pos);
       continue;
     }
     if (u->num_records == 0) {
@@ -609,10 +613,10 @@ int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_b
 }
 
 int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, kd_items *rest, size_t *room, kd_where *where) {
+    const kd_options *options, kd_items *rest, size_t *room, kd_where *where) {
   const int64_t count = u->num_records;
-  if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, 2, 0);
-  if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, 2, 0);
+  if (count < 0 || (uint64_t)count > size / 1) return kd_fail(where, KD_COUNT, FIELD_NUM_RECORDS, 0);
+  if ((uint64_t)count > options->elements) return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, 0);
   *rest = (kd_items){data, data + size, (size_t)count};
   *room = options->elements - (size_t)count;
   return KD_OK;
@@ -629,51 +633,51 @@ int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, 
   } items_of;
   (void)status;
   if (rest->count == 0) {
-    if (p != end) STOP(KD_COUNT, 2, p);
+    if (p != end) STOP(KD_COUNT, FIELD_NUM_RECORDS, p);
     return KD_END;
   }
-  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, 7, p);
-  if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, 7, p);
+  if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.len_body)) != KD_OK)) STOP(status, FIELD_RECORDS_LEN_BODY, p);
+  if (KD_UNLIKELY(!(row.len_body >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_LEN_BODY, p);
   {
     int64_t length = row.len_body;
-    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 8, p);
-    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 8, p);
+    if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY, p);
+    if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY, p);
     const uint8_t *const stop_1 = p + length;
     const uint8_t *const outer_1 = end;
     end = stop_1;
-    if (end - p < 1) STOP(KD_TRUNCATED, 9, p);
+    if (end - p < 1) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_ATTRIBUTES, p);
     row.body.attributes = (int8_t)kd_load_u1(p + 0);
     p += 1;
-    if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, 10, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, 11, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, 12, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag64(&p, end, &row.body.timestamp_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_TIMESTAMP_DELTA, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.offset_delta)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_OFFSET_DELTA, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_KEY, p);
     if (row.body.len_key >= 0) {
       {
         int64_t length = row.body.len_key;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 13, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 13, p);
+        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_KEY, p);
+        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_KEY, p);
         row.body.key = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       row.body.key = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 13, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, 14, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_KEY, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_LEN_VALUE, p);
     if (row.body.len_value >= 0) {
       {
         int64_t length = row.body.len_value;
-        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 15, p);
-        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 15, p);
+        if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_VALUE, p);
+        if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_VALUE, p);
         row.body.value = (kd_span){p, (size_t)length};
         p += length;
       }
     } else {
       row.body.value = (kd_span){NULL, 0};
     }
-    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 15, p);
-    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, 16, p);
-    if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, 16, p);
+    if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_VALUE, p);
+    if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &row.body.num_headers)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_NUM_HEADERS, p);
+    if (KD_UNLIKELY(!(row.body.num_headers >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS, p);
     {
       struct {
         int64_t len_key;
@@ -682,41 +686,41 @@ int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, 
         kd_span value;
       } item_0;
       int64_t items = row.body.num_headers;
-      if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, 17, p);
-      if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, 17, p);
-      if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, 17, p);
+      if (KD_UNLIKELY(wrong || items < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS, p);
+      if (KD_UNLIKELY(items > (end - p) / 2)) STOP(KD_COUNT, FIELD_RECORDS_BODY_HEADERS, p);
+      if (KD_UNLIKELY((uint64_t)items > room)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
       const uint8_t *const first = p;
       size_t counted = 0;
       for (; items; items--) {
-        if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, 17, p);
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, 18, p);
-        if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, 18, p);
+        if (KD_UNLIKELY(room-- == 0)) STOP(KD_LIMIT, FIELD_RECORDS_BODY_HEADERS, p);
+        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_key)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
+        if (KD_UNLIKELY(!(item_0.len_key >= 0) || wrong)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY, p);
         {
           int64_t length = item_0.len_key;
-          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 19, p);
-          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 19, p);
+          if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_KEY, p);
+          if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_KEY, p);
           item_0.key = (kd_span){p, (size_t)length};
           p += length;
         }
-        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, 20, p);
+        if (KD_UNLIKELY((status = kd_read_zigzag32(&p, end, &item_0.len_value)) != KD_OK)) STOP(status, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE, p);
         if (item_0.len_value >= 0) {
           {
             int64_t length = item_0.len_value;
-            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, 21, p);
-            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, 21, p);
+            if (KD_UNLIKELY(wrong || length < 0)) STOP(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
+            if (KD_UNLIKELY(length > end - p)) STOP(KD_TRUNCATED, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
             item_0.value = (kd_span){p, (size_t)length};
             p += length;
           }
         } else {
           item_0.value = (kd_span){NULL, 0};
         }
-        if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 21, p);
+        if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_VALUE, p);
         counted++;
       }
       items_of.list_0 = (kd_items){first, p, counted};
     }
     end = outer_1;
-    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, 8, p);
+    if (KD_UNLIKELY(p != stop_1)) STOP(KD_LENGTH, FIELD_RECORDS_BODY, p);
   }
   out->offset = kd_add(u->base_offset, row.body.offset_delta, &wrong);
   out->timestamp = ((u->attributes.timestamp_type == 1) ? u->max_timestamp : kd_add(u->base_timestamp, row.body.timestamp_delta, &wrong));
@@ -724,8 +728,8 @@ int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, 
   out->key = row.body.key;
   out->value = row.body.value;
   out->headers = items_of.list_0;
-  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, 0, p);
-  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, 0, p);
+  if (KD_UNLIKELY(wrong)) STOP(KD_OVERFLOW, FIELD_NONE, p);
+  if (KD_UNLIKELY((int64_t)(int32_t)out->timestamp_type != out->timestamp_type)) STOP(KD_OVERFLOW, FIELD_NONE, p);
   rest->data = p;
   rest->count--;
   *left = room;
@@ -745,38 +749,38 @@ void record_batch_prepare(void) { kd_prepare(); }
 int record_batch_load(const struct ArrowSchema *schema, const struct ArrowArray *array, record_batch_input *in,
     kd_where *where) {
   memset(in, 0, sizeof *in);
-  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, 0, 0);
+  if (strcmp(schema->format, "+s") != 0) return kd_fail(where, KD_VALUE, FIELD_NONE, 0);
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "offset", " l");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 0);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_OFFSET);
     in->offset = (const int64_t *)found->buffers[1] + found->offset + array->offset;
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "timestamp", " tsm:UTC tsm: l");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 1);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_TIMESTAMP);
     in->timestamp = (const int64_t *)found->buffers[1] + found->offset + array->offset;
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "key", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 3);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_KEY);
     in->key = kd_text_of(found, array->offset);
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "value", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 4);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_VALUE);
     in->value = kd_text_of(found, array->offset);
   }
   {
     const struct ArrowArray *found = kd_arrow_child(schema, array, "headers", " +l");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_HEADERS);
     const struct ArrowSchema *kind = kd_arrow_schema(schema, "headers")->children[0];
     const struct ArrowArray *items = found->children[0];
     in->headers.starts = (const int32_t *)found->buffers[1] + found->offset + array->offset;
     found = kd_arrow_child(kind, items, "key", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_HEADERS);
     in->headers.key = kd_text_of(found, items->offset);
     found = kd_arrow_child(kind, items, "value", " z u");
-    if (found == NULL) return kd_fail(where, KD_VALUE, 0, 5);
+    if (found == NULL) return kd_fail(where, KD_VALUE, FIELD_NONE, COLUMN_HEADERS);
     in->headers.value = kd_text_of(found, items->offset);
   }
   return KD_OK;
@@ -799,7 +803,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     size_t size_body_headers = 0;
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
       const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, 19);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
@@ -810,47 +814,47 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
     const int64_t value_body_num_headers = count_body_headers;
     const size_t size_body KD_UNUSED = 1 + kd_size_uvarint(kd_zigzag(value_body_timestamp_delta)) + kd_size_uvarint(kd_zigzag(value_body_offset_delta)) + kd_size_uvarint(kd_zigzag(value_body_len_key)) + span_body_key.size + kd_size_uvarint(kd_zigzag(value_body_len_value)) + span_body_value.size + kd_size_uvarint(kd_zigzag(value_body_num_headers)) + size_body_headers;
     const int64_t value_len_body = (int64_t)size_body;
-    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
-    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, 0);
+    if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
+    if (KD_UNLIKELY(kd_reserve(out, kd_size_uvarint(kd_zigzag(value_len_body)) + size_body))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
     uint8_t *p = out->data + out->size;
-    if (KD_UNLIKELY(!((value_len_body >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 7);
-    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, 7);
+    if (KD_UNLIKELY(!((value_len_body >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_LEN_BODY);
+    if (KD_UNLIKELY(value_len_body != (int32_t)value_len_body)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_LEN_BODY);
     p = kd_write_uvarint(p, kd_zigzag(value_len_body));
-    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, 9);
+    if (KD_UNLIKELY(value_body_attributes != (int8_t)value_body_attributes)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_ATTRIBUTES);
     kd_store_be(p, (uint64_t)value_body_attributes, 1);
     p += 1;
     p = kd_write_uvarint(p, kd_zigzag(value_body_timestamp_delta));
-    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta)) STOP_WRITE(KD_OVERFLOW, 11);
+    if (KD_UNLIKELY(value_body_offset_delta != (int32_t)value_body_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_OFFSET_DELTA);
     p = kd_write_uvarint(p, kd_zigzag(value_body_offset_delta));
-    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key)) STOP_WRITE(KD_OVERFLOW, 12);
+    if (KD_UNLIKELY(value_body_len_key != (int32_t)value_body_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_KEY);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_key));
     if (span_body_key.data != NULL) {
       kd_copy(p, span_body_key.data, span_body_key.size, (size_t)(in->key.end - span_body_key.data));
       p += span_body_key.size;
     }
-    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value)) STOP_WRITE(KD_OVERFLOW, 14);
+    if (KD_UNLIKELY(value_body_len_value != (int32_t)value_body_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_LEN_VALUE);
     p = kd_write_uvarint(p, kd_zigzag(value_body_len_value));
     if (span_body_value.data != NULL) {
       kd_copy(p, span_body_value.data, span_body_value.size, (size_t)(in->value.end - span_body_value.data));
       p += span_body_value.size;
     }
-    if (KD_UNLIKELY(!((value_body_num_headers >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 16);
-    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, 16);
+    if (KD_UNLIKELY(!((value_body_num_headers >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_NUM_HEADERS);
+    if (KD_UNLIKELY(value_body_num_headers != (int32_t)value_body_num_headers)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_NUM_HEADERS);
     p = kd_write_uvarint(p, kd_zigzag(value_body_num_headers));
     for (int32_t item = in->headers.starts[row]; item < in->headers.starts[row + 1]; item++) {
       const kd_span span_body_headers_key = kd_text_at(&in->headers.key, item);
-      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, 19);
+      if (KD_UNLIKELY(span_body_headers_key.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS_BODY_HEADERS_KEY);
       const kd_span span_body_headers_value = kd_text_at(&in->headers.value, item);
       const int64_t value_body_headers_len_key = (int64_t)span_body_headers_key.size;
       const int64_t value_body_headers_len_value = (span_body_headers_value.data == NULL ? -1 : (int64_t)span_body_headers_value.size);
-      if (KD_UNLIKELY(!((value_body_headers_len_key >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 18);
-      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, 18);
+      if (KD_UNLIKELY(!((value_body_headers_len_key >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
+      if (KD_UNLIKELY(value_body_headers_len_key != (int32_t)value_body_headers_len_key)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_KEY);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_key));
       if (span_body_headers_key.data != NULL) {
         kd_copy(p, span_body_headers_key.data, span_body_headers_key.size, (size_t)(in->headers.key.end - span_body_headers_key.data));
         p += span_body_headers_key.size;
       }
-      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value)) STOP_WRITE(KD_OVERFLOW, 20);
+      if (KD_UNLIKELY(value_body_headers_len_value != (int32_t)value_body_headers_len_value)) STOP_WRITE(KD_OVERFLOW, FIELD_RECORDS_BODY_HEADERS_LEN_VALUE);
       p = kd_write_uvarint(p, kd_zigzag(value_body_headers_len_value));
       if (span_body_headers_value.data != NULL) {
         kd_copy(p, span_body_headers_value.data, span_body_headers_value.size, (size_t)(in->headers.value.end - span_body_headers_value.data));
@@ -864,7 +868,7 @@ int record_batch_write_rows(record_batch_unit *u, const record_batch_input *in, 
   u->last_offset_delta = derived_last_offset_delta;
   if (u->attributes.timestamp_type == 0) u->max_timestamp = kd_add(derived_max_timestamp, u->base_timestamp, &wrong);
   u->num_records = last - first;
-  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, 0);
+  if (KD_UNLIKELY(wrong)) STOP_WRITE(KD_OVERFLOW, FIELD_NONE);
   (void)u;
   return KD_OK;
 stopped:
@@ -895,10 +899,10 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   const int64_t value_producer_epoch = u->producer_epoch;
   const int64_t value_base_sequence = u->base_sequence;
   const kd_span span_records = written;
-  if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, 4);
+  if (KD_UNLIKELY(span_records.data == NULL)) STOP_WRITE(KD_NULL, FIELD_RECORDS);
   const int64_t value_num_records = u->num_records;
   (void)wrong;
-  if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, 0);
+  if (kd_reserve(out, 61 + (value_num_records != 0 ? span_records.size : 0))) STOP_WRITE(KD_MEMORY, FIELD_NONE);
   uint8_t *p = out->data + before;
   kd_store_be(p, (uint64_t)value_base_offset, 8);
   p += 8;
@@ -906,26 +910,26 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
   uint8_t *const start_of_partition_leader_epoch = p;
-  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, 27);
+  if (KD_UNLIKELY(value_partition_leader_epoch != (int32_t)value_partition_leader_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PARTITION_LEADER_EPOCH);
   kd_store_be(p, (uint64_t)value_partition_leader_epoch, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_magic == 2)) || wrong)) STOP_WRITE(KD_VALUE, 1);
-  if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, 1);
+  if (KD_UNLIKELY(!((value_magic == 2)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_MAGIC);
+  if (KD_UNLIKELY(value_magic != (int8_t)value_magic)) STOP_WRITE(KD_OVERFLOW, FIELD_MAGIC);
   kd_store_be(p, (uint64_t)value_magic, 1);
   p += 1;
   uint8_t *const place_of_crc = p;
   kd_store_be(p, (uint64_t)0, 4);
   p += 4;
   uint8_t *const start_of_attributes = p;
-  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, 22);
-  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, 23);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, 24);
-  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1)) STOP_WRITE(KD_OVERFLOW, 25);
-  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, 26);
-  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, 6);
+  if (KD_UNLIKELY((uint64_t)value_attributes_reserved >> 9)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_RESERVED);
+  if (KD_UNLIKELY((uint64_t)value_attributes_has_delete_horizon >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_HAS_DELETE_HORIZON);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_control >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_CONTROL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_is_transactional >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_IS_TRANSACTIONAL);
+  if (KD_UNLIKELY((uint64_t)value_attributes_timestamp_type >> 1)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_TIMESTAMP_TYPE);
+  if (KD_UNLIKELY((uint64_t)value_attributes_compression >> 3)) STOP_WRITE(KD_OVERFLOW, FIELD_ATTRIBUTES_COMPRESSION);
   kd_store_be(p, (uint64_t)value_attributes_reserved << 7 | (uint64_t)value_attributes_has_delete_horizon << 6 | (uint64_t)value_attributes_is_control << 5 | (uint64_t)value_attributes_is_transactional << 4 | (uint64_t)value_attributes_timestamp_type << 3 | (uint64_t)value_attributes_compression, 2);
   p += 2;
-  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta)) STOP_WRITE(KD_OVERFLOW, 28);
+  if (KD_UNLIKELY(value_last_offset_delta != (int32_t)value_last_offset_delta)) STOP_WRITE(KD_OVERFLOW, FIELD_LAST_OFFSET_DELTA);
   kd_store_be(p, (uint64_t)value_last_offset_delta, 4);
   p += 4;
   kd_store_be(p, (uint64_t)value_base_timestamp, 8);
@@ -934,14 +938,14 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   p += 8;
   kd_store_be(p, (uint64_t)value_producer_id, 8);
   p += 8;
-  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch)) STOP_WRITE(KD_OVERFLOW, 32);
+  if (KD_UNLIKELY(value_producer_epoch != (int16_t)value_producer_epoch)) STOP_WRITE(KD_OVERFLOW, FIELD_PRODUCER_EPOCH);
   kd_store_be(p, (uint64_t)value_producer_epoch, 2);
   p += 2;
-  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, 33);
+  if (KD_UNLIKELY(value_base_sequence != (int32_t)value_base_sequence)) STOP_WRITE(KD_OVERFLOW, FIELD_BASE_SEQUENCE);
   kd_store_be(p, (uint64_t)value_base_sequence, 4);
   p += 4;
-  if (KD_UNLIKELY(!((value_num_records >= 0)) || wrong)) STOP_WRITE(KD_VALUE, 2);
-  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, 2);
+  if (KD_UNLIKELY(!((value_num_records >= 0)) || wrong)) STOP_WRITE(KD_VALUE, FIELD_NUM_RECORDS);
+  if (KD_UNLIKELY(value_num_records != (int32_t)value_num_records)) STOP_WRITE(KD_OVERFLOW, FIELD_NUM_RECORDS);
   kd_store_be(p, (uint64_t)value_num_records, 4);
   p += 4;
   if (value_num_records != 0) {
@@ -952,7 +956,7 @@ int record_batch_write_unit(const record_batch_unit *u, const uint8_t *content, 
   }
   {
     const int64_t found = kd_add(p - start_of_partition_leader_epoch, 0, &wrong);
-    if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, 0);
+    if (KD_UNLIKELY(wrong || found > INT32_MAX)) STOP_WRITE(KD_OVERFLOW, FIELD_LEN_BATCH);
     kd_store_be(place_of_len_batch, (uint64_t)found, 4);
   }
   {

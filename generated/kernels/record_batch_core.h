@@ -8,41 +8,79 @@
 #include "kodec_arrow.h"
 
 /* Fields that a stop can name. */
+enum {
+    FIELD_NONE,
+    FIELD_LEN_BATCH,
+    FIELD_MAGIC,
+    FIELD_NUM_RECORDS,
+    FIELD_BASE_OFFSET,
+    FIELD_RECORDS,
+    FIELD_CRC,
+    FIELD_ATTRIBUTES_COMPRESSION,
+    FIELD_RECORDS_LEN_BODY,
+    FIELD_RECORDS_BODY,
+    FIELD_RECORDS_BODY_ATTRIBUTES,
+    FIELD_RECORDS_BODY_TIMESTAMP_DELTA,
+    FIELD_RECORDS_BODY_OFFSET_DELTA,
+    FIELD_RECORDS_BODY_LEN_KEY,
+    FIELD_RECORDS_BODY_KEY,
+    FIELD_RECORDS_BODY_LEN_VALUE,
+    FIELD_RECORDS_BODY_VALUE,
+    FIELD_RECORDS_BODY_NUM_HEADERS,
+    FIELD_RECORDS_BODY_HEADERS,
+    FIELD_RECORDS_BODY_HEADERS_LEN_KEY,
+    FIELD_RECORDS_BODY_HEADERS_KEY,
+    FIELD_RECORDS_BODY_HEADERS_LEN_VALUE,
+    FIELD_RECORDS_BODY_HEADERS_VALUE,
+    FIELD_ATTRIBUTES_RESERVED,
+    FIELD_ATTRIBUTES_HAS_DELETE_HORIZON,
+    FIELD_ATTRIBUTES_IS_CONTROL,
+    FIELD_ATTRIBUTES_IS_TRANSACTIONAL,
+    FIELD_ATTRIBUTES_TIMESTAMP_TYPE,
+    FIELD_PARTITION_LEADER_EPOCH,
+    FIELD_LAST_OFFSET_DELTA,
+    FIELD_BASE_TIMESTAMP,
+    FIELD_MAX_TIMESTAMP,
+    FIELD_PRODUCER_ID,
+    FIELD_PRODUCER_EPOCH,
+    FIELD_BASE_SEQUENCE,
+};
 static const char *const record_batch_fields[] KD_UNUSED = {
-    "len_batch",
-    "magic",
-    "num_records",
-    "base_offset",
-    "records",
-    "crc",
-    "attributes.compression",
-    "records[].len_body",
-    "records[].body",
-    "records[].body.attributes",
-    "records[].body.timestamp_delta",
-    "records[].body.offset_delta",
-    "records[].body.len_key",
-    "records[].body.key",
-    "records[].body.len_value",
-    "records[].body.value",
-    "records[].body.num_headers",
-    "records[].body.headers",
-    "records[].body.headers[].len_key",
-    "records[].body.headers[].key",
-    "records[].body.headers[].len_value",
-    "records[].body.headers[].value",
-    "attributes.reserved",
-    "attributes.has_delete_horizon",
-    "attributes.is_control",
-    "attributes.is_transactional",
-    "attributes.timestamp_type",
-    "partition_leader_epoch",
-    "last_offset_delta",
-    "base_timestamp",
-    "max_timestamp",
-    "producer_id",
-    "producer_epoch",
-    "base_sequence",
+    [FIELD_NONE] = "",
+    [FIELD_LEN_BATCH] = "len_batch",
+    [FIELD_MAGIC] = "magic",
+    [FIELD_NUM_RECORDS] = "num_records",
+    [FIELD_BASE_OFFSET] = "base_offset",
+    [FIELD_RECORDS] = "records",
+    [FIELD_CRC] = "crc",
+    [FIELD_ATTRIBUTES_COMPRESSION] = "attributes.compression",
+    [FIELD_RECORDS_LEN_BODY] = "records[].len_body",
+    [FIELD_RECORDS_BODY] = "records[].body",
+    [FIELD_RECORDS_BODY_ATTRIBUTES] = "records[].body.attributes",
+    [FIELD_RECORDS_BODY_TIMESTAMP_DELTA] = "records[].body.timestamp_delta",
+    [FIELD_RECORDS_BODY_OFFSET_DELTA] = "records[].body.offset_delta",
+    [FIELD_RECORDS_BODY_LEN_KEY] = "records[].body.len_key",
+    [FIELD_RECORDS_BODY_KEY] = "records[].body.key",
+    [FIELD_RECORDS_BODY_LEN_VALUE] = "records[].body.len_value",
+    [FIELD_RECORDS_BODY_VALUE] = "records[].body.value",
+    [FIELD_RECORDS_BODY_NUM_HEADERS] = "records[].body.num_headers",
+    [FIELD_RECORDS_BODY_HEADERS] = "records[].body.headers",
+    [FIELD_RECORDS_BODY_HEADERS_LEN_KEY] = "records[].body.headers[].len_key",
+    [FIELD_RECORDS_BODY_HEADERS_KEY] = "records[].body.headers[].key",
+    [FIELD_RECORDS_BODY_HEADERS_LEN_VALUE] = "records[].body.headers[].len_value",
+    [FIELD_RECORDS_BODY_HEADERS_VALUE] = "records[].body.headers[].value",
+    [FIELD_ATTRIBUTES_RESERVED] = "attributes.reserved",
+    [FIELD_ATTRIBUTES_HAS_DELETE_HORIZON] = "attributes.has_delete_horizon",
+    [FIELD_ATTRIBUTES_IS_CONTROL] = "attributes.is_control",
+    [FIELD_ATTRIBUTES_IS_TRANSACTIONAL] = "attributes.is_transactional",
+    [FIELD_ATTRIBUTES_TIMESTAMP_TYPE] = "attributes.timestamp_type",
+    [FIELD_PARTITION_LEADER_EPOCH] = "partition_leader_epoch",
+    [FIELD_LAST_OFFSET_DELTA] = "last_offset_delta",
+    [FIELD_BASE_TIMESTAMP] = "base_timestamp",
+    [FIELD_MAX_TIMESTAMP] = "max_timestamp",
+    [FIELD_PRODUCER_ID] = "producer_id",
+    [FIELD_PRODUCER_EPOCH] = "producer_epoch",
+    [FIELD_BASE_SEQUENCE] = "base_sequence",
 };
 
 /* One `record_batch`, its numbers read and its bytes where they are. */
@@ -90,21 +128,16 @@ typedef struct {
   } body;
 } record_batch_row;
 
-enum { RECORD_BATCH_COLUMNS = 6, RECORD_BATCH_HEADS = 21 };
-
-/* What to read: which columns (bit n is column n), from which rows, and how far. */
-typedef struct {
-  uint64_t wanted;
-  int check;         /* verify checksums */
-  int everything;    /* also the rows of containers that are not for users, */
-  int stop_at_hidden; /* or stop at such a container */
-  int filtered;      /* whether `least` and `most` say anything */
-  size_t most_rows;  /* stop before the next unit once there are so many rows, */
-  size_t most_bytes; /* or so many bytes in columns of bytes */
-  size_t unit_bytes; /* the largest unit that is read */
-  size_t elements;   /* the most rows, with the elements of their lists, in one unit */
-  int64_t least[RECORD_BATCH_COLUMNS], most[RECORD_BATCH_COLUMNS];
-} record_batch_options;
+/* The columns of a row, in order. */
+enum {
+  COLUMN_OFFSET,
+  COLUMN_TIMESTAMP,
+  COLUMN_TIMESTAMP_TYPE,
+  COLUMN_KEY,
+  COLUMN_VALUE,
+  COLUMN_HEADERS,
+  RECORD_BATCH_COLUMNS
+};
 
 /* Rows so far, column by column. */
 typedef struct {
@@ -154,15 +187,15 @@ int record_batch_verify(const record_batch_unit *u, kd_where *where);
 const char *record_batch_codec(const record_batch_unit *u);
 /* Append the rows of `u`, whose content is `data`; none are appended where it fails. */
 int record_batch_rows(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, record_batch_columns *c, kd_where *where);
+    const kd_options *options, record_batch_columns *c, kd_where *where);
 /* Append the rows of one unit after another, from `pos`; `*next` is where it stopped, `u` the unit there. */
-int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
+int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_columns *c, record_batch_unit *u, size_t *next, kd_where *where);
 /* Append the head of one unit after another; `origin` is added to positions. */
 int record_batch_walk(const uint8_t *buf, size_t pos, size_t end, int64_t origin, int check, size_t most_rows,
     size_t unit_bytes, record_batch_heads *c, record_batch_unit *u, size_t *next, kd_where *where);
 /* Take rows back, to the first `rows`. */
-void record_batch_cut(const record_batch_options *options, record_batch_columns *c, size_t rows);
+void record_batch_cut(const kd_options *options, record_batch_columns *c, size_t rows);
 int record_batch_not_ascii(const record_batch_columns *c);
 size_t record_batch_bytes(const record_batch_columns *c);
 void record_batch_clear(record_batch_columns *c);
@@ -190,11 +223,11 @@ typedef struct {
 int record_batch_item_headers(const record_batch_unit *u, kd_items *rest, record_batch_object_headers *out);
 /* Go from `pos` to the next unit that has rows: KD_OK and KD_COMPRESSED say that `u` is one, `*next` is then
  * where it ends; for anything else it is where the unit starts. */
-int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const record_batch_options *options,
+int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     record_batch_unit *u, size_t *next, kd_where *where);
 /* The rows of `u`, whose content is `data`, none of them taken yet; `*room` is how many elements they may have. */
 int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t size,
-    const record_batch_options *options, kd_items *rest, size_t *room, kd_where *where);
+    const kd_options *options, kd_items *rest, size_t *room, kd_where *where);
 /* Take the next of these rows; KD_END where they are all taken and nothing is left over. */
 int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *room, record_batch_object *out,
     kd_where *where);

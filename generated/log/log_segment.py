@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
@@ -52,6 +53,12 @@ __all__ = [
 class Entry:
     """One message or one record batch. The three formats agree on the length in bytes 8 to 11 and on
     the magic in byte 16, which are looked at before the entry is read."""
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"body": 0}
+    """Where fields start that always start there, in bytes."""
 
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
@@ -161,6 +168,12 @@ class LogSegment:
 
     Source: https://kafka.apache.org/documentation/#log Log
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, in ascending order of their offsets."""

@@ -16,9 +16,11 @@ A fetch response may cut the last message short; this description is of whole me
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from struct import Struct, error as StructError
+from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
@@ -46,6 +48,7 @@ __all__ = [
     "TimestampType",
     "checksum_of_message",
     "read_entry",
+    "read_entry_rows",
     "read_message",
     "read_message_attributes",
     "read_message_head",
@@ -92,6 +95,8 @@ _CODES_7 = (
     ("len_message", "i"),
 )
 
+T = TypeVar("T")
+
 
 class Compression(IntEnum):
     """Values of `message_set.compression`."""
@@ -118,6 +123,9 @@ class TimestampType(IntEnum):
 @dataclass(slots=True)
 class MessageAttributes:
     """What holds for the message and, in a wrapper, for those inside."""
+
+    SIZE: ClassVar[int] = 1
+    """Bytes that one takes."""
 
     reserved: int = 0
     """Without meaning; ignored."""
@@ -189,6 +197,22 @@ class Message:
     https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/LegacyRecord.java
     LegacyRecord
     """
+
+    MIN_SIZE: ClassVar[int] = 14
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"crc": 0, "magic": 4, "attributes": 5, "timestamp": 6}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {
+        "crc": 4,
+        "magic": 1,
+        "attributes": 1,
+        "timestamp": 8,
+        "len_key": 4,
+        "len_value": 4,
+    }
+    """Bytes of fields that always take as many, where they are there."""
 
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
@@ -433,6 +457,15 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
 class Entry:
     """A message with the 12 bytes that a log puts in front of it."""
 
+    MIN_SIZE: ClassVar[int] = 12
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"offset": 0, "len_message": 8, "message": 12}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"offset": 8, "len_message": 4}
+    """Bytes of fields that always take as many, where they are there."""
+
     offset: int = 0
     """Offset of the message; of a wrapper, that of the last message inside. Outside the CRC."""
 
@@ -500,6 +533,88 @@ def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> 
 
 
 @dataclass(slots=True)
+class EntryRow:
+    """One `entry` as a row."""
+
+    offset: int
+
+    timestamp: int
+
+    timestamp_type: int
+
+    key: bytes | None
+
+    value: bytes | None
+
+
+def read_entry_rows(
+    buf: bytes,
+    pos: int,
+    end: int,
+    make: type[T] = EntryRow,  # type: ignore[assignment]  # where T is not said
+    opt: ReadOptions = DEFAULT_READ,
+) -> Iterator[tuple[T, int]]:
+    """The rows of `buf[pos:end]`, one `entry` after another, each with the position after it.
+
+    It ends without an error before the first that is not whole, is compressed, or has anything wrong with it:
+    `read_entry` says what. `make` is a class with the attributes of `EntryRow`, whose objects are filled
+    without a call of `__init__`.
+    """
+    new = object.__new__
+    view = memoryview(buf)
+    run_7 = _RUN_7.unpack_from
+    run_2 = _RUN_2.unpack_from
+    run_3 = _RUN_3.unpack_from
+    run_4 = _RUN_4.unpack_from
+    run_5 = _RUN_5.unpack_from
+    try:
+        while pos < end:
+            offset, len_message = run_7(buf, pos)
+            pos += 12
+            if len_message < 14:
+                return
+            stop = pos + len_message
+            if stop > end:
+                return
+            start_of_magic = pos + 4
+            crc, magic, bits_2 = run_2(buf, pos)
+            pos += 6
+            timestamp_type = bits_2 >> 3 & 0x1
+            compression = bits_2 & 0x7
+            if magic not in (
+                0,
+                1,
+            ):
+                return
+            if magic >= 1:
+                (timestamp,) = run_3(buf, pos)
+                pos += 8
+            else:
+                timestamp = -1
+            (len_key,) = run_4(buf, pos)
+            pos += 4
+            key = buf[pos : (pos := pos + len_key)] if len_key >= 0 else None
+            (len_value,) = run_5(buf, pos)
+            pos += 4
+            value = buf[pos : (pos := pos + len_value)] if len_value >= 0 else None
+            if opt.check_crc and crc32(view[start_of_magic:pos]) != crc:
+                return
+            if pos != stop:
+                return
+            if pos > end or compression != 0:
+                return
+            row: Any = new(make)
+            row.offset = offset
+            row.timestamp = timestamp
+            row.timestamp_type = -1 if magic == 0 else timestamp_type
+            row.key = key
+            row.value = value
+            yield row, pos
+    except StructError:
+        return
+
+
+@dataclass(slots=True)
 class MessageSet:
     """The message format used before Apache Kafka 0.11, on disk and on the wire: magic 0 up to 0.9,
     magic 1 (KIP-32) in 0.10. Messages follow one another; each has 12 bytes of offset and length in
@@ -515,6 +630,12 @@ class MessageSet:
 
     Source: https://kafka.apache.org/documentation/#messageset Old Message Format
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
@@ -50,6 +51,15 @@ _CODES_1 = (
 @dataclass(slots=True)
 class Entry:
     """Where one batch of the segment lies."""
+
+    SIZE: ClassVar[int] = 8
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"relative_offset": 0, "ofs_batch": 4}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"relative_offset": 4, "ofs_batch": 4}
+    """Bytes of fields that always take as many, where they are there."""
 
     relative_offset: int = 0
     """Last offset of the batch at `ofs_batch`, minus the segment's base offset. Older brokers (before
@@ -118,6 +128,12 @@ class OffsetIndex:
     https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java
     OffsetIndex
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 8 bytes each."""

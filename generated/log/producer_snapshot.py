@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.crc import crc32c
 from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed
@@ -76,6 +77,33 @@ _CODES_3 = (("crc", "I"),)
 class Entry:
     """One producer. The fields on its last batch are -1 (`offset_delta` 0) when all that is known of
     it is a transaction marker."""
+
+    SIZE: ClassVar[int] = 46
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {
+        "producer_id": 0,
+        "producer_epoch": 8,
+        "last_sequence": 10,
+        "last_offset": 14,
+        "offset_delta": 22,
+        "timestamp": 26,
+        "coordinator_epoch": 34,
+        "current_txn_first_offset": 38,
+    }
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {
+        "producer_id": 8,
+        "producer_epoch": 2,
+        "last_sequence": 4,
+        "last_offset": 8,
+        "offset_delta": 4,
+        "timestamp": 8,
+        "coordinator_epoch": 4,
+        "current_txn_first_offset": 8,
+    }
+    """Bytes of fields that always take as many, where they are there."""
 
     producer_id: int = 0
     """Id of the producer."""
@@ -181,6 +209,15 @@ class ProducerSnapshot:
     https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/ProducerStateManager.java
     ProducerStateManager
     """
+
+    MIN_SIZE: ClassVar[int] = 10
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "crc": 2, "num_entries": 6, "entries": 10}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "crc": 4, "num_entries": 4}
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 1
     """Version of the file's format. There has been no other."""

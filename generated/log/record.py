@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
@@ -49,6 +50,12 @@ class Header:
 
     Source: https://kafka.apache.org/documentation/#recordheader Record Header
     """
+
+    MIN_SIZE: ClassVar[int] = 2
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"len_key": 0}
+    """Where fields start that always start there, in bytes."""
 
     key: str = ""
     """The header's name, UTF-8. May be empty, never null."""
@@ -125,6 +132,15 @@ class RecordBody:
     https://github.com/apache/kafka/blob/4.0.0/clients/src/main/java/org/apache/kafka/common/record/DefaultRecord.java
     DefaultRecord
     """
+
+    MIN_SIZE: ClassVar[int] = 6
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"attributes": 0, "timestamp_delta": 1}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"attributes": 1}
+    """Bytes of fields that always take as many, where they are there."""
 
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
@@ -262,6 +278,12 @@ class Record:
 
     Source: https://kafka.apache.org/documentation/#record Record
     """
+
+    MIN_SIZE: ClassVar[int] = 1
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0}
+    """Where fields start that always start there, in bytes."""
 
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from struct import Struct, error as StructError
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32c
@@ -140,6 +140,9 @@ class BatchAttributes:
     """What holds for the whole batch. Kafka reads only the low byte of the two, and drops the reserved
     bits when it rewrites a batch."""
 
+    SIZE: ClassVar[int] = 2
+    """Bytes that one takes."""
+
     reserved: int = 0
     """Without meaning yet."""
 
@@ -262,6 +265,44 @@ class RecordBatch:
 
     Source: https://kafka.apache.org/documentation/#recordbatch Record Batch
     """
+
+    MIN_SIZE: ClassVar[int] = 61
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {
+        "base_offset": 0,
+        "len_batch": 8,
+        "partition_leader_epoch": 12,
+        "magic": 16,
+        "crc": 17,
+        "attributes": 21,
+        "last_offset_delta": 23,
+        "base_timestamp": 27,
+        "max_timestamp": 35,
+        "producer_id": 43,
+        "producer_epoch": 51,
+        "base_sequence": 53,
+        "num_records": 57,
+        "records": 61,
+    }
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {
+        "base_offset": 8,
+        "len_batch": 4,
+        "partition_leader_epoch": 4,
+        "magic": 1,
+        "crc": 4,
+        "attributes": 2,
+        "last_offset_delta": 4,
+        "base_timestamp": 8,
+        "max_timestamp": 8,
+        "producer_id": 8,
+        "producer_epoch": 2,
+        "base_sequence": 4,
+        "num_records": 4,
+    }
+    """Bytes of fields that always take as many, where they are there."""
 
     base_offset: int = 0
     """Offset of the first record the batch was made with, which compaction may have removed since.
@@ -607,7 +648,7 @@ class RecordRow:
 def read_record_batch_rows(
     batch: RecordBatch,
     data: bytes,
-    make: type[T] = RecordRow,  # type: ignore[assignment]
+    make: type[T] = RecordRow,  # type: ignore[assignment]  # where T is not said
     opt: ReadOptions = DEFAULT_READ,
 ) -> list[T]:
     """Read the rows of `batch`: `data` is its content, decompressed, and `num_records` says how many.

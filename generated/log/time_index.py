@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
@@ -49,6 +50,15 @@ _CODES_1 = (
 @dataclass(slots=True)
 class Entry:
     """The largest timestamp up to one batch of the segment."""
+
+    SIZE: ClassVar[int] = 12
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"timestamp": 0, "relative_offset": 8}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"timestamp": 8, "relative_offset": 4}
+    """Bytes of fields that always take as many, where they are there."""
 
     timestamp: int = 0
     """Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC."""
@@ -112,6 +122,12 @@ class TimeIndex:
     https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java
     TimeIndex
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 12 bytes each."""

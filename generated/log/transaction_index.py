@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
@@ -60,6 +61,27 @@ class Entry:
     https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/AbortedTxn.java
     AbortedTxn
     """
+
+    SIZE: ClassVar[int] = 34
+    """Bytes that one takes."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {
+        "version": 0,
+        "producer_id": 2,
+        "first_offset": 10,
+        "last_offset": 18,
+        "last_stable_offset": 26,
+    }
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {
+        "version": 2,
+        "producer_id": 8,
+        "first_offset": 8,
+        "last_offset": 8,
+        "last_stable_offset": 8,
+    }
+    """Bytes of fields that always take as many, where they are there."""
 
     version: int = 0
     """Version of the entry's format."""
@@ -142,6 +164,12 @@ class TransactionIndex:
     https://github.com/apache/kafka/blob/4.0.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TransactionIndex.java
     TransactionIndex
     """
+
+    MIN_SIZE: ClassVar[int] = 0
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
+    """Where fields start that always start there, in bytes."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 34 bytes each."""

@@ -54,6 +54,15 @@ class OffsetCommitKey:
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
 
+    MIN_SIZE: ClassVar[int] = 8
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "group": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "partition": 4}
+    """Bytes of fields that always take as many, where they are there."""
+
     version: int = 1
     """Type of the record, called the key's version up to Kafka 4.0. 0 and 1 are offset commits with
     the same fields; 1 is written since 0.9. Other numbers are other records of the topic."""

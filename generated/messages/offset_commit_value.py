@@ -88,6 +88,15 @@ class OffsetCommitValue:
 
     TOPIC: ClassVar[str] = "__consumer_offsets"
 
+    MIN_SIZE: ClassVar[int] = 19
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "committed_offset": 2}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"version": 2, "committed_offset": 8, "commit_timestamp": 8}
+    """Bytes of fields that always take as many, where they are there."""
+
     version: int = 3
     """Version of the value."""
 

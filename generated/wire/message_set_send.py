@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, Malformed
 from kodec.runtime.fields import (
@@ -50,6 +51,15 @@ class MessageSetSend:
 
     Source: https://kafka.apache.org/081/implementation/log Reads
     """
+
+    MIN_SIZE: ClassVar[int] = 6
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "messages": 6}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
+    """Bytes of fields that always take as many, where they are there."""
 
     error_code: int = 0
     """0 is success; then the messages follow."""

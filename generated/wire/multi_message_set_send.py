@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from struct import Struct, error as StructError
+from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
@@ -80,6 +81,15 @@ class MultiMessageSetSend:
 
     Source: https://kafka.apache.org/081/implementation/log Reads
     """
+
+    MIN_SIZE: ClassVar[int] = 6
+    """The fewest bytes that one can take."""
+
+    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "parts": 6}
+    """Where fields start that always start there, in bytes."""
+
+    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
+    """Bytes of fields that always take as many, where they are there."""
 
     error_code: int = 0
     """0, since each part has an error code of its own."""

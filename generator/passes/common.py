@@ -7,19 +7,7 @@ from collections.abc import Iterator
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Model, Ref, Struct, Switch, TypeRef
 
-__all__ = ["INTRINSICS", "expressions", "listed_in", "path_of", "refs", "structs", "walk_fields"]
-
-
-INTRINSICS = ("zigzag32", "zigzag64", "uvarint32", "uuid")
-
-
-def listed_in(struct: Struct) -> Field | None:
-    """The member that a type with `-wire` string, bytes or list stands for."""
-    if struct.wire in ("string", "bytes"):
-        return struct.field("value")
-    if struct.wire == "list":
-        return next((field for field in struct.fields if field.repeat is not None), None)
-    return None
+__all__ = ["expressions", "path_of", "refs", "structs", "walk_fields"]
 
 
 def structs(model: Model) -> Iterator[Struct]:

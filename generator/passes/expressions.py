@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from kodec.generator.passes.common import INTRINSICS, listed_in, path_of, refs, structs
+from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.roles import transparent
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["check_expressions"]
 
@@ -175,13 +177,9 @@ class _Checker:
                 return "bytes"
             case Ref(target):
                 struct = self.model.struct(target)
-                if struct.wire == "uuid":
-                    return "UUID"
                 if struct.wire in INTRINSICS:
-                    return "integer"
-                if struct.wire in ("string", "bytes"):
-                    return "text" if struct.wire == "string" else "bytes"
-                return "list" if struct.wire == "list" else "type"
+                    return WIRE[struct.wire].kind
+                return {"string": "text", "bytes": "bytes", "list": "list"}.get(struct.wire or "", "type")
         return "switch"
 
     def of_field(self, field: Field) -> str:
@@ -332,15 +330,14 @@ def _may_be_null(model: Model, field: Field) -> bool:
         return True
     if not isinstance(field.type, Ref) or field.repeat is not None:
         return False
-    inner = listed_in(model.struct(field.type.target))
+    inner = transparent(model.struct(field.type.target))
     return inner is not None and inner.nullable is not None
 
 
 def _range(kind: Prim | Bits) -> tuple[int, int]:
-    bits = kind.width if isinstance(kind, Bits) else kind.width * 8
-    if isinstance(kind, Prim) and kind.signed:
-        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    return 0, 2**bits - 1
+    whole = (0, 2**kind.width - 1) if isinstance(kind, Bits) else WIRE[kind.name].range
+    assert whole is not None
+    return whole
 
 
 def _a(kind: str) -> str:

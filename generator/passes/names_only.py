@@ -18,7 +18,7 @@ _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
     (Schema, "path"): re.compile(r"([A-Za-z_][A-Za-z0-9_]*/)*[A-Za-z_][A-Za-z0-9_]*\.ksy\Z"),
     (Schema, "sha256"): re.compile(r"[0-9a-f]{64}\Z"),
     (Prim, "endian"): re.compile(r"[bl]e\Z"),
-    (Str, "encoding"): re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z"),
+    (Str, "encoding"): re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*\Z"),
     (Column, "type"): ARROW_TYPE,
     (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
     (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kodec.generator.layout import BitGroup, Layout, Layouts, One, Run
-from kodec.generator.passes.common import INTRINSICS, expressions, path_of, structs
+from kodec.generator.passes.common import expressions, path_of, structs
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Derive, Field, Model, Ref, Struct, Switch, TypeRef
+from kodec.generator.wire import INTRINSICS
 
 __all__ = ["check_order"]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kodec.generator.passes.common import INTRINSICS, path_of, refs, structs
+from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, Problems, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, Struct, Switch, Tag
+from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
 __all__ = ["check_shapes"]
 
@@ -37,7 +39,7 @@ def _wire(model: Model, struct: Struct, problems: Problems) -> None:
         _bad(problems, struct, struct.place, "", f"`-wire: {wire}` needs a field `value`")
     if wire == "list" and (len(struct.fields) == 0 or len([f for f in struct.fields if f.repeat]) != 1):
         _bad(problems, struct, struct.place, "", "`-wire: list` needs exactly one repeated field")
-    if wire in ("zigzag32", "zigzag64", "uvarint32") and struct.instance("value") is None:
+    if wire in VARINTS and struct.instance("value") is None:
         _bad(problems, struct, struct.place, "", f"`-wire: {wire}` needs an instance `value`")
     if wire == "tags":
         repeated = [f for f in struct.fields if f.repeat and isinstance(f.type, Ref)]
@@ -54,7 +56,7 @@ def _wire(model: Model, struct: Struct, problems: Problems) -> None:
                 "",
                 "`-wire: tags` needs a count and a list of {tag, len_body, body}",
             )
-    if wire in ("string", "bytes", "list"):
+    if wire in TRANSPARENT:
         for field in struct.fields:
             target = field.id == "value" or field.repeat is not None
             if not target and (field.derive is None or not field.derive.is_length):
@@ -200,7 +202,8 @@ def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> No
     if field.contents is not None and field.size is not None:
         bad("size", "`contents` have their size already", "leave `size` out")
     wire = model.struct(field.type.target).wire if isinstance(field.type, Ref) else None
-    fits = field.size is None or (wire == "uuid" and field.size == ex.Literal(16))
+    fixed = WIRE[wire].size if wire in INTRINSICS else None
+    fits = field.size is None or (fixed is not None and field.size == ex.Literal(fixed))
     if (field.size_eos or not fits) and (isinstance(field.type, (Prim, Bits)) or wire in INTRINSICS):
         bad("size", "a number has its size already", "leave `size` out")
     for tag in field.tags:

@@ -9,23 +9,19 @@ from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Field, Model, Prim, Ref, Struct, Valid
+from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
 __all__ = ["check_sizes", "interval_of"]
 
 Interval = tuple[float, float]
 _ALL: Interval = (-math.inf, math.inf)
-_WIRE: dict[str, Interval] = {
-    "zigzag32": (-(2**31), 2**31 - 1),
-    "zigzag64": (-(2**63), 2**63 - 1),
-    "uvarint32": (0, 2**32 - 1),
-}
 
 
 def check_sizes(model: Model, problems: Problems) -> None:
     """Report sizes and counts that can be negative, and `repeat: until` that nothing ends."""
     layouts = Layouts(model)
     for struct in structs(model):
-        if struct.wire in _WIRE:
+        if struct.wire in VARINTS:
             continue
         for known in layouts.bindings(struct):
             for variant in layouts.variants(struct, known):
@@ -113,10 +109,7 @@ def _bounded(field: Field) -> bool:
 
 
 def _prim(prim: Prim) -> Interval:
-    if prim.floating:
-        return _ALL
-    bits = prim.width * 8
-    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if prim.signed else (0, 2**bits - 1)
+    return WIRE[prim.name].range or _ALL
 
 
 def interval_of(model: Model, field: Field) -> Interval:
@@ -127,7 +120,8 @@ def interval_of(model: Model, field: Field) -> Interval:
         case Bits(width):
             found = (0, 2**width - 1)
         case Ref(target):
-            found = _WIRE.get(model.struct(target).wire or "", _ALL)
+            wire = model.struct(target).wire
+            found = (WIRE[wire].range if wire in INTRINSICS else None) or _ALL
         case _:
             found = _ALL
     return _valid(found, field.valid) if field.valid is not None else found

@@ -394,6 +394,11 @@ def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
     return expr
 
 
+def _folds(op: str, right: int) -> bool:
+    """Whether an operation on numbers has a result, and not one of any size."""
+    return not (op in "/%" and right == 0) and not (op in ("<<", ">>") and not 0 <= right <= 256)
+
+
 def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
     if op in ("and", "or"):
         stop = op == "or"
@@ -403,9 +408,8 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
         return Binary(op, left, right)
     if isinstance(left, Literal) and isinstance(right, Literal):
         a, b = left.value, right.value
-        both_int = isinstance(a, int) and isinstance(b, int)
-        if both_int and not (op in "/%" and b == 0) and not (op in ("<<", ">>") and not 0 <= b <= 256):  # type: ignore[operator]
-            value = _FOLD[op](a, b)  # type: ignore[arg-type]
+        if isinstance(a, int) and isinstance(b, int) and _folds(op, b):
+            value = _FOLD[op](a, b)
             # what is wider fits no field: it stays as it was written
             return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):

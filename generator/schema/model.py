@@ -328,9 +328,16 @@ class Model:
         return next(enum for enum in self.schema_of(name).enums if enum.name == name)
 
 
-def to_json(model: Model) -> str:
-    """The model as deterministic JSON: expressions as Kaitai text, defaults left out, keys sorted."""
-    document = {"model_version": MODEL_VERSION, "schemas": [_plain(schema) for schema in model.schemas]}
+def to_json(model: Model, mark: str = "") -> str:
+    """The model as deterministic JSON: expressions as Kaitai text, defaults left out, keys sorted.
+
+    `mark`, which says who made it, comes first.
+    """
+    document: dict[str, Any] = {
+        "model_version": MODEL_VERSION,
+        "schemas": [_plain(schema) for schema in model.schemas],
+    }
+    document |= {"//": mark} if mark else {}
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 

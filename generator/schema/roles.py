@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kodec.generator.schema.expr import Attr, Expr, Name
 from kodec.generator.schema.model import Field, Model, Ref, Struct
 
-__all__ = ["VARINTS", "RowContent", "codec_field", "row_content", "transparent"]
+__all__ = [
+    "TRANSPARENT",
+    "RowContent",
+    "codec_enum",
+    "codec_field",
+    "listed_rows",
+    "row_content",
+    "transparent",
+]
 
-VARINTS = ("zigzag32", "zigzag64", "uvarint32")
-"""The `-wire` types that are whole numbers of variable length."""
+TRANSPARENT = ("string", "bytes", "list")
+"""The `-wire` types that stand for their one member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,21 @@ def codec_field(struct: Struct) -> Field | None:
     return next((spec for spec in struct.fields if spec.codec is not None), None)
 
 
+def codec_enum(model: Model, struct: Struct, by: Expr) -> str:
+    """The enum of the field that `by` names, here or in a part of the type."""
+    path: list[str] = []
+    while isinstance(by, Attr):
+        path.insert(0, by.name)
+        by = by.of
+    assert isinstance(by, Name)
+    found = struct.field(by.name)
+    for name in path:
+        assert found is not None and isinstance(found.type, Ref)
+        found = model.struct(found.type.target).field(name)
+    assert found is not None and found.enum is not None
+    return found.enum
+
+
 def row_content(model: Model, struct: Struct) -> RowContent | None:
     """The rows of a container; None for a type that is none, or whose content is no counted list of rows."""
     holder = codec_field(struct)
@@ -60,6 +84,17 @@ def row_content(model: Model, struct: Struct) -> RowContent | None:
         None,
     )
     return None if row is None or count is None else RowContent(holder, element, row, count)
+
+
+def listed_rows(model: Model, struct: Struct) -> Struct | None:
+    """The rows that a type consists of, one after another to its end; None for one that is no such list."""
+    if len(struct.fields) != 1 or struct.fields[0].repeat != "eos" or struct.fields[0].size is not None:
+        return None
+    kind = struct.fields[0].type
+    if not isinstance(kind, Ref) or kind.args:
+        return None
+    unit = model.struct(kind.target)
+    return unit if unit.row else None
 
 
 def _row_in(model: Model, struct: Struct) -> Struct | None:

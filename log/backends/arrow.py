@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kodec.generated.log.record_batch import Compression
 from kodec.runtime.errors import MissingDependency
 
-__all__ = ["CODECS", "batch_schema", "columns_of", "pyarrow", "row_schema"]
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
-"""The codecs by their number: what the column `codec` of a table of batches is a dictionary of."""
+__all__ = ["batch_schema", "columns_of", "pyarrow", "row_schema"]
 
 
 def pyarrow() -> Any:
@@ -24,7 +23,7 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-def row_schema() -> Any:
+def row_schema() -> pa.Schema:
     """The columns of a table of records, a `pyarrow.Schema`.
 
     offset int64 | timestamp timestamp[ms, UTC], -1 ms = none | timestamp_type int32: 0 CreateTime,
@@ -45,7 +44,7 @@ def row_schema() -> Any:
     )
 
 
-def batch_schema() -> Any:
+def batch_schema() -> pa.Schema:
     """The columns of a table of batches, a `pyarrow.Schema`; names mean what they mean in `Batch`."""
     pa = pyarrow()
     time = pa.timestamp("ms", tz="UTC")
@@ -74,7 +73,7 @@ def batch_schema() -> Any:
     return pa.schema([pa.field(name, kind, nullable=name in unknown) for name, kind in some.items()])
 
 
-def columns_of(schema: Any, columns: Iterable[str] | None) -> Any:
+def columns_of(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     """The schema with these columns, in this order; all of them for None.
 
     Raises: ValueError for a name that is not there, or that is there twice.

@@ -6,31 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 
-__all__ = ["Buffer", "Cursor", "Decoder", "WindowDecoder"]
+__all__ = ["Buffer", "Cursor", "Decoder"]
 
 Buffer = bytes | bytearray | memoryview
 T_co = TypeVar("T_co", covariant=True)
-
-
-class Decoder(Protocol[T_co]):
-    """Makes items (records, Arrow batches, batches) of the batches that a walk comes to, one by one."""
-
-    @abstractmethod
-    def decode(self, batch: Batch) -> Iterable[T_co]:
-        """The items that are ready after this batch; it may keep some back until there are enough.
-
-        The batch goes in whole, or not at all with a FormatError for what is wrong in it.
-        """
-
-    @abstractmethod
-    def rest(self) -> Iterable[T_co]:
-        """The items that were kept back, after the last batch."""
-
-    def close(self) -> None:
-        """Let go of the bytes of the source, where it keeps some."""
-        return
 
 
 class Cursor(Protocol):
@@ -39,16 +20,37 @@ class Cursor(Protocol):
     position: int
 
 
-class WindowDecoder(Decoder[T_co]):
-    """A decoder that takes many batches at once from a window of the source, while nothing is wrong there.
+class Decoder(Protocol[T_co]):
+    """Makes items (records, Arrow batches, batches) of the batches that a walk comes to.
 
-    Whatever it does not do, or finds wrong, is done again by `decode`: there is one set of errors.
+    One by one, and where it can run: many at once from a window of the source, while nothing is wrong there.
+    Whatever `run` does not do, or finds wrong, is done by `decode`: there is one set of errors.
+
+    Attributes:
+        runs: whether `run` may get on at the next batch.
     """
 
+    runs: bool
+
     @abstractmethod
+    def decode(self, batch: Batch) -> Iterable[T_co]:
+        """The items that are ready after this batch; it may keep some back until there are enough.
+
+        The batch goes in whole, or not at all with a FormatError for what is wrong in it.
+        """
+
     def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[T_co]:
         """Decode the batches in `buf[start:end]`, the first of which is at `cursor.position`.
 
         Moves the cursor on to the batch where it stops: what is left there is a part of one, or is for
         `decode`. `buf` is the source's own; nothing may be kept of it.
         """
+        return iter(())
+
+    @abstractmethod
+    def rest(self) -> Iterable[T_co]:
+        """The items that were kept back, after the last batch."""
+
+    def close(self) -> None:
+        """Let go of the bytes of the source, where it keeps some."""
+        return

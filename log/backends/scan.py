@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple
 
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "EVERY", "HEADER_BYTES", "Range", "Scan"]
 

@@ -30,7 +30,7 @@ class Known:
 
     @classmethod
     def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
-        """By the headers of all entries; the transaction indexes and the newest snapshot are believed.
+        """By the headers of all batches; the transaction indexes and the newest snapshot are believed.
 
         A snapshot may know of batches that are gone.
         """
@@ -39,7 +39,7 @@ class Known:
         aborted: list[transaction_index.Entry] = []
         for segment in log.segments:
             derived: list[transaction_index.Entry] = []
-            for head in segment.heads():
+            for head in segment.headers():
                 if head.producer_id < 0:
                     continue
                 marker = marker_of(segment.batch_at(head)) if head.is_control and head.count else None

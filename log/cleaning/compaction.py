@@ -16,6 +16,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log import kernel
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, note_cleaned
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
@@ -23,10 +27,6 @@ from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import open_batch
-from kodec.log.entries.records import Limits
-from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.files.exclusive import changing
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
@@ -454,8 +454,8 @@ class _Output:
             )
 
     def append(self, data: bytes, source: Batch) -> None:
-        """Add an entry; `source` is what it was made from."""
-        batch = source if data is source.data else open_batch(data, 0, self._limits)
+        """Add a batch; `source` is what it was made from."""
+        batch = source if data is source.data else kernel.open_batch(data, 0, self._limits)
         if self._size + len(data) > MAX_SEGMENT or batch.last_offset - self.made[-1] > MAX_RELATIVE:
             self._finish()
             self._open(batch.base_offset)

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kodec.log.batches.records import Limits
 from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.records import Limits
 from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.durable import replace_file
 from kodec.log.files.exclusive import changing
@@ -246,7 +246,7 @@ def _add_segment(log: PartitionLog, base_offset: int) -> None:
     """Make the empty segment that a broker would roll to, with what is known of the producers there."""
     told_from, state = newest_snapshot(log)
     for segment in log.segments:
-        for head in segment.heads():
+        for head in segment.headers():
             if head.producer_id >= 0 and head.first_known >= told_from:
                 state.take_batch(segment.batch_at(head))
         segment.close()

@@ -13,9 +13,9 @@ from heapq import heapify, heappop
 from typing import NamedTuple
 
 from kodec.generated.log import transaction_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecordType, Record
 from kodec.log.cleaning.offset_map import OffsetMap
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecordType, Record
 from kodec.log.writing.rebuild import empty_batch, same_format, with_records
 
 __all__ = ["BatchCleaner", "CleanedTransactions", "Counts", "LastRecord"]
@@ -86,14 +86,14 @@ class Counts:
 
     Attributes:
         batches, records: how many were read; control records count.
-        bytes: of the entries that were read.
+        bytes: of the batches that were read.
         copied, rewritten, emptied, removed: batches that stayed as they were, lost some of their records (or
             got a delete horizon, or a newer format), were kept without records, are gone.
         superseded, tombstones, aborted, without_key, markers: records that are gone, and why: a newer record
             has the key; a tombstone whose time is over; of an aborted transaction; no key, in the range that
             was compacted; a transaction's marker whose time is over.
         horizons: batches that got a delete horizon.
-        bytes_kept: of the entries that were written.
+        bytes_kept: of the batches that were written.
     """
 
     batches: int = 0

@@ -1,4 +1,4 @@
-"""Converts entries of a log between message formats and codecs; offsets stay, and what is lost is told.
+"""Converts batches of a log between message formats and codecs; offsets stay, and what is lost is told.
 
 Followed: `RecordsUtil.downConvert` and `LogValidator` of Kafka up to 3.9, where brokers converted.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch
+from kodec.log.batches.encode import encode
+from kodec.log.batches.legacy_batch import LegacyBatch
+from kodec.log.batches.records import Limits, Record
 from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.transactions import Transactions
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.encode import encode
-from kodec.log.entries.message import MessageEntry
-from kodec.log.entries.record_batch import RecordBatchEntry
-from kodec.log.entries.records import Limits, Record
 from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
 from kodec.runtime.compression import CODECS
 
@@ -35,7 +35,7 @@ def convert_batches(
     segment: str = "",
     limits: Limits = Limits(),
 ) -> Iterator[bytes]:
-    """Convert entries of a log; gives, in their order, bytes of one or more whole entries.
+    """Convert batches of a log; gives, in their order, bytes of one or more whole batches.
 
     A batch stays a batch. One of magic 2 without compression becomes as many messages as it has records, as
     magic 0 and 1 have no batches without compression. Messages one after another become batches of up to
@@ -47,8 +47,8 @@ def convert_batches(
     stays, and control batches are copied.
 
     Args:
-        magic: the format to convert to; None keeps each entry's.
-        compression: the codec to compress with; None keeps each entry's.
+        magic: the format to convert to; None keeps each batch's.
+        compression: the codec to compress with; None keeps each batch's.
         level: on the codec's own scale; with one, a batch is compressed anew also where its codec stays.
         transactions: which were aborted, and what is undecided, to tell of them.
         committed: leave out the records of those.
@@ -89,9 +89,9 @@ class Converter:
         yield from self._flush()
 
     def _take(self, batch: Batch) -> Iterator[bytes]:
-        """What is ready with this entry."""
+        """What is ready with this batch."""
         report = self.report
-        report.entries += 1
+        report.batches += 1
         report.bytes += batch.size
         magic = batch.magic if self.options.magic is None else self.options.magic
         codec = self.options.compression or batch.codec
@@ -105,7 +105,7 @@ class Converter:
         yield from self._flush()
         data = self._same(batch, codec) if magic == batch.magic else self._other(batch, magic, codec)
         if data is batch.data:
-            report.entries_copied += 1
+            report.batches_copied += 1
         if data:
             yield data
 
@@ -138,14 +138,14 @@ class Converter:
             self.report.records += batch.count
             self.report.records_written += batch.count
             return batch.data
-        if isinstance(batch, MessageEntry) and codec == "none":
+        if isinstance(batch, LegacyBatch) and codec == "none":
             return self._encoded(self._records(batch, batch.magic), batch.magic, codec)
         self.report.records += batch.count
         self.report.records_written += batch.count
         most = self.options.limits.decompressed_bytes
-        if isinstance(batch, RecordBatchEntry):
+        if isinstance(batch, DefaultBatch):
             return recompressed(batch, codec, level, most)
-        assert isinstance(batch, MessageEntry)
+        assert isinstance(batch, LegacyBatch)
         return recompressed_wrapper(batch, codec, level, most)
 
     def _other(self, batch: Batch, magic: int, codec: str) -> bytes:
@@ -158,7 +158,7 @@ class Converter:
         self.report.lose(what, count, self.segment, offset)
 
     def _records(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of an entry that go into another; timestamps that are lost are told."""
+        """The records of a batch that go into another; timestamps that are lost are told."""
         records = batch.records()
         self.report.records += len(records)
         if magic == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kodec.log.entries.records import Limits
+from kodec.log.batches.records import Limits
 from kodec.runtime.compression import compress
 
 __all__ = ["BATCH_BYTES", "ConvertOptions"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
 from kodec.log.conversion.report import ConversionReport
@@ -17,24 +19,18 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits
-from kodec.log.entries.sizes import MAX_RELATIVE, MAX_SEGMENT
-from kodec.log.files.checkpoints import read_offsets, write_offsets
-from kodec.log.files.descriptors import keep_owner, make_folders, open_file
-from kodec.log.files.durable import replace_file, sync_folder
-from kodec.log.files.listing import ReplicaKind, TopicPartition
-from kodec.log.files.lock import locked
-from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
-from kodec.log.files.paths import PartitionPath, partition_path, require_apart, writable_partition
+from kodec.log.files.durable import replace_file
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
+from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
+from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
 from kodec.runtime.errors import EncodeError
 
 __all__ = ["ConversionPlan", "plan_conversion"]
 
 _ENOUGH = 4 << 20
-_LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +74,10 @@ class ConversionPlan:
         the last one too, which is to be recovered first; EncodeError as `convert_batches`.
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
-            new = writable_partition(self.target)
-            make_folders(new.root, log.root.stat())
-            with locked(new.root) as lock:
-                working = new.root / _working_name(new.path.name)
-                make_folders(working, log.path.stat())
-                # The claim keeps out another conversion to the same folder in this process.
-                with lock.claim(working):
-                    if new.path.exists():
-                        working.rmdir()
-                        raise FileExistsError(f"{self.target} is there already")
-                    work = _Conversion(log, self.options, self.progress)
-                    _publish(log, work, new, working)
+            work = _Conversion(log, self.options, self.progress)
+            with new_folder(log, self.target) as folder:
+                work.run(folder)
+                _copy_beside(log, folder, self.options)
             work.report.target = self.target
             return work.report
 
@@ -121,53 +109,9 @@ def plan_conversion(
     Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
     """
     read = partition_path(source)
-    new = writable_partition(target)
-    if new.kind is not ReplicaKind.LIVE:
-        raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
-    require_apart(read.path, new.path)
-    if new.path.exists():
-        raise FileExistsError(f"{target} is there already")
+    require_new(read.path, target)
     options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
     return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
-
-
-def _publish(log: PartitionLog, work: _Conversion, new: PartitionPath, working: Path) -> None:
-    """Write the new folder under another name, and give it its own when all is on the disk."""
-    for path in working.iterdir():
-        # of a conversion that a crash has cut short
-        path.unlink()
-    try:
-        work.run(working)
-        _copy_beside(log, working, work.options)
-        _keep_owners(log, working)
-        sync_folder(working)
-        # Before the records can be seen: those below the start offset are deleted, and stay so after a crash.
-        _note_start(log, new)
-        working.rename(new.path)
-    except BaseException:
-        shutil.rmtree(working, ignore_errors=True)
-        raise
-    sync_folder(new.root)
-
-
-def _working_name(name: str) -> str:
-    """A name that a broker takes for a replica to be deleted, should a crash leave it behind.
-
-    As Kafka does, the topic is cut short where a file system would not take the name.
-    Source: org.apache.kafka.storage.internals.log.LocalLog.logDeleteDirName.
-    """
-    topic, _, partition = name.rpartition("-")
-    ending = f"-{partition}.kodec-conversion-delete"
-    return topic[: _LONGEST_NAME - len(ending)] + ending
-
-
-def _keep_owners(log: PartitionLog, folder: Path) -> None:
-    """Who may read the source may read the new files, and nobody else."""
-    like = (log.segments[0].path if log.segments else log.path).stat()
-    mode = like.st_mode if log.segments else like.st_mode & 0o666
-    for path in folder.iterdir():
-        with open_file(path, os.O_RDONLY) as fd:
-            keep_owner(fd, like, mode)
 
 
 def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
@@ -178,20 +122,6 @@ def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> No
     for path in beside:
         if path.is_file():
             replace_file(folder / path.name, path.read_bytes(), folder=False)
-
-
-def _note_start(log: PartitionLog, new: PartitionPath) -> None:
-    """Where records are deleted but still in the first segment, the new root says so as well.
-
-    What it says of a topic-partition that was there before does not hold any more.
-    """
-    checkpoint = new.root / LOG_START_OFFSETS
-    before = read_offsets(checkpoint) if checkpoint.is_file() else {}
-    starts = {key: offset for key, offset in before.items() if key != new.topic_partition}
-    if log.segments and log.start_offset > log.segments[0].base_offset:
-        starts[new.topic_partition] = log.start_offset
-    if starts != before:
-        write_offsets(checkpoint, starts)
 
 
 class _Conversion:
@@ -251,7 +181,7 @@ class _Conversion:
 
 
 class _Aborted:
-    """The aborted transactions of a segment, as its index tells them or, with `derive`, its entries."""
+    """The aborted transactions of a segment, as its index tells them or, with `derive`, its batches."""
 
     def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
         self.entries = entries
@@ -288,7 +218,7 @@ class _Output:
             self._writer = SegmentWriter(self._folder, base_offset)
 
     def write(self, data: bytes) -> None:
-        """Add whole entries."""
+        """Add whole batches."""
         heads = list(read_batches(data, check_crc=False))
         last = heads[-1].last_offset
         if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
@@ -296,7 +226,7 @@ class _Output:
             self._begin(heads[0].base_offset)
         self._size += len(data)
         self.next_offset = last + 1
-        self._report.entries_written += len(heads)
+        self._report.batches_written += len(heads)
         self._report.bytes_written += len(data)
         if self._writer is not None:
             self._writer.append_all(data, heads)

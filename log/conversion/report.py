@@ -42,9 +42,9 @@ class ConversionReport:
 
     Attributes:
         source, target: the folders; `target` is None where nothing was written.
-        segments, entries, records, bytes: what was read; control records count.
-        segments_written, entries_written, records_written, bytes_written: what came out.
-        entries_copied: of the entries that came out, those that stayed as they were.
+        segments, batches, records, bytes: what was read; control records count.
+        segments_written, batches_written, records_written, bytes_written: what came out.
+        batches_copied: of the batches that came out, those that stayed as they were.
         losses: what is lost, by kind.
         end_segment: the base offset of an empty segment that was added so that the log goes on at the same
             offset, where the last offsets are gone; else None.
@@ -53,12 +53,12 @@ class ConversionReport:
     source: Path | None = None
     target: Path | None = None
     segments: int = 0
-    entries: int = 0
+    batches: int = 0
     records: int = 0
     bytes: int = 0
     segments_written: int = 0
-    entries_written: int = 0
-    entries_copied: int = 0
+    batches_written: int = 0
+    batches_copied: int = 0
     records_written: int = 0
     bytes_written: int = 0
     losses: dict[Loss, Losses] = field(default_factory=dict)

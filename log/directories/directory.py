@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.entries.records import Limits
 from kodec.log.files.checkpoints import (
     CleanShutdown,
     MetaProperties,
@@ -150,8 +150,11 @@ class LogDirectory:
     def partition(self, topic: str, partition: int) -> PartitionLog:
         """The log of a topic-partition. Raises KeyError where there is no live replica of it."""
         key = TopicPartition(topic, partition)
-        if key not in self._logs:
+        found = self._logs.get(key)
+        if found is None:
             root, replica = self._live[key]
             start = root.log_start_offsets.get(key, 0)
-            self._logs[key] = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
-        return self._logs[key]
+            log = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)
+            # One for all threads, whoever comes first.
+            found = self._logs.setdefault(key, log)
+        return found

@@ -13,7 +13,7 @@ __all__ = ["assigned", "from_start", "up_to"]
 
 
 def assigned(epochs: Iterable[LeaderEpoch], new: LeaderEpoch) -> list[LeaderEpoch]:
-    """The list when an entry of the log has the epoch `new`; what contradicts it at the end goes."""
+    """The list when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
     found = list(epochs)
     if found and found[-1].epoch == new.epoch and found[-1].start_offset <= new.start_offset:
         return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -14,10 +16,10 @@ from typing import Literal, Self
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
-from kodec.log.directories.segment import EntryHead, Place, Segment, TimestampOffset, fitting
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import Limits, Record
+from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import Limits, Record
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     PartitionMetadata,
@@ -27,31 +29,34 @@ from kodec.log.files.checkpoints import (
 )
 from kodec.log.files.listing import (
     Leftover,
+    LeftoverKind,
     PartitionFiles,
     ReplicaKind,
+    SegmentFiles,
     TopicPartition,
     list_partition,
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import OffsetOutOfRange
+from kodec.runtime.errors import OffsetOutOfRange, Truncated
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
+_log = logging.getLogger("kodec")
 
 
 @dataclass(frozen=True, slots=True)
 class LogRead:
-    """Whole entries as they are stored, from the one that holds `offset` on.
+    """Whole batches as they are stored, from the one that holds `offset` on.
 
     Attributes:
-        offset: what was asked for; the first entry may start before it.
+        offset: what was asked for; the first batch may start before it.
         next_offset: where to go on reading.
-        data: the bytes of the entries; b"" at the end of the log.
+        data: the bytes of the batches; b"" at the end of the log.
         limits: how much may be allocated for one of them.
     """
 
@@ -61,11 +66,11 @@ class LogRead:
     limits: Limits = field(default=Limits(), repr=False, compare=False)
 
     def batches(self) -> list[Batch]:
-        """The entries; positions count in `data`. Raises FormatError for one that is damaged."""
+        """The batches; positions count in `data`. Raises FormatError for one that is damaged."""
         return list(read_batches(self.data, limits=self.limits))
 
     def message_set_send(self) -> MessageSetSend:
-        """The read as a fetch result of Kafka 0.7 to 0.8's documents; entries stay as they are stored."""
+        """The read as a fetch result of Kafka 0.7 to 0.8's documents; batches stay as they are stored."""
         return MessageSetSend(messages=self.data)
 
 
@@ -78,13 +83,14 @@ class PartitionLog:
     """The log of one topic-partition, read from its folder; never writes.
 
     The folder is listed once, at the first question, and no file is opened before it is needed. What a broker
-    changes later is not seen; at most 64 segments are open at a time. Use it from one thread.
+    changes later is not seen; at most 64 segments are open at a time. Several threads may use it at once;
+    each iterator is for one of them.
 
     Args:
         path: the folder, named like `orders-0` (or `orders-0.<id>-delete`, `-future`, `-stray`).
         log_start_offset: what lies below is deleted, also where it is still in the files. Where it is not
             given, the log directory's `log-start-offset-checkpoint` says it.
-        limits: how much may be allocated for one entry.
+        limits: how much may be allocated for one batch.
 
     Attributes: `path` as given; `root` is the log directory around the folder, whatever the path looks like
     (`.`, a symbolic link).
@@ -108,6 +114,7 @@ class PartitionLog:
         self.limits = limits
         self._given_start = log_start_offset
         self._open: OrderedDict[int, Segment] = OrderedDict()
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<PartitionLog {self.path}>"
@@ -120,21 +127,47 @@ class PartitionLog:
 
     def close(self) -> None:
         """Let go of all files; they are opened again when they are needed."""
-        for segment in self._open.values():
-            segment.close()
-        self._open.clear()
+        with self._lock:
+            for segment in self._open.values():
+                segment.close()
+            self._open.clear()
 
     # -- what is there ----------------------------------------------------------------------------
 
     @cached_property
     def files(self) -> PartitionFiles:
-        """The files of the folder."""
-        return list_partition(self.path)
+        """The files of the folder.
+
+        Where a replacement of segments was cut short after it was complete, its new segments (`.swap`) stand
+        for the ones that they replace, as they will once a broker, or recovery, has completed it.
+        """
+        return self._with_swaps(list_partition(self.path))
+
+    def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
+        """Source: org.apache.kafka.storage.internals.log.LogLoader.load."""
+        cleaned = [each.base_offset for each in files.leftovers if each.kind is LeftoverKind.CLEANED]
+        # Before all are renamed a start takes the new ones back.
+        least = min((each for each in cleaned if each is not None), default=2**63)
+        new = [
+            SegmentFiles(each.base_offset, each.path, each.path.stat().st_size)
+            for each in files.leftovers
+            if each.kind is LeftoverKind.SWAP
+            and each.base_offset is not None
+            and each.base_offset < least
+            and each.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
+        ]
+        if not new:
+            return files
+        first = min(each.base_offset for each in new)
+        end = max(Segment(each, self.limits).next_offset for each in new)
+        kept = [each for each in files.segments if not first <= each.base_offset < end]
+        files.segments = sorted([*kept, *new], key=lambda each: each.base_offset)
+        return files
 
     @cached_property
     def segments(self) -> list[Segment]:
         """The segments, by ascending base offset; none of them open."""
-        return [Segment(each, self.limits, self._opened) for each in self.files.segments]
+        return [Segment(each, self.limits, self._opened, self._lock) for each in self.files.segments]
 
     @cached_property
     def _bases(self) -> list[int]:
@@ -191,10 +224,11 @@ class PartitionLog:
 
     def _opened(self, segment: Segment) -> None:
         """Count `segment` as open; the one that was opened first is closed, and opens again when needed."""
-        self._open[segment.base_offset] = segment
-        self._open.move_to_end(segment.base_offset)
-        if len(self._open) > _MOST_OPEN:
-            self._open.popitem(last=False)[1].close()
+        with self._lock:
+            self._open[segment.base_offset] = segment
+            self._open.move_to_end(segment.base_offset)
+            if len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)[1].close()
 
     def _number(self, offset: int) -> int:
         """Which segment is the newest whose base offset is not above `offset`."""
@@ -204,8 +238,8 @@ class PartitionLog:
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
 
-    def find(self, offset: int, *, use_index: bool = True) -> tuple[Segment, Place] | None:
-        """The entry that holds `offset`, or, in a gap, the next one; None at the end of the log.
+    def find(self, offset: int, *, use_index: bool = True) -> tuple[Segment, Position] | None:
+        """The batch that holds `offset`, or, in a gap, the next one; None at the end of the log.
 
         Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`.
         """
@@ -219,7 +253,7 @@ class PartitionLog:
     def find_timestamp(self, timestamp: int, *, use_index: bool = True) -> TimestampOffset | None:
         """The first record that is not older than `timestamp` (ms since 1970-01-01 UTC); None: all are older.
 
-        As ListOffsets: control records count, a LogAppendTime entry's records have its time, records without
+        As ListOffsets: control records count, a LogAppendTime batch's records have its time, records without
         a timestamp (magic 0) are never found. See `Segment` for how far the time index is believed.
         Raises ValueError for a negative timestamp.
         """
@@ -254,7 +288,7 @@ class PartitionLog:
             found = segment.find_timestamp(largest[0], use_index=use_index)
             if found is not None:
                 return found
-        # A part of the segment is deleted, or the entry with the largest timestamp has no such record, as
+        # A part of the segment is deleted, or the batch with the largest timestamp has no such record, as
         # where compaction has emptied it.
         best: TimestampOffset | None = None
         for batch in segment.batches():
@@ -263,18 +297,18 @@ class PartitionLog:
                     best = TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
         return best
 
-    # -- entries and records ----------------------------------------------------------------------
+    # -- batches and records ----------------------------------------------------------------------
 
-    def heads(self) -> Iterator[tuple[Segment, EntryHead]]:
-        """The headers of all entries, also of those below the log start offset."""
+    def headers(self) -> Iterator[tuple[Segment, BatchHeader]]:
+        """The headers of all batches, also of those below the log start offset."""
         for segment in self.segments:
-            for head in segment.heads():
+            for head in segment.headers():
                 yield segment, head
 
     def batches(
         self, offset: int | None = None, *, check_crc: bool = True, use_index: bool = True
     ) -> Iterator[Batch]:
-        """The entries as stored, from the one that holds `offset` (None: the start) to the end of the log.
+        """The batches as stored, from the one that holds `offset` (None: the start) to the end of the log.
 
         Raises OffsetOutOfRange, when the iteration begins.
         """
@@ -288,10 +322,31 @@ class PartitionLog:
         if found is None:
             return
         first, place = found
+        before: Segment | None = None
+        expected, sparse = first.base_offset, False
         for segment in self.segments[self._number(first.base_offset) :]:
+            if before is not None and segment.base_offset > expected:
+                self._tell_gap(before, expected, segment.base_offset, sparse)
+            expected, before = max(expected, segment.base_offset), segment
             for batch in segment.batches(place.position if segment is first else 0, check_crc=check_crc):
+                sparse |= batch.magic == 2 and batch.count <= batch.last_offset - batch.base_offset
+                expected = batch.next_offset
                 yield segment, batch
             segment.close()
+
+    def _tell_gap(self, before: Segment, expected: int, following: int, sparse: bool) -> None:
+        """Say that no segment holds some offsets. Raises Truncated where the segment before them is torn."""
+        if (tail := before.torn_tail) is not None:
+            error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
+            raise error.in_source(str(before.path))
+        # Compaction leaves such gaps, and more of them.
+        if not sparse:
+            _log.warning(
+                "%s: offsets %d to %d are in no segment: compaction, or a file that is missing",
+                self.path,
+                expected,
+                following - 1,
+            )
 
     def records(
         self,
@@ -337,7 +392,7 @@ class PartitionLog:
         return find_transactions(self.segments, snapshots, number, self.end_offset, use_index=use_index)
 
     def read(self, offset: int, max_bytes: int = 1 << 20) -> LogRead:
-        """Whole entries of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
+        """Whole batches of up to `max_bytes` from the one that holds `offset`; at least one, even if larger.
 
         Goes on into the next segment while there is room. Checksums are not looked at.
         Raises OffsetOutOfRange; at `end_offset` there are no bytes.
@@ -350,9 +405,10 @@ class PartitionLog:
         room, following = max_bytes, offset
         for segment in self.segments[self._number(first.base_offset) :]:
             position = place.position if segment is first else 0
-            part = segment.stretch(position, position + room) if parts else fitting(segment, position, room)
+            end = position + room
+            part = segment.whole_batches(position, end) if parts else fitting(segment, position, room)
             if part.next_offset is None:
-                if next(segment.heads(position), None) is not None:
+                if next(segment.headers(position), None) is not None:
                     break
                 continue
             parts.append(segment.read_bytes(position, part.valid_bytes))

@@ -1,4 +1,4 @@
-"""What the entries of a log tell of its producers: epochs, sequences, open and ended transactions, snapshots.
+"""What the batches of a log tell of its producers: epochs, sequences, open and ended transactions, snapshots.
 
 Followed: `ProducerStateManager`, `ProducerAppendInfo` and `ProducerStateEntry` of
 `org.apache.kafka.storage.internals.log`, as they are used when a log is recovered: nothing is refused.
@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.log import producer_snapshot, transaction_index
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.records import ControlRecord, ControlRecordType
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecord, ControlRecordType
 from kodec.runtime.errors import FormatError
 
 __all__ = [
@@ -32,7 +32,7 @@ _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 
 
 class TransactionHead(Protocol):
-    """What is asked of an entry; `Batch` and `EntryHead` say it."""
+    """What is asked of a batch; `Batch` and `BatchHeader` say it."""
 
     @property
     def base_offset(self) -> int | None: ...
@@ -47,7 +47,7 @@ class TransactionHead(Protocol):
 
 
 class ProducerHead(TransactionHead, Protocol):
-    """What is asked of an entry; `Batch` says it."""
+    """What is asked of a batch; `Batch` says it."""
 
     @property
     def max_timestamp(self) -> int: ...
@@ -110,7 +110,7 @@ def read_snapshot(path: Path) -> ProducerSnapshot:
 
 
 class OpenTransactions:
-    """The transactions that are open behind the entries so far: `first` has each producer's first offset."""
+    """The transactions that are open behind the batches so far: `first` has each producer's first offset."""
 
     __slots__ = ("first",)
 
@@ -118,7 +118,7 @@ class OpenTransactions:
         self.first: dict[int, int] = {} if first is None else first
 
     def take(self, head: TransactionHead, marker: Marker | None) -> EndedTransaction | None:
-        """Go on by the next entry; the transaction that it ends, None where it ends none.
+        """Go on by the next batch; the transaction that it ends, None where it ends none.
 
         `marker` is that of a control batch (see `marker_of`).
         """
@@ -155,7 +155,7 @@ class Producer:
 
 
 class ProducerState:
-    """The producers and their open transactions behind the entries so far.
+    """The producers and their open transactions behind the batches so far.
 
     Producers are not forgotten with time, as a broker does after `producer.id.expiration.ms`: the broker does
     so again when it loads a snapshot.
@@ -188,10 +188,10 @@ class ProducerState:
         return min(self.open.values(), default=end_offset)
 
     def take(self, head: ProducerHead, marker: Marker | None = None) -> EndedTransaction | None:
-        """Go on by the next entry; the transaction with records that it ends, None where it ends none.
+        """Go on by the next batch; the transaction with records that it ends, None where it ends none.
 
         `marker` is that of a control batch (see `marker_of`); one without says nothing: compaction has
-        emptied it, and its transaction is gone. Entries of magic 0 and 1 have no producer.
+        emptied it, and its transaction is gone. Batches of magic 0 and 1 have no producer.
         """
         if head.producer_id < 0:
             return None

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kodec.generated.log import offset_index, record_batch, time_index, transaction_index
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
-from kodec.log.entries.batch import HEAD, Batch
-from kodec.log.entries.entry import MAGICS, open_batch
-from kodec.log.entries.records import Limits, Record, TimestampType, TornTail
-from kodec.log.entries.sizes import BATCH_HEAD, OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY
+from kodec.generated.log import record_batch, transaction_index
+from kodec.log.batches.batch import HEAD, Batch
+from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
+from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
+from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
+from kodec.log.files.pages import Pages
+from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError
 
-__all__ = ["EntryHead", "Place", "Segment", "Stretch", "TimestampOffset", "fitting"]
-
-# A lookup reads so much at once: an index interval and a little. A walk over small entries reads more.
-_LOOK, _WALK = 8 << 10, 1 << 20
+__all__ = ["BatchHeader", "BatchRange", "Position", "Segment", "TimestampOffset", "fitting"]
 
 
-class Place(NamedTuple):
-    """Where an entry is: the offset in its header (the first of a batch of magic 2, the last of an older
+class Position(NamedTuple):
+    """Where a batch is: the offset in its header (the first of a batch of magic 2, the last of an older
     wrapper), its position in the segment and its size, in bytes."""
 
     offset: int
@@ -41,20 +41,20 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int
 
 
-class Stretch(NamedTuple):
-    """Whole entries in a part of a segment: their bytes, how many there are, and the offset after the last.
+class BatchRange(NamedTuple):
+    """Whole batches in a part of a segment: their bytes, how many there are, and the offset after the last.
 
-    `next_offset` is None where there is no entry.
+    `next_offset` is None where there is no batch.
     """
 
     valid_bytes: int
-    entries: int
+    batches: int
     next_offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class EntryHead:
-    """What an entry's header says, read without the records behind it.
+class BatchHeader:
+    """What a batch's header says, read without the records behind it.
 
     The names mean what they mean in `Batch`; -1 is none. `base_offset` and `count` are None for a wrapper of
     magic 0 or 1, where only what is compressed could tell.
@@ -80,7 +80,7 @@ class EntryHead:
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one of this entry."""
+        """The offset after the last one of this batch."""
         return self.last_offset + 1
 
     @property
@@ -89,111 +89,26 @@ class EntryHead:
         return self.last_offset if self.base_offset is None else self.base_offset
 
 
-class _Pages:
-    """A file by position: what was read last is kept, and reading on makes the next read larger.
-
-    Not a memory map: a broker cuts the files that it had allocated ahead, and touching a page of a map that
-    is no longer there kills the process. A map saves 1 microsecond a read and costs 20 to set up.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb", buffering=0)
-        self.size = os.fstat(self._file.fileno()).st_size
-        self._at = 0
-        self._held = b""
-        self._width = _LOOK
-
-    def read(self, pos: int, size: int) -> bytes:
-        """The bytes from `pos`, at most `size`; fewer only where the file ended when it was opened."""
-        start = pos - self._at
-        if start >= 0 and start + size <= len(self._held):
-            return self._held[start : start + size]
-        size = min(size, self.size - pos)
-        if size <= 0:
-            return b""
-        onward = 0 <= start <= len(self._held) and self._held != b""
-        self._width = min(2 * self._width, _WALK) if onward else _LOOK
-        want = min(max(size, self._width), self.size - pos)
-        self._file.seek(pos)
-        data = self._file.read(want) or b""
-        while len(data) < size and (more := self._file.read(want - len(data))):
-            data += more
-        self._at, self._held = pos, data
-        return data[:size]
-
-    def close(self) -> None:
-        self._held = b""
-        self._file.close()
-
-
-class _Table:
-    """An index file: entries of one size, read one by one, up to zeros that were allocated ahead."""
-
-    def __init__(self, path: Path, size: int, entry: Callable[[bytes], tuple[int, int]]) -> None:
-        self._pages = _Pages(path)
-        self._size = size
-        self._entry = entry
-        self._slots = self._pages.size // size
-
-    def __getitem__(self, slot: int) -> tuple[int, int] | None:
-        """The entry; None for one that is not there, is damaged, or is padding."""
-        data = self._pages.read(slot * self._size, self._size)
-        if len(data) < self._size or (slot and not any(data)):
-            return None
-        try:
-            return self._entry(data)
-        except FormatError:
-            return None
-
-    def last_below(self, key: int) -> tuple[int, int] | None:
-        """The last entry whose first number is less than `key`; None where there is none.
-
-        The numbers are taken to ascend, and what cannot be read to be above. Whoever uses the answer checks
-        where it leads.
-        """
-        low, high = 0, self._slots
-        found = None
-        while low < high:
-            middle = (low + high) // 2
-            entry = self[middle]
-            if entry is not None and entry[0] < key:
-                found, low = entry, middle + 1
-            else:
-                high = middle
-        return found
-
-    def close(self) -> None:
-        self._pages.close()
-
-
-def _offset_entry(data: bytes) -> tuple[int, int]:
-    entry, _ = offset_index.read_entry(data, 0, OFFSET_ENTRY)
-    return entry.relative_offset, entry.ofs_batch
-
-
-def _time_entry(data: bytes) -> tuple[int, int]:
-    entry, _ = time_index.read_entry(data, 0, TIME_ENTRY)
-    return entry.timestamp, entry.relative_offset
-
-
 class Segment:
     """One segment of a log; nothing is opened before it is asked for something, and `close` can be undone.
 
     What is read is the file as it was when it was opened: what a broker appends later is not seen.
 
     Attributes:
-        base_offset: the offset in the files' names; the first entry's may be higher.
+        base_offset: the offset in the files' names; the first batch's may be higher.
         path: the log. index, timeindex, txnindex: the files beside it, None where they are not there.
         size: the log's size in bytes when it was listed.
         torn_tail: why reading ended before the file did, once something has read to the end; else None.
 
-    The indexes are advice. Where an index leads, a whole entry with a right checksum and a fitting offset
+    The indexes are advice. Where an index leads, a whole batch with a right checksum and a fitting offset
     must stand (for the time index: with the timestamp it names); else the segment is read from its start. So
     a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can see is a time
     index without an entry that it should have, where timestamps fall, and an offset index made to point into
-    a record's value that is itself a whole entry: `use_index=False` reads the headers from the start.
+    a record's value that is itself a whole batch: `use_index=False` reads the headers from the start.
 
-    Every method raises FormatError for an entry that is damaged, OSError for a file that cannot be read.
+    Several threads may ask the same segment: each reads at positions of its own.
+
+    Every method raises FormatError for a batch that is damaged, OSError for a file that cannot be read.
     """
 
     def __init__(
@@ -201,6 +116,7 @@ class Segment:
         files: SegmentFiles,
         limits: Limits = Limits(),
         opened: Callable[[Segment], None] | None = None,
+        lock: threading.RLock | None = None,
     ) -> None:
         self.base_offset = files.base_offset
         self.path = files.log
@@ -211,9 +127,11 @@ class Segment:
         self.torn_tail: TornTail | None = None
         self._limits = limits
         self._opened = opened
-        self._pages: _Pages | None = None
-        self._offsets: _Table | None = None
-        self._times: _Table | None = None
+        # Held for one read at a time. One for all segments of a log: an opened one may close another.
+        self._lock = threading.RLock() if lock is None else lock
+        self._pages: Pages | None = None
+        self._offsets: IndexFile | None = None
+        self._times: IndexFile | None = None
         self._next: int | None = None
         self._largest: tuple[int, int] | None = None
         self._largest_known = False
@@ -247,10 +165,11 @@ class Segment:
 
     def close(self) -> None:
         """Let go of the files; they are opened again when they are needed."""
-        for file in (self._pages, self._offsets, self._times):
-            if file is not None:
-                file.close()
-        self._pages = self._offsets = self._times = None
+        with self._lock:
+            for file in (self._pages, self._offsets, self._times):
+                if file is not None:
+                    file.close()
+            self._pages = self._offsets = self._times = None
 
     @property
     def is_open(self) -> bool:
@@ -259,32 +178,36 @@ class Segment:
 
     # -- frames -----------------------------------------------------------------------------------
 
-    def _log(self) -> _Pages:
+    def _log(self) -> Pages:
+        """The log, open; to be used while the lock is held."""
         if self._pages is None:
-            self._pages = _Pages(self.path)
+            self._pages = Pages(self.path)
             if self._opened is not None:
                 self._opened(self)
         return self._pages
 
-    def _frame(self, pos: int) -> tuple[int, int, int] | None:
-        """(offset in the header, size, magic) of the entry at `pos`; None where reading ends."""
-        log = self._log()
-        head = log.read(pos, PEEK_ENTRY_SIZE)
-        if len(head) == PEEK_ENTRY_SIZE:
-            offset, length, magic = peek_entry(head)
-            size = peek_entry_len_entry(offset, length, magic)
-            if (
-                PEEK_ENTRY_SIZE < size <= self._limits.batch_bytes
-                and size <= log.size - pos
-                and magic in MAGICS
-            ):
-                return offset, size, magic
-        if pos < log.size and (self.torn_tail is None or self.torn_tail.position != pos):
-            self.torn_tail = self._ending(pos, log.size)
+    def _read(self, pos: int, size: int) -> bytes:
+        with self._lock:
+            return self._log().read(pos, size)
+
+    def _peek(self, pos: int) -> tuple[Frame | None, int]:
+        """The frame at `pos`, and the size of the log when it was opened."""
+        with self._lock:
+            log = self._log()
+            return Frame.peek(log.read(pos, FRAME_SIZE)), log.size
+
+    def _frame(self, pos: int) -> Frame | None:
+        """The frame of the batch at `pos`; None where reading ends."""
+        frame, end = self._peek(pos)
+        most = min(self._limits.batch_bytes, end - pos)
+        if frame is not None and frame.known and frame.fits(most):
+            return frame
+        if pos < end and (self.torn_tail is None or self.torn_tail.position != pos):
+            self.torn_tail = self._ending(pos, end)
         return None
 
     def _ending(self, pos: int, size: int) -> TornTail:
-        """What the reader of whole logs makes of an entry that is none: a torn tail, or an error."""
+        """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         with self.path.open("rb") as file:
             file.seek(pos)
             reader = read_batches(file, check_crc=False, limits=self._limits)
@@ -301,23 +224,25 @@ class Segment:
 
     def _batch(self, pos: int, size: int) -> Batch:
         try:
-            return open_batch(self._log().read(pos, size), pos, self._limits)
+            return open_batch(self._read(pos, size), pos, self._limits)
         except FormatError as error:
             raise self._placed(error) from None
 
-    def _head(self, pos: int, size: int, magic: int) -> EntryHead:
+    def _head(self, pos: int, size: int, magic: int) -> BatchHeader:
         if magic != 2:
             return _head_of(self._batch(pos, size))
-        data = self._log().read(pos, min(size, BATCH_HEAD))
+        data = self._read(pos, min(size, BATCH_HEAD))
         try:
-            # The end is that of the entry, so lengths are checked; the bytes of the records are not there.
+            # The end is that of the batch, so lengths are checked; the bytes of the records are not there.
             head, _ = record_batch.read_record_batch_head(data, 0, size, HEAD)
             codec = record_batch.codec_of_record_batch(head)
         except FormatError as error:
-            name = f"RecordBatch(base_offset={peek_entry(data)[0]})"
+            frame = Frame.peek(data)
+            assert frame is not None
+            name = f"RecordBatch(base_offset={frame.offset})"
             raise self._placed(error.within(name, shift=pos)) from None
         flags = head.attributes
-        return EntryHead(
+        return BatchHeader(
             pos,
             size,
             magic,
@@ -339,29 +264,29 @@ class Segment:
 
     # -- walking ----------------------------------------------------------------------------------
 
-    def heads(self, position: int = 0, *, end: int | None = None) -> Iterator[EntryHead]:
-        """The headers of the entries from `position`, where one must start, up to `end`.
+    def headers(self, position: int = 0, *, end: int | None = None) -> Iterator[BatchHeader]:
+        """The headers of the batches from `position`, where one must start, up to `end`.
 
         Records are not read, so this says nothing about checksums.
         """
         while (frame := self._frame(position)) is not None:
-            _, size, magic = frame
+            size, magic = frame.size, frame.magic
             if end is not None and position + size > end:
                 return
             yield self._head(position, size, magic)
             position += size
 
     def batches(self, position: int = 0, *, check_crc: bool = True) -> Iterator[Batch]:
-        """The entries as stored from `position`, where one must start."""
+        """The batches as stored from `position`, where one must start."""
         while (frame := self._frame(position)) is not None:
-            batch = self._batch(position, frame[1])
+            batch = self._batch(position, frame.size)
             if check_crc:
                 self._verified(batch)
             yield batch
             position += batch.size
 
-    def batch_at(self, place: Place | EntryHead, *, check_crc: bool = True) -> Batch:
-        """The entry at a place that was looked up."""
+    def batch_at(self, place: Position | BatchHeader, *, check_crc: bool = True) -> Batch:
+        """The batch at a place that was looked up."""
         batch = self._batch(place.position, place.size)
         return self._verified(batch) if check_crc else batch
 
@@ -375,65 +300,65 @@ class Segment:
     def records(
         self, position: int = 0, *, control: bool = False, check_crc: bool = True
     ) -> Iterator[Record]:
-        """The records from `position`, where an entry must start; transactions are not looked at."""
+        """The records from `position`, where a batch must start; transactions are not looked at."""
         for batch in self.batches(position, check_crc=check_crc):
             yield from self.records_of(batch, control=control, check_crc=check_crc)
 
     def records_of(self, batch: Batch, *, control: bool = False, check_crc: bool = True) -> list[Record]:
-        """The records of an entry of this segment; an error names the file."""
+        """The records of a batch of this segment; an error names the file."""
         try:
             return batch.records(control=control, check_crc=check_crc)
         except FormatError as error:
             raise self._placed(error) from None
 
-    def stretch(self, position: int = 0, end: int | None = None) -> Stretch:
-        """How many bytes from `position` (where an entry must start) up to `end` are whole entries."""
+    def whole_batches(self, position: int = 0, end: int | None = None) -> BatchRange:
+        """How many bytes from `position` (where a batch must start) up to `end` are whole batches."""
         at, count, last = position, 0, None
-        while (frame := self._frame(at)) is not None and (end is None or at + frame[1] <= end):
-            last = at, frame[1], frame[2]
-            at += frame[1]
+        while (frame := self._frame(at)) is not None and (end is None or at + frame.size <= end):
+            last = at, frame.size, frame.magic
+            at += frame.size
             count += 1
-        return Stretch(at - position, count, None if last is None else self._head(*last).next_offset)
+        return BatchRange(at - position, count, None if last is None else self._head(*last).next_offset)
 
     def read_bytes(self, position: int, size: int) -> bytes:
         """So many bytes of the log; fewer where it ends."""
-        return self._log().read(position, size)
+        return self._read(position, size)
 
-    def last_head(self, *, use_index: bool = True) -> EntryHead | None:
-        """The header of the last whole entry; None where there is none."""
+    def last_header(self, *, use_index: bool = True) -> BatchHeader | None:
+        """The header of the last whole batch; None where there is none."""
         at = self._anchor(2**63) if use_index else 0
         last = None
         while (frame := self._frame(at)) is not None:
-            last = at, frame[1], frame[2]
-            at += frame[1]
+            last = at, frame.size, frame.magic
+            at += frame.size
         return None if last is None else self._head(*last)
 
     @property
     def next_offset(self) -> int:
-        """The offset after the last one; the base offset where there is no entry."""
+        """The offset after the last one; the base offset where there is no batch."""
         if self._next is None:
-            last = self.last_head()
+            last = self.last_header()
             self._next = self.base_offset if last is None else last.next_offset
         return self._next
 
     # -- by offset --------------------------------------------------------------------------------
 
-    def find(self, offset: int, *, use_index: bool = True) -> Place | None:
-        """The first entry whose last offset is not below `offset`; None where there is none.
+    def find(self, offset: int, *, use_index: bool = True) -> Position | None:
+        """The first batch whose last offset is not below `offset`; None where there is none.
 
-        Reads some entries of the index, one entry that it leads to, and headers up to the one wanted.
+        Reads some entries of the index, one batch that it leads to, and headers up to the one wanted.
         """
         return self._walk_to(offset, self._anchor(offset) if use_index else 0)
 
-    def _walk_to(self, offset: int, at: int) -> Place | None:
-        # A header of magic 2 is looked at for its first offset only: the entry is known by the one behind it.
-        before: Place | None = None
+    def _walk_to(self, offset: int, at: int) -> Position | None:
+        # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
+        before: Position | None = None
         try:
             while (frame := self._frame(at)) is not None:
                 stored, size, magic = frame
                 if stored > offset or (magic != 2 and stored == offset):
-                    return before if self._reaches(before, offset) else Place(stored, at, size)
-                before = Place(stored, at, size) if magic == 2 else None
+                    return before if self._reaches(before, offset) else Position(stored, at, size)
+                before = Position(stored, at, size) if magic == 2 else None
                 if stored == offset and self._reaches(before, offset):
                     return before
                 at += size
@@ -442,61 +367,58 @@ class Segment:
                 raise
         return before if self._reaches(before, offset) else None
 
-    def _reaches(self, place: Place | None, offset: int) -> bool:
+    def _reaches(self, place: Position | None, offset: int) -> bool:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
 
     def _anchor(self, offset: int) -> int:
-        """A position where an entry starts and before which all offsets are below `offset`; 0 at worst."""
+        """A position where a batch starts and before which all offsets are below `offset`; 0 at worst."""
         if self.index is None:
             return 0
-        if self._offsets is None:
-            try:
-                self._offsets = _Table(self.index, OFFSET_ENTRY, _offset_entry)
-            except FileNotFoundError:
-                return 0
-        entry = self._offsets.last_below(offset - self.base_offset + 1)
+        with self._lock:
+            if self._offsets is None:
+                try:
+                    self._offsets = IndexFile.of_offsets(self.index)
+                except FileNotFoundError:
+                    return 0
+            entry = self._offsets.last_below(offset - self.base_offset + 1)
         if entry is None:
             return 0
         relative, position = entry
         return position if self._stands(position, self.base_offset + relative) else 0
 
     def _stands(self, position: int, last_offset: int) -> bool:
-        """Whether an entry as good as any starts here, and not above the offset that the index names.
+        """Whether a batch as good as any starts here, and not above the offset that the index names.
 
-        Brokers name the last offset of the entry, before 3.8 that of all that was appended together, and
+        Brokers name the last offset of the batch, before 3.8 that of all that was appended together, and
         those of 0.10 and 0.11 the first one.
         """
         if position == 0:
             return True
-        log = self._log()
-        head = log.read(position, PEEK_ENTRY_SIZE)
-        if len(head) < PEEK_ENTRY_SIZE:
+        frame, end = self._peek(position)
+        most = min(self._limits.batch_bytes, end - position)
+        if frame is None or not (frame.known and frame.fits(most)):
             return False
-        offset, length, magic = peek_entry(head)
-        size = peek_entry_len_entry(offset, length, magic)
-        most = min(self._limits.batch_bytes, log.size - position)
-        if magic not in MAGICS or not PEEK_ENTRY_SIZE < size <= most:
-            return False
-        if offset < self.base_offset or (magic == 2 and offset > last_offset):
+        if frame.offset < self.base_offset or (frame.magic == 2 and frame.offset > last_offset):
             return False
         try:
-            batch = open_batch(log.read(position, size), position, self._limits)
+            batch = open_batch(self._read(position, frame.size), position, self._limits)
             return batch.crc_ok and (batch.last_offset <= last_offset or batch.base_offset <= last_offset)
         except FormatError:
             return False
 
     # -- by time ----------------------------------------------------------------------------------
 
-    def _after_time(self, timestamp: int) -> EntryHead | None:
-        """An entry with the largest timestamp up to it, and that below `timestamp`; None: not known."""
+    def _after_time(self, timestamp: int) -> BatchHeader | None:
+        """A batch with the largest timestamp up to it, and that below `timestamp`; None: not known."""
         if self.timeindex is None:
             return None
-        if self._times is None:
-            try:
-                self._times = _Table(self.timeindex, TIME_ENTRY, _time_entry)
-            except FileNotFoundError:
-                return None
-        entry = self._times.last_below(timestamp)
+        with self._lock:
+            if self._times is None:
+                try:
+                    self._times = IndexFile.of_times(self.timeindex)
+                except FileNotFoundError:
+                    return None
+            entry = self._times.last_below(timestamp)
         if entry is None or entry[1] < 0:
             return None
         place = self.find(self.base_offset + entry[1])
@@ -505,11 +427,11 @@ class Segment:
         frame = self._frame(place.position)
         if frame is None:
             return None
-        head = self._head(place.position, frame[1], frame[2])
+        head = self._head(place.position, frame.size, frame.magic)
         return head if head.max_timestamp == entry[0] and head.timestamp_type.value >= 0 else None
 
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
-        """The largest timestamp in a header, and the position of the first entry that has it; None: no time.
+        """The largest timestamp in a header, and the position of the first batch that has it; None: no time.
 
         Reads the headers behind the last entry of the time index; a broker leaves none or few there.
         """
@@ -517,7 +439,7 @@ class Segment:
             return self._largest
         head = self._after_time(2**63) if use_index else None
         best = None if head is None else (head.max_timestamp, head.position)
-        for each in self.heads(0 if head is None else head.position):
+        for each in self.headers(0 if head is None else head.position):
             if each.max_timestamp >= 0 and (best is None or each.max_timestamp > best[0]):
                 best = each.max_timestamp, each.position
         if use_index:
@@ -530,11 +452,11 @@ class Segment:
         """The first record, a control record too, at `start_offset` or above that is not older.
 
         None where there is none. `timestamp` is in ms since 1970-01-01 UTC and not negative. Records without
-        a timestamp (magic 0) are never found; those of a LogAppendTime entry have the entry's.
+        a timestamp (magic 0) are never found; those of a LogAppendTime batch have the batch's.
         Source: org.apache.kafka.common.record.FileRecords.searchForTimestamp.
         """
         head = self._after_time(timestamp) if use_index else None
-        for each in self.heads(0 if head is None else head.position):
+        for each in self.headers(0 if head is None else head.position):
             if each.max_timestamp < timestamp or each.last_offset < start_offset:
                 continue
             batch = self.batch_at(each)
@@ -565,10 +487,10 @@ class Segment:
         return found.entries
 
 
-def _head_of(batch: Batch) -> EntryHead:
+def _head_of(batch: Batch) -> BatchHeader:
     """The header of a whole message of magic 0 or 1, which has none apart from its key and value."""
     alone = batch.codec == "none"
-    return EntryHead(
+    return BatchHeader(
         batch.position,
         batch.size,
         batch.magic,
@@ -582,10 +504,10 @@ def _head_of(batch: Batch) -> EntryHead:
     )
 
 
-def fitting(segment: Segment, position: int, most: int) -> Stretch:
-    """The whole entries from `position` in at most `most` bytes, or one entry that is larger."""
-    found = segment.stretch(position, position + most)
-    if found.entries:
+def fitting(segment: Segment, position: int, most: int) -> BatchRange:
+    """The whole batches from `position` in at most `most` bytes, or one batch that is larger."""
+    found = segment.whole_batches(position, position + most)
+    if found.batches:
         return found
-    first = next(segment.heads(position), None)
-    return Stretch(0, 0, None) if first is None else Stretch(first.size, 1, first.next_offset)
+    first = next(segment.headers(position), None)
+    return BatchRange(0, 0, None) if first is None else BatchRange(first.size, 1, first.next_offset)

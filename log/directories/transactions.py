@@ -15,7 +15,7 @@ from kodec.log.directories.producer_state import (
     marker_of,
     read_snapshot,
 )
-from kodec.log.directories.segment import EntryHead, Segment
+from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.runtime.errors import FormatError
 
 __all__ = ["AbortedTransaction", "Transactions", "find_transactions", "follow", "read_snapshot"]
@@ -58,11 +58,11 @@ class Transactions:
 
 def follow(
     segment: Segment,
-    heads: Iterable[EntryHead],
+    heads: Iterable[BatchHeader],
     going: OpenTransactions,
     aborted: list[AbortedTransaction],
 ) -> None:
-    """Bring `going` and `aborted` on by these entries."""
+    """Bring `going` and `aborted` on by these batches."""
     for head in heads:
         if head.producer_id < 0 or not (head.is_control or head.is_transactional):
             continue
@@ -71,7 +71,7 @@ def follow(
             aborted.append(AbortedTransaction(ended.producer_id, ended.first_offset, ended.last_offset))
 
 
-def _marker(segment: Segment, head: EntryHead) -> Marker | None:
+def _marker(segment: Segment, head: BatchHeader) -> Marker | None:
     if not head.count:
         return None
     try:
@@ -103,7 +103,7 @@ def find_transactions(
     the producer snapshot there, or else from the segments before. What is open at the end comes from the
     newest snapshot and the headers behind it. With `use_index=False` all headers are read instead.
 
-    Raises FormatError for an entry that is damaged.
+    Raises FormatError for a batch that is damaged.
     """
     if not segments:
         return Transactions([], end_offset)
@@ -124,7 +124,7 @@ def find_transactions(
             continue
         if going is None:
             going = _open_at(segments, number, snapshots, reached)
-        follow(segment, segment.heads(), going, aborted)
+        follow(segment, segment.headers(), going, aborted)
         reached = number + 1, dict(going.first)
     if going is None:
         going = _open_at_end(segments, snapshots, reached)
@@ -144,7 +144,7 @@ def _open_at(
             break
         first -= 1
     for segment in segments[first:number]:
-        follow(segment, segment.heads(), going, [])
+        follow(segment, segment.headers(), going, [])
     return going
 
 
@@ -163,8 +163,8 @@ def _open_at_end(
             return known
         place = last.find(offset)
         if place is not None and place.offset >= offset:
-            follow(last, last.heads(place.position), known, [])
+            follow(last, last.headers(place.position), known, [])
             return known
     going = _open_at(segments, len(segments) - 1, snapshots, reached)
-    follow(last, last.heads(), going, [])
+    follow(last, last.headers(), going, [])
     return going

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kodec.generated.log import offset_index, time_index, transaction_index
-from kodec.log.entries.sizes import MAX_RELATIVE, OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.batches.sizes import MAX_RELATIVE, OFFSET_ENTRY, TIME_ENTRY
 
 __all__ = ["INDEX_INTERVAL", "MAX_INDEX", "IndexBuilder", "Indexed"]
 
@@ -20,7 +20,7 @@ MAX_INDEX = 10 << 20
 
 
 class Indexed(Protocol):
-    """What an index needs to know of an entry; `Batch` and `EntryHead` say it."""
+    """What an index needs to know of a batch; `Batch` and `BatchHeader` say it."""
 
     @property
     def size(self) -> int: ...
@@ -31,18 +31,18 @@ class Indexed(Protocol):
 
 
 class IndexBuilder:
-    """The indexes of one segment as its entries are added, in memory.
+    """The indexes of one segment as its batches are added, in memory.
 
-    An entry of the log gets an entry in the offset index, its last offset and its position, where more than
-    `interval` bytes lie between it and the entry of the log that got the last one (at first: the start of the
+    A batch of the log gets an entry in the offset index, its last offset and its position, where more than
+    `interval` bytes lie between it and the batch of the log that got the last one (at first: the start of the
     log). With it goes an entry of the time index, the largest timestamp so far and the last offset of the
-    entry that has it, where that timestamp is larger than the last one there. A segment that is closed gets
+    batch that has it, where that timestamp is larger than the last one there. A segment that is closed gets
     the largest timestamp of all once more (`end`).
 
     Attributes:
         offsets, times, aborted: the bytes of `.index`, `.timeindex` and `.txnindex`.
         position: the size of the log so far, in bytes.
-        largest_timestamp: ms since epoch, of all entries so far; -1 is none.
+        largest_timestamp: ms since epoch, of all batches so far; -1 is none.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class IndexBuilder:
 
     @property
     def is_full(self) -> bool:
-        """Whether an index has no room for what a further entry may need: the segment is to be rolled.
+        """Whether an index has no room for what a further batch may need: the segment is to be rolled.
 
         A place in the time index is kept for the end.
         """
@@ -77,7 +77,7 @@ class IndexBuilder:
         return self.base_offset <= last_offset <= self.base_offset + MAX_RELATIVE
 
     def take(self, head: Indexed) -> None:
-        """Go on by the next entry of the log, whose last offset fits. A full index takes no more entries."""
+        """Go on by the next batch of the log, whose last offset fits. A full index takes no more entries."""
         last_offset, timestamp = head.last_offset, head.max_timestamp
         if timestamp > self.largest_timestamp:
             self.largest_timestamp, self._largest_offset = timestamp, last_offset
@@ -99,5 +99,5 @@ class IndexBuilder:
         transaction_index.write_entry(self.aborted, entry)
 
     def end(self) -> None:
-        """The segment takes no more entries: the last entry of the time index. May be called again."""
+        """The segment takes no more batches: the last entry of the time index. May be called again."""
         self._add_time()

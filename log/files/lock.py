@@ -28,7 +28,7 @@ from pathlib import Path
 from kodec.log.files.durable import create_file
 from kodec.log.files.names import LOCK
 
-__all__ = ["RootLock", "claimed", "locked"]
+__all__ = ["RootLock", "claimed", "is_locked", "locked"]
 
 
 _SEGMENT = re.compile(r"[0-9]{20}\.log")
@@ -184,6 +184,27 @@ def _description_lock(fd: int, kind: int) -> bool:
             return False
         raise
     return True
+
+
+def is_locked(root: str | os.PathLike[str]) -> bool:
+    """Whether somebody writes into a log directory, a broker or another program; takes nothing.
+
+    Only Linux is asked. Raises OSError, but not where there is no lock file.
+    """
+    try:
+        import fcntl
+
+        fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (ImportError, FileNotFoundError):
+        return False
+    try:
+        if not hasattr(fcntl, "F_OFD_SETLK"):
+            return False
+        wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, *_ = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, wanted))
+        return bool(kind != fcntl.F_UNLCK)
+    finally:
+        os.close(fd)
 
 
 def _take(root: Path, token: object) -> RootLock:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from kodec.log import kernel
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import OnError, ReadOptions
-from kodec.log.entries.records import Limits, Record, SkippedRange, TornTail
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import OnError, ReadOptions
+from kodec.log.batches.records import Limits, Record, SkippedRange, TornTail
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
@@ -68,24 +67,6 @@ class RecordReader(Reader[Record]):
     """An iterator of records; see `read_records`."""
 
 
-class _Flattened(Iterator[T]):
-    """The source of a chain of iterables, where that is a generator.
-
-    A chain whose source raises lets go of it, and CPython crashes where another thread is inside of it then.
-    This object lives as long as it runs: two threads that share a reader get ValueError instead.
-    """
-
-    def __init__(self, items: Iterator[T]) -> None:
-        self._items = items
-
-    def __next__(self) -> T:
-        return next(self._items)
-
-
-def _flat(items: Iterator[Iterable[T]]) -> Iterator[T]:
-    return chain.from_iterable(_Flattened(items))
-
-
 def read_records(
     source: Source,
     *,
@@ -114,7 +95,7 @@ def read_records(
     """
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     walk = Walk(source, options)
-    return RecordReader(walk, _flat(walk.items(kernel.record_decoder(options))))
+    return RecordReader(walk, kernel.flattened(walk.items(kernel.record_decoder(options))))
 
 
 def read_batches(

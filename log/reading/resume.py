@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from kodec.log import kernel
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.frame import FRAME_SIZE, PLAUSIBLE, Frame
-from kodec.log.entries.records import Limits
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.frame import FRAME_SIZE, PLAUSIBLE, Frame
+from kodec.log.batches.records import Limits
 from kodec.log.reading.source import CHUNK, ByteSource
 from kodec.runtime.errors import FormatError
 

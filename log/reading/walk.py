@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from kodec.log import kernel
-from kodec.log.backends.contract import Decoder, WindowDecoder
-from kodec.log.entries.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, MAGIC_AT, Frame
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import SkippedRange, TornTail
+from kodec.log.backends.contract import Decoder
+from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
+from kodec.log.batches.opening import open_batch
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import SkippedRange, TornTail
 from kodec.log.reading.resume import Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
@@ -36,6 +37,7 @@ class Walk:
     def __init__(self, source: Source, options: ReadOptions) -> None:
         self._source = open_source(source)
         self._limits = options.limits
+        self._rows = kernel.row_reader()
         self._skip = options.on_error == "skip"
         self._resumption = Resumption(self._source, options.limits)
         self.position = 0
@@ -52,10 +54,7 @@ class Walk:
         Raises FormatError at damage that is not to be skipped, after the items of what is before it.
         """
         try:
-            if isinstance(decoder, WindowDecoder):
-                yield from self._windows(decoder)
-            else:
-                yield from self._batches(decoder)
+            yield from self._decoded(decoder)
         except Exception:
             yield from decoder.rest()
             raise
@@ -64,34 +63,25 @@ class Walk:
             self.close()
         yield from decoder.rest()
 
-    # -- one batch after another, or window by window ---------------------------------------------
+    # -- window by window, or one batch after another ---------------------------------------------
 
-    def _batches(self, decoder: Decoder[T]) -> Iterator[T]:
-        while True:
-            start = self.position
-            yield from self._step(decoder)
-            if self.position == start:
-                return
-            self._source.forget(start)
-
-    def _windows(self, decoder: WindowDecoder[T]) -> Iterator[T]:
+    def _decoded(self, decoder: Decoder[T]) -> Iterator[T]:
         source = self._source
         need = 0
         while True:
             pos = self.position
             source.forget(pos)
-            buf, start, end = source.window(pos, need)
-            if start == end:
-                return
-            yield from decoder.run(self, buf, start, end)
-            at = start + self.position - pos
-            if at == end:
-                need = 0
-                continue
-            larger = self._larger(Frame.peek(buf, at, end), end - at)
-            if larger > max(need if at == start else 0, end - at):
-                need = larger
-                continue
+            if decoder.runs:
+                buf, start, end = source.window(pos, need)
+                yield from decoder.run(self, buf, start, end)
+                at = start + self.position - pos
+                if at == end and start < end:
+                    need = 0
+                    continue
+                larger = self._larger(Frame.peek(buf, at, end), end - at)
+                if larger > max(need if at == start else 0, end - at):
+                    need = larger
+                    continue
             before = self.position
             yield from self._step(decoder)
             if self.position == before:
@@ -112,10 +102,13 @@ class Walk:
         """
         pos, source = self.position, self._source
         try:
-            size = self._size(pos)
-            if not size:
+            frame = self._frame(pos)
+            if frame is None:
                 return ()
-            items = decoder.decode(kernel.open_batch(source.read(pos, size), pos, self._limits))
+            end = pos + frame.size
+            items = decoder.decode(
+                open_batch(source.read(pos, frame.size), pos, self._limits, self._rows, frame)
+            )
         except FormatError as error:
             error.in_source(source.name)
             if not self._skip:
@@ -123,47 +116,59 @@ class Walk:
             end = self._resumption.after(pos)
             self.skipped.append(SkippedRange(pos, end, _bare(error)))
             _log.warning("skipped bytes %d to %d: %s", pos, end, error)
-            self.position = end
-            return ()
-        self.position = pos + size
+            items = ()
+        self.position = end
         return items
 
     # -- where a batch ends, and the log ----------------------------------------------------------
 
-    def _size(self, pos: int) -> int:
-        """The size of the batch at `pos`; 0 where reading ends. Raises FormatError for a corrupt frame."""
+    def _frame(self, pos: int) -> Frame | None:
+        """The frame of the whole batch at `pos`; None where reading ends. Raises FormatError for another."""
         source = self._source
         head = source.read(pos, FRAME_SIZE)
         frame = Frame.peek(head)
+        if frame is not None:
+            _, size, magic = frame
+            if LEAST_SIZE <= size <= self._limits.batch_bytes and magic in MAGICS:
+                have = source.remaining(pos, size)
+                if have >= size:
+                    return frame
+                self._cut_short(pos, size, have)
+                return None
+        if not any(head):
+            if head and self._zeros_to_the_end(pos):
+                return None
+        elif frame is None:
+            self.torn_tail = TornTail(pos, len(head), "fewer bytes than the start of a batch")
+            return None
         if frame is None:
-            if head:
-                why = "fewer bytes than the start of a batch" if any(head) else "zeros"
-                self.torn_tail = TornTail(pos, len(head), why)
-            return 0
-        if not any(head) and self._zeros_to_the_end(pos):
-            return 0
+            return None
+        self._refuse(pos, frame)
+        return None
+
+    def _refuse(self, pos: int, frame: Frame) -> None:
+        """Say what is wrong with a frame; a batch that is larger than allowed may just be cut short."""
+        at = pos + LENGTH_AT
         if frame.len_body < LEAST_BODY:
             need = f"at least {LEAST_BODY}"
-            at = pos + LENGTH_AT
             raise Malformed("len_body", "too small for any batch", at=at, need=need, have=frame.len_body)
         if not frame.known:
             at = pos + MAGIC_AT
             raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=frame.magic)
         size, limit = frame.size, self._limits.batch_bytes
-        have = source.remaining(pos, min(size, limit))
+        have = self._source.remaining(pos, limit)
         # of a stream no more is kept than is allowed, to see whether the batch is cut short
-        if size > limit and have >= (size if source.sized else limit):
-            at = pos + LENGTH_AT
+        if have >= (size if self._source.sized else limit):
             raise LimitExceeded(
                 "len_body", "batch larger than allowed", at=at, need=size, have=limit, limit="batch_bytes"
             )
-        if have < size:
-            # Cut off by a crash, or a length that was hit: a batch further on tells the two apart.
-            if self._resumption.next_batch(pos + 1) is not None or self._resumption.exhausted:
-                raise Truncated("batch", at=pos, need=size, have=have)
-            self.torn_tail = TornTail(pos, have, f"the batch has {size} bytes, {have} are there")
-            return 0
-        return size
+        self._cut_short(pos, size, have)
+
+    def _cut_short(self, pos: int, size: int, have: int) -> None:
+        """Cut off by a crash, or a length that was hit: a batch further on tells the two apart."""
+        if self._resumption.next_batch(pos + 1) is not None or self._resumption.exhausted:
+            raise Truncated("batch", at=pos, need=size, have=have)
+        self.torn_tail = TornTail(pos, have, f"the batch has {size} bytes, {have} are there")
 
     def _zeros_to_the_end(self, pos: int) -> bool:
         """Whether only zeros follow, as in a file that was allocated ahead; they are then the torn tail."""

@@ -37,7 +37,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
 
 
 def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
-    """The leaders' epochs that the entries of all segments tell, by their headers where not read yet."""
+    """The leaders' epochs that the batches of all segments tell, by their headers where not read yet."""
     found: list[LeaderEpoch] = []
     for files in draft.segments():
         if files.base_offset in draft.epochs:
@@ -45,7 +45,7 @@ def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
             continue
         segment = Segment(files, draft.given.limits)
         try:
-            for head in segment.heads():
+            for head in segment.headers():
                 if head.partition_leader_epoch > (found[-1].epoch if found else -1):
                     found.append(LeaderEpoch(head.partition_leader_epoch, head.base_offset or 0))
         except FormatError:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.log.entries.records import Limits
+from kodec.log.batches.records import Limits
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.log.files.names import INDEXES, file_name

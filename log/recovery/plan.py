@@ -22,6 +22,8 @@ class RecoveryPlan:
         refused: why nothing is planned though something is not as it should be; "" where that is not so.
         start_offset, end_offset: of the log afterwards.
         segments: how many there are afterwards.
+        damage_below_recovery_point: whether a log ends before the recovery point, up to which all was on the
+            disk: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
         scanned: the logs that were read to see whether they are valid, and their bytes.
         seen: size and time of modification (ns) of the logs that were read.
     """
@@ -33,6 +35,7 @@ class RecoveryPlan:
     start_offset: int = 0
     end_offset: int = 0
     segments: int = 0
+    damage_below_recovery_point: bool = False
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
     seen: dict[Path, tuple[int, int]] = field(default_factory=dict, repr=False)

@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.entries.records import Limits
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
 from kodec.log.files.listing import ReplicaKind, TopicPartition
@@ -43,13 +43,20 @@ def plan_root(
     """A plan for each topic-partition of an entry of `log.dirs`, live or moving in; see `plan_recovery`.
 
     Replicas that are deleted or stray are left as they are. Each plan is made when it is asked for, so that
-    the one before can have been applied. Raises OSError.
+    the one before can have been applied. One that cannot be read is refused (`RecoveryPlan.refused`). Raises
+    OSError where the log directory cannot be listed.
     """
     folder = Path(root).resolve()
     given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
     for replica in LogRoot(folder).replicas:
         if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
-            yield _recovery(Draft(replica.path, replica.topic_partition, given))
+            try:
+                yield _recovery(Draft(replica.path, replica.topic_partition, given))
+            except OSError as error:
+                # A dying disk, or a broker that deletes: the other topic-partitions go on.
+                plan = RecoveryPlan(replica.path, replica.topic_partition)
+                plan.refused = f"cannot be read: {error}"
+                yield plan
 
 
 def plan_recovery(

@@ -5,9 +5,9 @@ Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
 
 from __future__ import annotations
 
+from kodec.log.batches.records import Limits
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.records import Limits
 from kodec.log.files.durable import drop_cached
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.names import INDEXES, file_name
@@ -47,6 +47,8 @@ def scan_segments(draft: Draft) -> int:
         end = scan.next_offset
         if scan.fault:
             _truncate(draft, each, scan)
+            point = given.recovery_points.get(draft.plan.topic_partition, 0)
+            draft.plan.damage_below_recovery_point |= scan.next_offset < point
             if number >= unflushed or last:
                 for later in reversed(files[number + 1 :]):
                     draft.drop(later.base_offset, "behind the end of the log")
@@ -75,7 +77,7 @@ def _begin_anew(draft: Draft, files: list[SegmentFiles]) -> None:
 
 
 def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
-    """From which segment on entries may be damaged."""
+    """From which segment on batches may be damaged."""
     if draft.given.from_start:
         return 0
     if draft.given.clean:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kodec.log import kernel
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["TableReader", "scan_headers", "scan_rows"]
 
 
-class TableReader(Reader[Any]):
+class TableReader(Reader["pa.RecordBatch"]):
     """An iterator of `pyarrow.RecordBatch`; see `scan_table`.
 
     Attributes:
         schema: that of every batch.
     """
 
-    schema: Any
+    schema: pa.Schema
 
-    def read_all(self) -> Any:
+    def read_all(self) -> pa.Table:
         """All that is left to read, as a `pyarrow.Table`."""
         import pyarrow as pa
 

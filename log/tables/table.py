@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
-from kodec.log.entries.options import EncodeOptions, OnError, ReadOptions
-from kodec.log.entries.records import Limits, TimestampType
+from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
+from kodec.log.batches.records import Limits, TimestampType
 from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = [
     "Bounds",
+    "SupportsArrowArray",
+    "SupportsArrowStream",
     "TableReader",
     "encode_table",
     "read_batch_table",
@@ -30,6 +35,18 @@ _MOST_BYTES = 128 << 20
 
 Bounds = tuple[int | None, int | None]
 """The first and the last that are wanted; None is no bound."""
+
+
+class SupportsArrowStream(Protocol):
+    """A table of any library: a stream by Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object: ...
+
+
+class SupportsArrowArray(Protocol):
+    """A batch of any library: an array by Arrow's PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None, /) -> tuple[object, object]: ...
 
 
 def scan_table(
@@ -92,7 +109,7 @@ def read_table(
     control: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
-) -> Any:
+) -> pa.Table:
     """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
     Where a torn tail or skipped ranges matter, `scan_table` tells them, and its `read_all` gives the table.
@@ -116,7 +133,7 @@ def scan_batch_table(
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> TableReader:
-    """Read the headers of a log's entries as Arrow batches, a row for each batch or message.
+    """Read the headers of a log's batches as Arrow batches, a row for each batch or message.
 
     Columns: position and size int64, bytes | magic int8 | codec dictionary of string | base_offset int64,
     null for a compressed v0 or v1 message | last_offset int64 | count int32, null as base_offset |
@@ -138,13 +155,13 @@ def read_batch_table(
     check_crc: bool = False,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
-) -> Any:
-    """Read the headers of a log's entries as one `pyarrow.Table`; see `scan_batch_table`."""
+) -> pa.Table:
+    """Read the headers of a log's batches as one `pyarrow.Table`; see `scan_batch_table`."""
     return scan_batch_table(source, check_crc=check_crc, on_error=on_error, limits=limits).read_all()
 
 
 def encode_table(
-    table: Any,
+    table: SupportsArrowStream | SupportsArrowArray,
     *,
     magic: int = 2,
     compression: str = "none",

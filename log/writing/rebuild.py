@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from kodec.generated.log import message_set as legacy
 from kodec.generated.log import record_batch as v2
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.encode import codec_number, encode
-from kodec.log.entries.message import MessageEntry
-from kodec.log.entries.record_batch import RecordBatchEntry
-from kodec.log.entries.records import Record, TimestampType
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch
+from kodec.log.batches.encode import codec_number, encode
+from kodec.log.batches.legacy_batch import LegacyBatch
+from kodec.log.batches.records import Record, TimestampType
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import WriteOptions
@@ -34,12 +34,12 @@ def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int
     delete horizon (`delete_horizon`, else the batch's own), or that of the first record. Unused bits of the
     attributes are lost. Records of magic 0 get no timestamp, with the type CreateTime. Raises EncodeError.
     """
-    modern = isinstance(batch, RecordBatchEntry)
+    modern = isinstance(batch, DefaultBatch)
     first, last = (
         (batch.base_offset, batch.last_offset) if modern else (records[0].offset, records[-1].offset)
     )
     horizon = batch.delete_horizon if delete_horizon is None else delete_horizon
-    kind = TimestampType(max(batch.timestamp_type, TimestampType.CreateTime))
+    kind = TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME))
     head = v2.RecordBatch(
         base_offset=first,
         partition_leader_epoch=batch.partition_leader_epoch,
@@ -53,7 +53,7 @@ def with_records(batch: Batch, records: Sequence[Record], *, delete_horizon: int
         last_offset_delta=last - first,
         base_timestamp=records[0].timestamp if horizon is None else horizon,
         max_timestamp=batch.max_timestamp
-        if kind is TimestampType.LogAppendTime
+        if kind is TimestampType.LOG_APPEND_TIME
         else max(record.timestamp for record in records),
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,
@@ -87,7 +87,7 @@ def empty_batch(batch: Batch) -> bytes:
         attributes=v2.BatchAttributes(
             is_control=batch.is_control,
             is_transactional=batch.is_transactional,
-            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CreateTime)),
+            timestamp_type=TimestampType(max(batch.timestamp_type, TimestampType.CREATE_TIME)),
         ),
         last_offset_delta=batch.last_offset - first,
         base_timestamp=_NO_TIME,
@@ -101,7 +101,7 @@ def empty_batch(batch: Batch) -> bytes:
     return head.to_bytes()
 
 
-def recompressed(batch: RecordBatchEntry, codec: str, level: int | None, limit: int) -> bytes:
+def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int) -> bytes:
     """The batch of magic 2 with its records in another codec; every other field of the header stays.
 
     Records are not decoded, so they are the same bytes. A batch without records stays as it is. `limit` is
@@ -120,7 +120,7 @@ def recompressed(batch: RecordBatchEntry, codec: str, level: int | None, limit: 
     return replace(batch.head, attributes=attributes, records=data).to_bytes(WriteOptions(level))
 
 
-def recompressed_wrapper(batch: MessageEntry, codec: str, level: int | None, limit: int) -> bytes:
+def recompressed_wrapper(batch: LegacyBatch, codec: str, level: int | None, limit: int) -> bytes:
     """The wrapper of magic 0 or 1 with the messages inside in another codec, not `none`; all else stays.
 
     The messages are not decoded. `limit` is the most bytes that they may take when decompressed. Raises

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import message_set, record_batch
-from kodec.generated.log.log_segment import PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch
+from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.entry import MAGICS
-from kodec.log.entries.record_batch import RecordBatchEntry
-from kodec.log.entries.records import Limits
-from kodec.log.entries.sizes import MAX_RELATIVE
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
@@ -33,17 +32,17 @@ class SegmentScan:
     Attributes:
         indexes: what its indexes should be, without the last entry of the time index (`IndexBuilder.end`).
         size: of the file, in bytes.
-        next_offset: the one after the last; the base offset where there is no entry.
-        entries: how many.
+        next_offset: the one after the last; the base offset where there is no batch.
+        batches: how many.
         fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
-        first_timestamp: the largest of the first entry; None where there is no entry.
+        first_timestamp: the largest of the first batch; None where there is no batch.
         epochs: each leader's epoch that is higher than those before, with the first offset that has it.
     """
 
     indexes: IndexBuilder
     size: int
     next_offset: int
-    entries: int = 0
+    batches: int = 0
     fault: str = ""
     first_timestamp: int | None = None
     epochs: list[LeaderEpoch] = field(default_factory=list)
@@ -65,10 +64,10 @@ def scan_segment(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
 ) -> SegmentScan:
-    """Read all entries, verify their checksums, and stop at the first that cannot be part of the log.
+    """Read all batches, verify their checksums, and stop at the first that cannot be part of the log.
 
-    An entry is part of the log where it is whole, its checksum is right, and its offsets are above those of
-    the entries before it, not below the base offset, and below `before` (the next segment's base offset).
+    A batch is part of the log where it is whole, its checksum is right, and its offsets are above those of
+    the batches before it, not below the base offset, and below `before` (the next segment's base offset).
     No checksum covers the offset in a header. So where one is not above the one before, either may be wrong:
     if the earlier one leaves a gap that the later would fit, the earlier one is not believed.
 
@@ -107,7 +106,7 @@ def scan_segment(
 
 
 class _Walk:
-    """Takes entries in one later than they are read: the next one tells whether an offset can be believed."""
+    """Takes batches in one later than they are read: the next one tells whether an offset can be believed."""
 
     def __init__(self, path: Path, found: SegmentScan, producers: ProducerState, before: int | None) -> None:
         self.path = path
@@ -119,7 +118,7 @@ class _Walk:
         self.refused = False
 
     def goes_on(self, batch: Batch) -> bool:
-        """Whether the log goes on up to this entry; else the fault is told, and what waits may be dropped."""
+        """Whether the log goes on up to this batch; else the fault is told, and what waits may be dropped."""
         found, waiting = self.found, self.waiting
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         last = (found.next_offset if waiting is None else waiting.next_offset) - 1
@@ -141,7 +140,7 @@ class _Walk:
         return False
 
     def end(self) -> None:
-        """No entry follows."""
+        """No batch follows."""
         waiting, base_offset = self.waiting, self.found.indexes.base_offset
         if waiting is None:
             return
@@ -174,7 +173,7 @@ class _Walk:
         if batch.partition_leader_epoch > self.epoch:
             self.epoch = batch.partition_leader_epoch
             found.epochs.append(LeaderEpoch(self.epoch, batch.base_offset))
-        found.entries += 1
+        found.batches += 1
         found.next_offset = batch.next_offset
         return True
 
@@ -191,20 +190,19 @@ def _first(batch: Batch) -> int:
 
 
 def _is_sound(path: Path, position: int) -> bool:
-    """Whether the entry at `position` is right by its checksum, as far as its format is known."""
+    """Whether the batch at `position` is right by its checksum, as far as its format is known."""
     with path.open("rb") as file:
         file.seek(position)
-        head = file.read(PEEK_ENTRY_SIZE)
-        offset, length, magic = peek_entry(head)
-        if magic not in MAGICS:
+        head = file.read(FRAME_SIZE)
+        frame = Frame.peek(head)
+        if frame is None or not frame.known:
             return False
-        size = peek_entry_len_entry(offset, length, magic)
-        data = head + file.read(size - len(head))
+        data = head + file.read(frame.size - len(head))
     try:
-        if magic == RecordBatchEntry.magic:
-            record_batch.read_record_batch_head(data, 0, size)
+        if frame.magic == DefaultBatch.magic:
+            record_batch.read_record_batch_head(data, 0, frame.size)
         else:
-            message_set.read_message_head(data, size - length, size)
+            message_set.read_message_head(data, frame.size - frame.len_body, frame.size)
     except FormatError:
         return False
     return True
@@ -219,8 +217,8 @@ def producers_at(
 ) -> ProducerState:
     """What is known of the producers where `segments[number]` starts.
 
-    From the newest producer snapshot there or before that can be read, and the headers of the entries behind
-    it; where there is none, from those of all entries before. Raises OSError, FormatError.
+    From the newest producer snapshot there or before that can be read, and the headers of the batches behind
+    it; where there is none, from those of all batches before. Raises OSError, FormatError.
     """
     base_offset = segments[number].base_offset
     state, at = ProducerState(), segments[0].base_offset
@@ -236,7 +234,7 @@ def producers_at(
         segment = Segment(files, limits)
         try:
             place = segment.find(at) if at > files.base_offset else None
-            for head in segment.heads(0 if place is None else place.position):
+            for head in segment.headers(0 if place is None else place.position):
                 if head.producer_id >= 0 and head.last_offset >= at:
                     state.take_batch(segment.batch_at(head, check_crc=False))
         except FormatError:

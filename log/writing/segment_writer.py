@@ -10,7 +10,7 @@ from typing import Self
 from weakref import WeakSet
 
 from kodec.generated.log import transaction_index
-from kodec.log.entries.sizes import MAX_SEGMENT
+from kodec.log.batches.sizes import MAX_SEGMENT
 from kodec.log.files.durable import create_file, sync_folder, write_all
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder, Indexed
 from kodec.log.files.names import file_name
@@ -33,7 +33,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class SegmentWriter:
-    """The files of one segment, while entries are added at its end. Use it from one thread.
+    """The files of one segment, while batches are added at its end. Use it from one thread.
 
     What `append` has returned from is in the log and with the operating system, so it survives the end of
     this process; what `flush` or `close` has returned from survives the end of the machine too. Indexes are
@@ -58,9 +58,9 @@ class SegmentWriter:
         base_offset: as given.
         path: of the log.
         next_offset: the one after the last; `base_offset` at first.
-        entries: how many have been appended by this writer.
-        first_timestamp: the largest timestamp of the first entry, from which `segment.ms` counts; None where
-            there is no entry yet.
+        batches: how many have been appended by this writer.
+        first_timestamp: the largest timestamp of the first batch, from which `segment.ms` counts; None where
+            there is no batch yet.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class SegmentWriter:
         self._suffix = suffix
         self.base_offset = base_offset
         self.next_offset = base_offset
-        self.entries = 0
+        self.batches = 0
         self.first_timestamp: int | None = None
         self.path = self._folder / file_name(base_offset, "log", suffix)
         self._indexes = (
@@ -138,7 +138,7 @@ class SegmentWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether entries can be added: it was neither closed nor abandoned."""
+        """Whether batches can be added: it was neither closed nor abandoned."""
         return bool(self._files)
 
     @property
@@ -163,30 +163,30 @@ class SegmentWriter:
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest timestamp of all entries, in ms since epoch; -1 is none."""
+        """The largest timestamp of all batches, in ms since epoch; -1 is none."""
         return self._indexes.largest_timestamp
 
     @property
     def index_full(self) -> bool:
-        """Whether an index has no room for what the next entry may need."""
+        """Whether an index has no room for what the next batch may need."""
         return self._indexes.is_full
 
     def fits(self, last_offset: int, size: int = 0) -> bool:
-        """Whether an entry up to `last_offset` of `size` bytes can be told of in the indexes' 32 bits."""
+        """Whether a batch up to `last_offset` of `size` bytes can be told of in the indexes' 32 bits."""
         return self._indexes.fits(last_offset) and self.size + size <= MAX_SEGMENT
 
     # -- adding -----------------------------------------------------------------------------------
 
     def append(self, data: bytes | bytearray | memoryview, head: Indexed) -> int:
-        """Write an entry as it is; its position. `head` is its `Batch` or `EntryHead`.
+        """Write a batch as it is; its position. `head` is its `Batch` or `BatchHeader`.
 
         Raises EncodeError for an offset that is not above the last one or does not fit the segment (see
-        `fits`); OSError, after which nothing of the entry is there; ValueError after `close`; LogFailed.
+        `fits`); OSError, after which nothing of the batch is there; ValueError after `close`; LogFailed.
         """
         return self.append_all(data, (head,))
 
     def append_all(self, data: bytes | bytearray | memoryview, heads: Sequence[Indexed]) -> int:
-        """Write several entries at once; the position of the first. Errors as of `append`, for all."""
+        """Write several batches at once; the position of the first. Errors as of `append`, for all."""
         self._guard.require()
         if not self._files:
             raise ValueError(f"{self.path}: is closed")
@@ -202,14 +202,14 @@ class SegmentWriter:
             if not self._indexes.fits(last) or at > MAX_SEGMENT:
                 raise EncodeError("offset", f"does not fit the segment of {self.base_offset}", have=last)
         if at - position != len(data):
-            raise EncodeError("entry", "the sizes of the entries", need=at - position, have=len(data))
+            raise EncodeError("batch", "the sizes of the batches", need=at - position, have=len(data))
         with self._guard.changing("an append"):
             self._write(data, position)
             if self.first_timestamp is None and heads:
                 self.first_timestamp = heads[0].max_timestamp
             for head in heads:
                 self._indexes.take(head)
-            self.entries += len(heads)
+            self.batches += len(heads)
             self.next_offset = last + 1
         return position
 

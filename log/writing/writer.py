@@ -15,13 +15,13 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypedDict, Unpack
 from uuid import UUID
 
+from kodec.log import kernel
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.encode import encode
+from kodec.log.batches.records import Limits, Record, TimestampType
+from kodec.log.batches.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
 from kodec.log.directories.epochs import assigned, up_to
 from kodec.log.directories.producer_state import ProducerState, marker_of
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.encode import encode
-from kodec.log.entries.entry import open_batch
-from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.entries.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     read_leader_epochs,
@@ -60,8 +60,8 @@ class LogConfig:
 
     Attributes:
         segment_bytes: `segment.bytes`, the most bytes of a segment.
-        segment_ms: `segment.ms`, how much later than the first entry's largest timestamp an entry's may be
-            before a new segment is begun; where the first entry has none, the clock since the segment was
+        segment_ms: `segment.ms`, how much later than the first batch's largest timestamp a batch's may be
+            before a new segment is begun; where the first batch has none, the clock since the segment was
             begun counts.
         segment_index_bytes: `segment.index.bytes`, the most bytes of an index.
         index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
@@ -139,14 +139,14 @@ class LogWriter:
     - What is below `recovery_point` survives the end of the machine too. `flush` brings it to the end: it
       fsyncs the log, and the folder where files are new. The indexes of the last segment it leaves to the
       system: they tell what the log tells, and recovery, which always reads that segment, makes them anew.
-    - A roll fsyncs the old segment, its indexes and its names before the new one gets an entry, so all
+    - A roll fsyncs the old segment, its indexes and its names before the new one gets a batch, so all
       segments but the last are on the disk. (A broker does this a little later, in the background.)
     - `leader-epoch-checkpoint`, `partition.metadata` and producer snapshots are written beside, fsynced and
-      renamed, so they are never there in part. An epoch is on the disk before an entry that has it.
+      renamed, so they are never there in part. An epoch is on the disk before a batch that has it.
     - `close` flushes and leaves what a broker leaves on a clean shutdown: the last entry of the time index, a
       producer snapshot at the end of the log.
 
-    What recovery finds above `recovery_point` after the machine went down is whole entries in order, from
+    What recovery finds above `recovery_point` after the machine went down is whole batches in order, from
     what was appended; which ones is up to the system.
 
     What ends a writer: a call that is left by an exception before the files and what the writer knows of them
@@ -154,7 +154,7 @@ class LogWriter:
     or a file beside that could not be written, a lock that was lost, and any exception of a signal handler,
     as KeyboardInterrupt, that comes at the wrong moment. Each later call then raises LogFailed, the recovery
     point stays where it was, and `close` lets go without leaving what a clean shutdown leaves. A failed or
-    interrupted write of an entry that could be cut off again, as where the disk is full, ends nothing.
+    interrupted write of a batch that could be cut off again, as where the disk is full, ends nothing.
     `next_offset` tells what of an append is there; of what was appended nothing is taken back. Opening the
     log again fsyncs its last segment, reads it from the disk and not from memory, and goes on only where that
     is whole.
@@ -175,7 +175,7 @@ class LogWriter:
 
     Raises: ValueError for a folder with another name, or another topic id than the one there;
     BlockingIOError where somebody else writes there, in this process or another; OSError; FormatError where
-    the log is to be recovered first: its last segment, which is read, does not end with a whole entry or has
+    the log is to be recovered first: its last segment, which is read, does not end with a whole batch or has
     a damaged one, or a replacement of segments has not been finished. Use it from one thread.
     """
 
@@ -385,7 +385,7 @@ class LogWriter:
         keep_offsets: bool = False,
         **encoding: Unpack[Encoding],
     ) -> AppendResult:
-        """Append records, a batch, or the bytes of whole entries of any magic.
+        """Append records, a batch, or the bytes of whole batches of any magic.
 
         Offsets are assigned from the end of the log on, and batches of magic 2 get the writer's
         `leader_epoch`; both are set in place, where no checksum covers them. A wrapper of magic 0 or 1 whose
@@ -398,9 +398,9 @@ class LogWriter:
             encoding: for records only: how they become batches, see `encode`.
 
         Checksums are verified before anything is written. Flushes where the settings say so.
-        Raises: EncodeError for records that cannot be written, an entry larger than a segment, and offsets
-        that do not ascend; FormatError for bytes that are no whole entries; OSError: what was written before
-        it is in the log, whole entries, up to `next_offset`; LogFailed where a call before was not completed.
+        Raises: EncodeError for records that cannot be written, a batch larger than a segment, and offsets
+        that do not ascend; FormatError for bytes that are no whole batches; OSError: what was written before
+        it is in the log, whole batches, up to `next_offset`; LogFailed where a call before was not completed.
         """
         self._require_open()
         batches = self._batches(data, keep_offsets, encoding)
@@ -415,7 +415,7 @@ class LogWriter:
         return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
 
     def _batches(self, data: object, keep_offsets: bool, encoding: Encoding) -> list[Batch]:
-        """The entries to append, all of them right."""
+        """The batches to append, all of them right."""
         if isinstance(data, Batch):
             data = data.data
         elif not isinstance(data, (bytes, bytearray, memoryview)):
@@ -423,20 +423,20 @@ class LogWriter:
             options: Encoding = {"batch_bytes": most, **encoding}
             epoch = self.leader_epoch if options.get("magic", 2) == 2 else -1
             start = None if keep_offsets else self.next_offset
-            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]
+            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]  # encode checks
         elif encoding:
             raise TypeError(f"{', '.join(encoding)}: for records, not for what is encoded")
         assert isinstance(data, (bytes, bytearray, memoryview))
         reader = read_batches(data, limits=self._limits)
         batches = list(reader)
         if (tail := reader.torn_tail) is not None:
-            raise Truncated("entry", tail.reason, at=tail.position, need="a whole entry", have=tail.size)
+            raise Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
         expected = self.next_offset
         for batch in batches:
             marker_of(batch)
             if batch.size > self.config.segment_bytes:
                 raise EncodeError(
-                    "entry", "larger than a segment", need=self.config.segment_bytes, have=batch.size
+                    "batch", "larger than a segment", need=self.config.segment_bytes, have=batch.size
                 )
             if keep_offsets:
                 offset = batch.base_offset if batch.magic == 2 else batch.last_offset
@@ -448,7 +448,7 @@ class LogWriter:
         return batches
 
     def _assigned(self, batch: Batch) -> list[Batch]:
-        """The entry with the next offsets; several where it had to be written anew."""
+        """The batch with the next offsets; several where it had to be written anew."""
         start = self.next_offset
         data = bytearray(batch.data)
         if batch.magic == 2:
@@ -456,10 +456,10 @@ class LogWriter:
                 EPOCH_SIZE, "big", signed=True
             )
             _set_offset(data, start)
-            return [open_batch(bytes(data), 0, self._limits)]
+            return [kernel.open_batch(bytes(data), 0, self._limits)]
         records = batch.records()
         _set_offset(data, start + len(records) - 1)
-        placed = open_batch(bytes(data), 0, self._limits)
+        placed = kernel.open_batch(bytes(data), 0, self._limits)
         wanted = range(start, start + len(records))
         try:
             if [each.offset for each in placed.records()] == list(wanted):

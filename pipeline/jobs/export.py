@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kodec.log.entries.options import OnError, ReadOptions
+from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
 from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack

@@ -1,62 +1,29 @@
 """Compress and decompress record data as Kafka's Java code does, with a ceiling on the output.
 
-One file per codec. Names: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``, and ``lz4_legacy``:
-the LZ4 frames inside messages of magic 0, whose header checksum is wrong (KIP-57).
+One file per codec, found by being there: docs/contributing.md adds one. Names are those of the schemas, and
+``lz4_legacy``: the LZ4 frames inside messages of magic 0, whose header checksum is wrong (KIP-57).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
 
-from kodec.runtime.compression import gzip, lz4, snappy, zstd
-from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.compression.codec import Codec
 from kodec.runtime.errors import EncodeError, Truncated, Unsupported
 
 __all__ = ["CODECS", "Codec", "compress", "decompress"]
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
-    """One way to compress.
-
-    Attributes:
-        name: what `compress` and `decompress` call it.
-        levels: the levels that may be asked for, as ranges; empty if the codec has none.
-        default_level: the level that stands for None; None if the codec has none.
-    """
-
-    name: str
-    levels: tuple[range, ...]
-    default_level: int | None
-    _decompress: Callable[[bytes | memoryview, int], bytes]
-    _compress: Callable[[bytes | memoryview, int], bytes]
+def _codecs() -> Iterator[Codec]:
+    """What the files of this folder list in their `CODECS`; nothing else names a codec."""
+    for file in iter_modules(__path__):
+        yield from getattr(import_module(f"{__name__}.{file.name}"), "CODECS", ())
 
 
-def _copy_within_limit(data: bytes | memoryview, limit: int) -> bytes:
-    if len(data) > limit:
-        raise over_limit("none", need=len(data), limit=limit)
-    return bytes(data)
-
-
-_GZIP_LEVELS = (range(-1, 0), range(1, 10))
-_LZ4_LEVELS = (range(1, 18),)
-_ZSTD_LEVELS = (range(-131072, 23),)
-
-CODECS: Mapping[str, Codec] = MappingProxyType(
-    {
-        codec.name: codec
-        for codec in (
-            Codec("none", (), None, _copy_within_limit, lambda data, _: bytes(data)),
-            Codec("gzip", _GZIP_LEVELS, -1, gzip.decompress, gzip.compress),
-            Codec("snappy", (), None, snappy.decompress, lambda data, _: snappy.compress(data)),
-            Codec("lz4", _LZ4_LEVELS, 9, lz4.decompress, lz4.compress),
-            Codec("lz4_legacy", _LZ4_LEVELS, 9, lz4.decompress_legacy, lz4.compress_legacy),
-            Codec("zstd", _ZSTD_LEVELS, 3, zstd.decompress, zstd.compress),
-        )
-    }
-)
+CODECS: Mapping[str, Codec] = MappingProxyType({codec.name: codec for codec in _codecs()})
 """Every codec by name, with its levels: those of KIP-390 (Kafka 3.8)."""
 
 
@@ -80,7 +47,7 @@ def decompress(codec: str, data: bytes | memoryview, *, limit: int) -> bytes:
         raise Unsupported("", "unknown codec", at=0, need=" or ".join(CODECS), have=repr(codec))
     if not len(data) and codec != "none":
         raise Truncated("", f"{codec}: the payload is empty", at=0, need=1, have=0)
-    return entry._decompress(data, limit)
+    return entry.decompress(data, limit)
 
 
 def compress(codec: str, data: bytes | memoryview, *, level: int | None = None) -> bytes:
@@ -101,4 +68,4 @@ def compress(codec: str, data: bytes | memoryview, *, level: int | None = None) 
     elif not any(level in levels for levels in entry.levels):
         ranges = " or ".join(f"{r[0]}..{r[-1]}" if len(r) > 1 else str(r[0]) for r in entry.levels)
         raise EncodeError("level", f"out of range for {codec}", need=ranges, have=level)
-    return entry._compress(data, level)
+    return entry.compress(data, level)

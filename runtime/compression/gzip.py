@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 
-from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.compression.codec import Codec, over_limit
 from kodec.runtime.crc import crc32
 from kodec.runtime.errors import Malformed, Truncated
 from kodec.runtime.zlibs import fastest_zlib
 
-__all__ = ["compress", "decompress"]
+__all__ = ["CODECS", "compress", "decompress"]
 
 _inflate = fastest_zlib()
 
@@ -103,3 +103,6 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
     """Deflate into one member without name or time; `level` is -1 (zlib's 6) or 1 to 9."""
     # zlib and not isal: the levels are zlib's, as in Java.
     return zlib.compress(data, level, _GZIP)
+
+
+CODECS = (Codec("gzip", decompress, compress, levels=(range(-1, 0), range(1, 10)), default_level=-1),)

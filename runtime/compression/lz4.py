@@ -11,13 +11,13 @@ from __future__ import annotations
 import struct
 from functools import lru_cache
 
-import lz4.block  # type: ignore[import-untyped]
-import lz4.frame  # type: ignore[import-untyped]
+import lz4.block  # type: ignore[import-untyped]  # publishes no types
+import lz4.frame  # type: ignore[import-untyped]  # publishes no types
 
-from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.compression.codec import Codec, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
 
-__all__ = ["compress", "compress_legacy", "decompress", "decompress_legacy"]
+__all__ = ["CODECS", "compress", "compress_legacy", "decompress", "decompress_legacy"]
 
 _MAGIC = b"\x04\x22\x4d\x18"
 _MOST_HEADER = 15
@@ -174,3 +174,10 @@ def compress_legacy(data: bytes | memoryview, level: int) -> bytes:
     frame = bytearray(compress(data, level))
     frame[6] = _header_checksum(bytes(frame[:6]))
     return bytes(frame)
+
+
+_LEVELS = (range(1, 18),)
+CODECS = (
+    Codec("lz4", decompress, compress, _LEVELS, default_level=9),
+    Codec("lz4_legacy", decompress_legacy, compress_legacy, _LEVELS, default_level=9),
+)

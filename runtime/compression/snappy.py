@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 
-import snappy  # type: ignore[import-untyped]
+import snappy  # type: ignore[import-untyped]  # publishes no types
 
-from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.compression.codec import Codec, over_limit
 from kodec.runtime.errors import FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.varint import read_uvarint32
 
-__all__ = ["compress", "decompress"]
+__all__ = ["CODECS", "compress", "decompress"]
 
 _MAGIC = b"\x82SNAPPY\x00"
 _HEADER = _MAGIC + struct.pack(">ii", 1, 1)  # version, lowest compatible version
@@ -93,3 +93,6 @@ def compress(data: bytes | memoryview) -> bytes:
         block: bytes = snappy.compress(view[pos : pos + _BLOCK])
         out += (_int32.pack(len(block)), block)
     return b"".join(out)
+
+
+CODECS = (Codec("snappy", decompress, lambda data, _: compress(data)),)

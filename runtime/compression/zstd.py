@@ -6,10 +6,10 @@ import threading
 
 import zstandard
 
-from kodec.runtime.compression.bounds import over_limit
+from kodec.runtime.compression.codec import Codec, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
 
-__all__ = ["compress", "decompress"]
+__all__ = ["CODECS", "compress", "decompress"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE_TAIL = b"\x2a\x4d\x18"  # after one byte 50 to 5f
@@ -159,3 +159,6 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
         )
         mine.level = level
     return mine.compressor.compress(data)
+
+
+CODECS = (Codec("zstd", decompress, compress, levels=(range(-131072, 23),), default_level=3),)

@@ -79,6 +79,21 @@ typedef struct {
   size_t count;
 } kd_items;
 
+/* What to read: which columns (bit n is column n), from which rows, and how far. */
+enum { KD_MOST_COLUMNS = 64 };
+typedef struct {
+  uint64_t wanted;
+  int check;          /* verify checksums */
+  int everything;     /* also the rows of containers that are not for users, */
+  int stop_at_hidden; /* or stop at such a container */
+  int filtered;       /* whether `least` and `most` say anything */
+  size_t most_rows;   /* stop before the next unit once there are so many rows, */
+  size_t most_bytes;  /* or so many bytes in columns of bytes */
+  size_t unit_bytes;  /* the largest unit that is read */
+  size_t elements;    /* the most rows, with the elements of their lists, in one unit */
+  int64_t least[KD_MOST_COLUMNS], most[KD_MOST_COLUMNS];
+} kd_options;
+
 /* ------------------------------------------------------------------ loads and stores */
 
 KD_INLINE uint8_t kd_load_u1(const uint8_t *p) { return p[0]; }

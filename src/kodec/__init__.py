@@ -2,20 +2,9 @@
 
 import logging
 
-from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
-from kodec.log.cleaning.retention import TrimPlan, plan_trim
-from kodec.log.conversion.batches import convert_batches
-from kodec.log.conversion.partition import ConversionPlan, plan_conversion
-from kodec.log.conversion.report import ConversionReport, Loss
-from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
-from kodec.log.directories.segment import Segment, TimestampOffset
-from kodec.log.directories.survey import Overview, survey
-from kodec.log.directories.transactions import AbortedTransaction, Transactions
-from kodec.log.directories.verify import Problem, verify
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.encode import encode
-from kodec.log.entries.records import (
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.encode import encode
+from kodec.log.batches.records import (
     ControlRecord,
     ControlRecordType,
     Limits,
@@ -24,11 +13,21 @@ from kodec.log.entries.records import (
     TimestampType,
     TornTail,
 )
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.partition import ConversionPlan, plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
+from kodec.log.directories.segment import Segment, TimestampOffset
+from kodec.log.directories.transactions import AbortedTransaction, Transactions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.kernel import backend
 from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
 from kodec.log.tables.reader import TableReader
 from kodec.log.tables.table import (
     encode_table,
@@ -37,6 +36,8 @@ from kodec.log.tables.table import (
     scan_batch_table,
     scan_table,
 )
+from kodec.log.verification.survey import Overview, survey
+from kodec.log.verification.verify import Problem, verify
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import AppendResult, LogConfig, LogWriter
 from kodec.runtime import errors
@@ -60,12 +61,15 @@ __all__ = [
     "LogRead",
     "LogWriter",
     "Loss",
+    "MissingRange",
     "Overview",
     "PartitionLog",
     "Problem",
     "Record",
     "RecordReader",
     "RecoveryPlan",
+    "SalvagePlan",
+    "SalvageReport",
     "Segment",
     "SkippedRange",
     "TableReader",
@@ -86,6 +90,7 @@ __all__ = [
     "plan_recovery",
     "plan_reindex",
     "plan_root",
+    "plan_salvage",
     "plan_trim",
     "read_batch_table",
     "read_batches",

@@ -148,7 +148,7 @@ def test_corpora_are_the_same_each_time_and_as_large_as_they_should_be(bench: An
 
 @pytest.mark.parametrize("direction", ["decode", "encode"])
 def test_a_peer_that_is_wrong_is_not_timed(bench: Any, direction: str) -> None:
-    class Wrong(bench.peers.Pure):  # type: ignore[name-defined,misc]
+    class Wrong(bench.peers.Pure):
         name = "wrong"
 
         def rows(self, data: bytes) -> Iterator[Any]:

@@ -155,3 +155,21 @@ def test_reindex_of_a_directory_names_what_it_refuses(root: Path, capsys: pytest
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert capsys.readouterr().err
+
+
+def test_damage_below_the_recovery_point_names_the_way_out(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recover", "--apply", str(root)]) == 0
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\nsegments 0 1000\n")
+    damaged = root / "segments-0" / f"{0:020d}.log"
+    data = bytearray(damaged.read_bytes())
+    data[500] ^= 1
+    damaged.write_bytes(data)
+    capsys.readouterr()
+    main(["recover", str(root / "segments-0")])
+    assert "(--from-start reads all)" in capsys.readouterr().out
+    assert main(["recover", "--from-start", str(root / "segments-0")]) == 3
+    assert "kodec salvage" in capsys.readouterr().err
+    assert main(["salvage", str(root / "segments-0"), "--to", str(tmp_path / "out"), "--apply"]) == 0
+    assert "CrcMismatch" in capsys.readouterr().out

@@ -29,7 +29,7 @@ from kodec.errors import FormatError
 from kodec.log import kernel
 from kodec.log.backends.arrow import batch_schema, columns_of, row_schema
 from kodec.log.backends.scan import Range, Scan
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 from kodec.log.reading import source as log_source
 from kodec.log.tables.reader import scan_headers, scan_rows
 
@@ -148,7 +148,7 @@ def _records(question: Question) -> Outcome:
 
 def outcome(name: str, question: Question) -> Outcome:
     """What a backend makes of it: rows, why it ended and where, what was skipped."""
-    before, kernel.backend = kernel.backend, lambda: name  # type: ignore[assignment, return-value]
+    before, kernel.backend = kernel.backend, lambda: name
     chunk, log_source.CHUNK = log_source.CHUNK, question.chunk
     try:
         return _records(question) if question.what == "records" else _table(question)

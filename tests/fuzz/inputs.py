@@ -14,7 +14,7 @@ from pathlib import Path
 import kodec
 from kodec.errors import FormatError
 from kodec.generated.log import message_set, record_batch
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 from kodec.runtime.compression import decompress
 from kodec.runtime.fields import ReadOptions
 

@@ -135,7 +135,7 @@ static void release(kd_arrow *made) {
 /* ------------------------------------------------------------------ rows */
 
 typedef struct {
-  KERNEL(options) options;
+  kd_options options;
   uint8_t flags;
   long memory;
 } asked;
@@ -199,7 +199,7 @@ static int inside(const asked *a, const KERNEL(unit) *u, kd_span content, KERNEL
   MUST(copy != NULL);
   if (content.size) memcpy(copy, content.data, content.size);
 #ifdef UNIT_IS_ROW
-  KERNEL(options) whole = a->options;
+  kd_options whole = a->options;
   KERNEL(unit) inner;
   size_t next = 0;
   whole.most_rows = SIZE_MAX;
@@ -319,7 +319,7 @@ static void run_out_of_memory(const asked *a, const uint8_t *buf, size_t size) {
 #ifdef LIST
 /* Rows one by one, as objects are made of them: so many as there are as columns, or as much is wrong. */
 static void objects(const asked *a, const KERNEL(unit) *u, kd_span content) {
-  KERNEL(options) whole = a->options;
+  kd_options whole = a->options;
   KERNEL(columns) c = {0};
   kd_where where = {0};
   kd_items rows = {0};

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import io
 import itertools
 import json
 import keyword
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -23,10 +21,13 @@ import yaml
 from kodec.generator import text as text_module
 from kodec.generator.driver import Output, generate, load, render_all
 from kodec.generator.problems import Problem, SchemaError
-from kodec.generator.render import render_tests
 from kodec.generator.schema.keys import KEYS
+from kodec.generator.target import DEFAULT
+from kodec.generator.targets.python.contract_tests import ContractTests
+from kodec.generator.templates import Templates
 from kodec.generator.text import Text
 
+FORMATS = Path(__file__).resolve().parent / "formats"
 MARK = "PWNED"
 BENIGN = f"Some {MARK} words."
 HOSTILE = {
@@ -248,7 +249,8 @@ def outermost(found: list[Place]) -> tuple[Place, ...]:
 @cache
 def made(folder: Path, wanted: tuple[Place, ...], payload: str) -> Output:
     """Modules, tests and the kernel of the schemas."""
-    return render_all(put(folder, mutated(wanted, payload)), package="made", kernels=["log"])
+    trees = put(folder, mutated(wanted, payload))
+    return render_all(trees, package="made", kernels=["log"], targets=[*DEFAULT, "documents", "vectors"])
 
 
 # -- what a text is, once the words in it are taken out
@@ -264,16 +266,6 @@ def python_shape(source: str) -> str:
             elif isinstance(value, str):
                 assert MARK not in value, ast.dump(node)
     return ast.dump(tree)
-
-
-def python_tokens(source: str) -> list[str]:
-    """The tokens of Python or Cython; strings and comments blank."""
-    found = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        blank = token.type in (tokenize.STRING, tokenize.COMMENT)
-        assert blank or MARK not in token.string, token
-        found.append(tokenize.tok_name[token.type] if blank else token.string)
-    return found
 
 
 _C = re.compile(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\w+|\s+|.', re.S)
@@ -298,12 +290,19 @@ def json_shape(value: Any) -> Any:
     return [json_shape(each) for each in value] if isinstance(value, list) else type(value).__name__
 
 
+def page_shape(source: str) -> None:
+    """No tag and no link but our own; words may be more or fewer lines."""
+    plain = re.sub(r"`[^`\n]*`", "", source.partition("\n")[2])
+    plain = re.sub(r'<a id="[a-z_-]+"></a>|(\[\]|\[[a-z_/]+\.ksy\])\([a-z_/.]*(#[a-z_-]+)?\)', "", plain)
+    assert re.search(r"(?<!\\)(<|\]\(|!\[)", plain) is None, plain
+
+
 SHAPES: dict[str, Callable[[str], Any]] = {
     ".py": python_shape,
     ".pyi": python_shape,
-    ".pyx": python_tokens,
     ".c": c_tokens,
     ".h": c_tokens,
+    ".md": page_shape,
     ".json": lambda source: json_shape(json.loads(source)),
 }
 
@@ -445,12 +444,12 @@ def test_text_of_a_schema_does_not_become_a_str_by_itself() -> None:
             use(Text("x"))
 
 
-def test_a_template_cannot_print_what_nobody_put_into_words() -> None:
-    class View:
-        schema = Text("x")
-
-    with pytest.raises((TypeError, Exception), match=r"prints Text|attribute"):
-        render_tests(View())
+@pytest.mark.parametrize("value", [Text("x"), None, 1.5, b"x"], ids=repr)
+def test_a_template_cannot_print_what_nobody_put_into_words(value: object) -> None:
+    with pytest.raises(TypeError, match=f"prints {type(value).__name__}"):
+        Templates("kodec.generator.targets.python", mark=value, params=str).render(
+            "test.py.j2", m=ContractTests(load(FORMATS).schemas[0], "made")
+        )
 
 
 def test_text_is_unwrapped_in_one_place_only() -> None:
@@ -463,7 +462,7 @@ def test_text_is_unwrapped_in_one_place_only() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "raw"
     }
     # the model's JSON holds every text as the string that it is
-    assert found == {"text.py", "model.py"}
+    assert found == {"text.py", "schema/model.py"}
 
 
 DOCUMENTS = [f"{a}{b}{c}" for a, b, c in itertools.product(('"', '"""', "\\", "x", "- "), repeat=3)]
@@ -472,7 +471,7 @@ DOCUMENTS = [f"{a}{b}{c}" for a, b, c in itertools.product(('"', '"""', "\\", "x
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_any_document_is_one_docstring(document: str) -> None:
     made = text_module.docstring(Text(document), "    ")
-    (only,) = ast.parse(f"class A:\n    {made}\n").body[0].body  # type: ignore[attr-defined]
+    (only,) = ast.parse(f"class A:\n    {made}\n").body[0].body
     assert isinstance(only.value.value, str)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
-import os
 import re
 import shlex
 import shutil
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -32,30 +31,15 @@ from kodec.runtime.errors import FormatError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.native import include_dir
 
-from .conftest import write
+from .compilers import CC, CORES, ROOT, STRICT, assert_strict, compile_all, needs_cc
 
-ROOT = Path(__file__).resolve().parents[2]
 FORMATS = Path(__file__).resolve().parent / "formats_rows"
 PRIMITIVES = [
     ROOT / "schemas" / "primitives" / f"{name}.ksy" for name in ("varint", "varlong", "unsigned_varint")
 ]
-CORES = sorted((ROOT / "generated" / "kernels").glob("*_core.c"))
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 NO_CHECK = ReadOptions(check_crc=False)
 PACKAGE = "kodec_rows_made"
-
-
-def compilers() -> list[list[str]]:
-    """C compilers that are there, each once."""
-    found = {path: [path] for name in ("gcc", "clang", "cc") if (path := shutil.which(name))}
-    real = {os.path.realpath(path): command for path, command in found.items()}
-    if importlib.util.find_spec("ziglang") is not None:
-        real["zig"] = [sys.executable, "-m", "ziglang", "cc"]
-    return list(real.values())
-
-
-CC = compilers()
-needs_cc = pytest.mark.skipif(not CC, reason="no C compiler: gcc, clang, cc or ziglang")
+KERNELS = ["weather", "telegrams"]
 
 
 def schemas(folder: Path) -> Path:
@@ -64,27 +48,6 @@ def schemas(folder: Path) -> Path:
     for path in (*FORMATS.glob("*.ksy"), *PRIMITIVES):
         shutil.copy(path, folder)
     return folder
-
-
-def compile_all(kernels: Path, names: Iterable[str]) -> None:
-    """Cython and the C compiler, for several kernels side by side."""
-    if importlib.util.find_spec("Cython") is None:
-        pytest.skip("no Cython")
-    include = [f"-I{path}" for path in (sysconfig.get_paths()["include"], kernels, include_dir())]
-    link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
-    running = []
-    for name in names:
-        face, made = kernels / f"{name}.pyx", kernels / f"{name}.c"
-        module = f"{PACKAGE}.{kernels.parent.name}.kernels.{name}"
-        suffix = sysconfig.get_config_var("EXT_SUFFIX")
-        cython = [sys.executable, "-m", "cython", "-3", "--module-name", module, str(face), "-o", str(made)]
-        cc = [*CC[0], *link, "-fPIC", "-O0", *include, str(made), str(kernels / f"{name}_core.c")]
-        line = f"{shlex.join(cython)} && {shlex.join([*cc, '-o', str(kernels / f'{name}{suffix}')])}"
-        pipe = subprocess.PIPE
-        running.append(subprocess.Popen(["sh", "-c", line], stdout=pipe, stderr=subprocess.STDOUT, text=True))
-    for process in running:
-        said, _ = process.communicate()
-        assert process.returncode == 0, said
 
 
 def package(folder: Path, name: str) -> Callable[[str], ModuleType]:
@@ -103,8 +66,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], M
     if not CC:
         pytest.skip("no C compiler: gcc, clang, cc or ziglang")
     root = tmp_path_factory.mktemp("rows")
-    generate(schemas(root / "schemas"), root / "made", kernels=["weather", "telegrams"])
-    compile_all(root / "made" / "kernels", ["weather", "telegrams"])
+    generate(schemas(root / "schemas"), root / "made", kernels=KERNELS)
+    compile_all(root / "made" / "kernels", KERNELS)
     yield package(root / "made", f"{PACKAGE}.made")
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
@@ -179,7 +142,7 @@ def native(module: Any, data: bytes, **options: Any) -> tuple[Rows, str, int]:
         at = start + size
 
 
-def pure(module: Any, data: bytes, options: ReadOptions = ReadOptions()) -> tuple[Rows, bool, int]:  # noqa: B008
+def pure(module: Any, data: bytes, options: ReadOptions = ReadOptions()) -> tuple[Rows, bool, int]:
     """The rows that can be columns, whether all is well, and where the first unit is that is not."""
     read, columns = read_weather_rows, weather_rows
     if not hasattr(module, "read_weather"):
@@ -575,8 +538,8 @@ def test_a_field_more_is_a_column_more(tmp_path: Path) -> None:
         generate(folder, folder / "made", kernels=["telegrams"])
     names = []
     for folder in (before, after):
-        face = (folder / "made/kernels/telegrams.pyx").read_text()
-        names.append(re.findall(r'"(\w+)"', face.partition("COLUMNS = (")[2]))
+        module = (folder / "made/kernels/telegrams.c").read_text()
+        names.append(re.findall(r'\{"(\w+)"', module.partition("columns[] = {")[2]))
     assert names[0][:6] == ["number", "urgency", "sender", "cost", "text", "after"]
     assert names[1][:7] == ["number", "urgency", "sender", "cost", "hops", "text", "after"]
     core = (after / "made/kernels/telegrams_core.c").read_text()
@@ -592,107 +555,15 @@ def test_many_rows_at_once(made: Callable[[str], ModuleType]) -> None:
     assert found == [{"time": r.delta, "level": r.level, "note": r.note.encode()} for r in rows]
 
 
-# -- what has no kernel, and what every kernel is ---------------------------------------------------
-
-ROW = "    -row: true\n    seq:\n"
-LIST = "seq:\n- {id: rows, type: row, repeat: eos}\ntypes:\n  row:\n" + ROW
-INNER = "  p:\n    seq:\n    - {id: q, type: u1}\n"
-
-NOT_COLUMNAR = {
-    "its outermost type is neither": "seq:\n- {id: a, type: u1}\n",
-    "neither a container of rows nor": LIST.replace("-row: true", "-orig-id: row")
-    + "    - {id: a, type: u1}\n",
-    "repeats in a way": LIST
-    + "    - {id: n, type: u1}\n    - {id: a, type: u2, repeat: expr, repeat-expr: n}\n",
-    "fixed content": LIST + "    - {id: a, contents: [1, 2]}\n    - {id: b, type: u1}\n",
-    "64 bits": LIST + "    - {id: a, type: b64}\n",
-    "neither a number nor bytes": LIST
-    + "    - {id: n, type: u1}\n    - {id: a, type: p, if: n > 0}\n"
-    + INNER,
-    "not empty where it is absent": LIST + "    - {id: n, type: u1}\n    - {id: a, size: 2, if: n > 0}\n",
-    "beside another one": LIST
-    + "    - {id: a, type: u1}\n    - {id: b, type: u4, -derive: crc32(a..a)}\n"
-    + "    - {id: c, type: u4, -derive: crc32c(a..a)}\n",
-    "two columns": LIST + "    - {id: q, type: u1}\n    - {id: a, type: p}\n" + INNER,
-    "cannot be a column of type `utf8`": LIST + "    - {id: a, type: u1, -column: {type: utf8}}\n",
-    "without a column": LIST
-    + "    - {id: n, type: u1}\n    - {id: a, type: {switch-on: n, cases: {1: u2, _: p}}}\n"
-    + INNER,
-    "in an expression": LIST.replace("-row: true", "-row: {columns: [{name: z, value: a.size}]}")
-    + "    - {id: a, size: 3}\n",
-    "a rule that is not about a whole number": LIST + "    - {id: a, type: f8, valid: {min: 0}}\n",
-}
-
-
-@pytest.mark.parametrize("reason", NOT_COLUMNAR)
-def test_what_cannot_have_a_kernel_says_why(reason: str, tmp_path: Path) -> None:
-    folder = write(tmp_path / "schemas", NOT_COLUMNAR[reason])
-    with pytest.raises(ValueError, match=re.escape(reason)) as caught:
-        generate(folder, tmp_path / "out", kernels=["x"])
-    assert str(caught.value).startswith("kernels: 'x' cannot have a kernel: ")
-    assert not (tmp_path / "out").exists()
-    # Python alone reads such a type as well
-    generate(folder, tmp_path / "out")
-    assert (tmp_path / "out" / "x.py").is_file() and not (tmp_path / "out" / "kernels").exists()
-
-
-def test_a_kernel_of_no_schema(tmp_path: Path) -> None:
-    folder = write(tmp_path / "schemas", LIST + "    - {id: a, type: u1}\n")
-    with pytest.raises(ValueError, match="no schema 'y'; those that can have a kernel: x"):
-        generate(folder, tmp_path / "out", kernels=["y"])
-
-
-def fields(*lines: str) -> str:
-    return "".join(f"    - {{{line}}}\n" for line in lines)
-
-
-WORDS = (
-    *("int", "from", "lambda", "unix", "none", "rows", "unit_start", "checksum", "end", "class", "cdef"),
-    *("p", "u", "c", "status"),
-)
-SHAPES = {
-    "names that C and Python use": fields(*(f"id: {word}, type: u2" for word in WORDS)),
-    "a range in the middle of numbers": fields(
-        "id: a, type: u2", "id: b, type: u1", "id: n, type: u1, -derive: length_of(a..b)", "id: c, type: u4"
-    ),
-    "a length of 64 bits": fields(
-        "id: n, type: u8, -derive: length_of(a..b)", "id: a, type: u2", "id: b, size: 3"
-    ),
-    "two parts of one type": fields("id: m, type: p, -column: false", "id: a, type: p")
-    + "  p:\n    seq:\n"
-    + fields("id: n, type: u2, -derive: length_of(r..q), valid: {min: 1}")
-    + fields("id: r, type: u1", "id: q, size: n - 1"),
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_cores_of_odd_shapes_compile(shape: str, tmp_path: Path) -> None:
-    if not CC:
-        pytest.skip("no C compiler: gcc, clang, cc or ziglang")
-    folder = write(tmp_path / "schemas", LIST + SHAPES[shape])
-    generate(folder, tmp_path / "out", kernels=["x"])
-    assert_strict(tmp_path / "out" / "kernels" / "x_core.c")
-    if "names" in shape and importlib.util.find_spec("Cython") is not None:
-        face = str(tmp_path / "out" / "kernels" / "x.pyx")
-        command = [sys.executable, "-m", "cython", "-3", face, "-o", str(tmp_path / "x.c")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-
-def assert_strict(core: Path) -> None:
-    """Every compiler there is takes it as C11 without a warning, and it includes nothing of Python's."""
-    for command in CC:
-        line = [*command, *STRICT, f"-I{include_dir()}", str(core)]
+@needs_cc
+def test_modules_compile_without_a_warning(made: Callable[[str], ModuleType]) -> None:
+    modules = [Path(str(made(f"kernels.{name}").__file__)).with_name(f"{name}.c") for name in KERNELS]
+    modules += [core.with_name(core.name.replace("_core.c", ".c")) for core in CORES]
+    headers = sysconfig.get_paths()["include"]
+    for module in modules:
+        line = [*CC[0], *STRICT, f"-I{include_dir()}", f"-isystem{headers}", str(module)]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), f"{shlex.join(line)}\n{done.stderr}"
-        listed = subprocess.run([*line, "-M"], capture_output=True, text=True, check=True).stdout
-        assert "kodec_core.h" in listed and "Python.h" not in listed
-
-
-@needs_cc
-@pytest.mark.parametrize("core", CORES, ids=lambda path: path.stem)
-def test_kafkas_cores_are_plain_c(core: Path) -> None:
-    assert_strict(core)
 
 
 @needs_cc

@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def _is_built(path: Path) -> bool:
-    return path.suffix in (".so", ".pyd") or (path.suffix == ".c" and not path.stem.endswith("_core"))
+    return path.suffix in (".so", ".pyd")
 
 
 def command(folder: Path, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
@@ -137,7 +137,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
     folder = tmp_path_factory.mktemp("evolved")
     shutil.copytree(SCHEMAS, folder / "schemas", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     places = {"tests": folder / "tests", "package": "evolved"}
-    generate(folder / "schemas", folder / "evolved", **places)  # type: ignore[arg-type]
+    generate(folder / "schemas", folder / "evolved", **places)
     path = folder / "schemas" / "messages" / "offset_commit_value.ksy"
     text = path.read_text()
     for old, new in (
@@ -151,7 +151,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     path.write_text(text)
-    found = generate(folder / "schemas", folder / "evolved", **places)  # type: ignore[arg-type]
+    found = generate(folder / "schemas", folder / "evolved", **places)
     return folder, {change.path.relative_to(folder).as_posix(): change.diff for change in found}
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ruff: noqa: E402  (what is imported is found only after the path is set)
 """Compacts and trims random logs with Kafka's own classes and with ours, and compares what is left."""
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from typing import Any, Self
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from kafka_lab import GENERATIONS, Toolbox, Unusable, say  # noqa: E402
+from kafka_lab import GENERATIONS, Toolbox, Unusable, say
 
-import kodec  # noqa: E402
-from kodec.log.cleaning.compaction import plan_compaction  # noqa: E402
-from kodec.log.cleaning.retention import plan_trim  # noqa: E402
-from tests.log import made, wire  # noqa: E402
-from tests.log.judged import KEPT, entries_of, held  # noqa: E402
-from tests.log.made import DAY, START  # noqa: E402
+import kodec
+from kodec.log.cleaning.compaction import plan_compaction
+from kodec.log.cleaning.retention import plan_trim
+from tests.log import made, wire
+from tests.log.judged import KEPT, entries_of, held
+from tests.log.made import DAY, START
 
 CACHE = ROOT / ".cache" / "interop" / "work" / "4.3"
 BATCH_THAT_KAFKA_REFUSES = "Empty batches are only supported for magic v2"
@@ -47,7 +48,7 @@ class Kafka:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.stdin.close()  # type: ignore[union-attr]
+        self._process.stdin.close()
         self._process.wait(30)
 
     def ask(self, *words: object) -> list[str]:

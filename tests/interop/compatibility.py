@@ -59,7 +59,7 @@ def compare_topic(release: Path, topic: str, magic: int, codec: str) -> tuple[st
     ] or len(batches) != len(entries):
         return "kafka-dump-log says otherwise of a batch", 0
     ours = [
-        (row.offset, row.timestamp, row.timestamp_type.name, row.key, row.value, row.headers)
+        (row.offset, row.timestamp, str(row.timestamp_type), row.key, row.value, row.headers)
         for row in kodec.read_records(log)
     ]
     theirs = [
@@ -81,7 +81,7 @@ def facts_of(batch: kodec.Batch, entry: dump_log.Entry) -> dict[str, Any]:
     names = {"timestamp": "max_timestamp"}
     facts = {name: getattr(batch, names.get(name, name)) for name in entry.facts}
     if "timestamp_type" in facts:
-        facts["timestamp_type"] = batch.timestamp_type.name
+        facts["timestamp_type"] = str(batch.timestamp_type)
     return facts
 
 

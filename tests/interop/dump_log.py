@@ -340,7 +340,7 @@ def parse_producers(text: str) -> list[Producer]:
             last, delta = values["last_sequence"] or 0, values["offset_delta"] or 0
             values |= {"first_sequence": last - delta, "timestamp": values["last_timestamp"]}
         open_since = _optional_long(match["current_txn_first_offset"])
-        rows.append(Producer(**values, current_txn_first_offset=open_since))  # type: ignore[arg-type]
+        rows.append(Producer(**values, current_txn_first_offset=open_since))
     return rows
 
 

@@ -100,7 +100,7 @@ class Case:
                     compression=self.codec,
                     level=self.level,
                     base_offset=0 if produced else first,
-                    **fields,  # type: ignore[arg-type]
+                    **fields,
                 )
             )
         return out

@@ -19,7 +19,7 @@ def record(
     return Record(
         offset=-1,
         timestamp=timestamp,
-        timestamp_type=TimestampType.CreateTime,
+        timestamp_type=TimestampType.CREATE_TIME,
         key=key.encode() if isinstance(key, str) else key,
         value=value.encode() if isinstance(value, str) else value,
         headers=headers,

@@ -15,8 +15,8 @@ from kafka_reads_ours import Differs
 from repair_writer import Read
 
 import kodec
+from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TXN_ENTRY
 from kodec.log.directories.producer_state import read_snapshot
-from kodec.log.entries.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD, TXN_ENTRY
 from kodec.log.files.checkpoints import read_leader_epochs
 from kodec.log.files.listing import list_partition
 

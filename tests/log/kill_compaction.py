@@ -16,7 +16,7 @@ from typing import Any
 
 import kodec
 from kodec.log.cleaning.compaction import plan_compaction
-from kodec.log.directories.verify import verify_partition
+from kodec.log.verification.verify import verify_partition
 
 from . import made
 from .made import DAY, START, batch, marker
@@ -75,7 +75,7 @@ def run(kills: int, seed: int, root: Path) -> Counter[str]:
         found = made.rows(folder)
         assert [each for each in before if each in found] == found, "a record that was not there"
         assert {each.key: each for each in found if each.value != b"aborted"} == newest, "a value is lost"
-        problems = [str(each) for each in verify_partition(kodec.PartitionLog(folder))]
+        problems = [str(each) for each in verify_partition(kodec.PartitionLog(folder)) if not each.note]
         assert problems == [], problems
         again = made.files(folder)
         made.broker_start(folder)

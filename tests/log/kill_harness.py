@@ -30,10 +30,10 @@ from pathlib import Path
 
 import kodec
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import default_quarantine
 from kodec.log.recovery.planning import plan_root
+from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import LogConfig
 
@@ -271,7 +271,7 @@ def check(root: Path, needed: dict[int, int], made: dict[int, int]) -> int:
         assert expected >= needed.get(partition, 0), (
             f"{folder}: ends at {expected}, {needed[partition]} was acknowledged"
         )
-        problems = [str(each) for each in verify_partition(log)]
+        problems = [str(each) for each in verify_partition(log) if not each.note]
         assert problems == [], problems
         made[partition] = expected
     for plan in plan_root(root, index_interval_bytes=CONFIG.index_interval_bytes):

@@ -73,7 +73,7 @@ def test_hidden_unless_asked_for(kind: ControlRecordType, value: Any, codec: str
     expected = ControlRecord(
         offset=5,
         timestamp=99,
-        timestamp_type=TimestampType.CreateTime,
+        timestamp_type=TimestampType.CREATE_TIME,
         key=key_of(kind),
         value=value.to_bytes(),
         headers=(),

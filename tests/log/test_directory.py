@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 import kodec
-from kodec.log.directories import checkpoints
 from kodec.log.directories.directory import LogDirectory, LogRoot
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.files import checkpoints
 from kodec.log.files.listing import (
     LeftoverKind,
     ReplicaKind,

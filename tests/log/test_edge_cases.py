@@ -15,7 +15,7 @@ import snappy
 
 import kodec
 from kodec.errors import FormatError, Malformed, Truncated, Unsupported
-from kodec.log.entries.records import TimestampType, TornTail
+from kodec.log.batches.records import TimestampType, TornTail
 
 from .wire import (
     CODECS,
@@ -153,15 +153,15 @@ def test_07_magic_0_with_the_timestamp_type_bit(codec: str) -> None:
     inner = message(4, b"k", b"v", magic=0, attributes=8)
     whole = inner if codec == "none" else wrapper(4, inner, codec, magic=0, attributes=8)
     (found,) = read(whole)
-    assert (found.timestamp, found.timestamp_type) == (-1, TimestampType.NoTimestampType)
-    assert view(whole).timestamp_type is TimestampType.NoTimestampType
+    assert (found.timestamp, found.timestamp_type) == (-1, TimestampType.NO_TIMESTAMP_TYPE)
+    assert view(whole).timestamp_type is TimestampType.NO_TIMESTAMP_TYPE
     assert view(whole).attributes == 8 | CODES[codec]
 
 
 def test_07_unused_attribute_bits_are_ignored() -> None:
     (found,) = read(message(4, b"k", b"v", attributes=0xF0))
     assert found == kodec.Record(
-        offset=4, timestamp=1000, timestamp_type=TimestampType.CreateTime, key=b"k", value=b"v"
+        offset=4, timestamp=1000, timestamp_type=TimestampType.CREATE_TIME, key=b"k", value=b"v"
     )
     data = batch([record(0, b"k", b"v", attributes=0x7F)], attributes=0xFF80)
     assert [found.value for found in read(data)] == [b"v"]
@@ -248,19 +248,19 @@ def test_13_an_inner_message_cut_short_is_damage(magic: int, codec: str) -> None
 def test_14_log_append_time_wrapper() -> None:
     inner = inner_log([0], time=5) + inner_log([1], time=-1, attributes=0)
     found = read(wrapper(9, inner, attributes=8, time=777))
-    assert [(r.timestamp, r.timestamp_type) for r in found] == [(777, TimestampType.LogAppendTime)] * 2
+    assert [(r.timestamp, r.timestamp_type) for r in found] == [(777, TimestampType.LOG_APPEND_TIME)] * 2
     # the bit of the inner messages does not count
     found = read(wrapper(9, inner_log([0], time=5, attributes=8), time=777))
-    assert [(r.timestamp, r.timestamp_type) for r in found] == [(5, TimestampType.CreateTime)]
+    assert [(r.timestamp, r.timestamp_type) for r in found] == [(5, TimestampType.CREATE_TIME)]
 
 
 def test_14_mixed_magics_inside_a_wrapper() -> None:
     for attributes in (0, 8):
         (found,) = read(wrapper(9, inner_log([0], 0), attributes=attributes, time=777))
-        assert (found.timestamp, found.timestamp_type) == (-1, TimestampType.NoTimestampType)
+        assert (found.timestamp, found.timestamp_type) == (-1, TimestampType.NO_TIMESTAMP_TYPE)
     (found,) = read(wrapper(9, inner_log([0], 1, time=5, attributes=8), magic=0))
     # the wrapper decides, as in Kafka: its format has no timestamps, whatever the message inside says
-    assert (found.timestamp, found.timestamp_type) == (5, TimestampType.NoTimestampType)
+    assert (found.timestamp, found.timestamp_type) == (5, TimestampType.NO_TIMESTAMP_TYPE)
     refuse(wrapper(9, batch([record()])), Malformed, "message.value[0].message.magic")
 
 
@@ -280,7 +280,9 @@ def test_bytes_left_over_in_a_message_are_refused(magic: int) -> None:
 def test_15_log_append_time(codec: str) -> None:
     rows = squeeze(codec, record(0, time=5) + record(1, time=-9000))
     data = batch(rows, count=2, attributes=8 | CODES[codec], base_time=1000, max_time=2000)
-    assert [(r.timestamp, r.timestamp_type) for r in read(data)] == [(2000, TimestampType.LogAppendTime)] * 2
+    assert [(r.timestamp, r.timestamp_type) for r in read(data)] == [
+        (2000, TimestampType.LOG_APPEND_TIME)
+    ] * 2
     assert (view(data).base_timestamp, view(data).max_timestamp) == (1000, 2000)
 
 
@@ -577,7 +579,7 @@ def test_54_unknown_leader_epoch() -> None:
 def test_55_timestamps_of_minus_one() -> None:
     data = batch([record(0), record(1, time=101), record(2)], base_time=-1, max_time=100)
     assert [r.timestamp for r in read(data)] == [-1, 100, -1]
-    assert {r.timestamp_type for r in read(data)} == {TimestampType.CreateTime}
+    assert {r.timestamp_type for r in read(data)} == {TimestampType.CREATE_TIME}
 
 
 def test_56_an_empty_value_is_no_tombstone() -> None:

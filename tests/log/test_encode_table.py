@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("backend")
 
-CREATE, APPEND = TimestampType.CreateTime, TimestampType.LogAppendTime
+CREATE, APPEND = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 NOW = 1_600_000_000_000
 
 
@@ -80,7 +80,7 @@ def test_a_sample_written_again(sample: Sample, magic: int, codec: str) -> None:
         {"base_offset": 70},
         {"timestamp_type": APPEND},
         {"timestamp_type": CREATE},
-        {"timestamp_type": TimestampType.NoTimestampType},
+        {"timestamp_type": TimestampType.NO_TIMESTAMP_TYPE},
         {"partition_leader_epoch": 5},
         {"producer_id": 2**40, "producer_epoch": 3, "base_sequence": 2**31 - 2, "batch_records": 5},
         {"producer_id": 1, "producer_epoch": 3, "base_sequence": 0, "transactional": True},
@@ -433,3 +433,11 @@ def test_places_count_from_the_first_row_of_all() -> None:
     kinds[39_999] = 5
     with pytest.raises(EncodeError, match=r"^records\[39999\]\.timestamp_type"):
         kodec.encode_table(pa.table({"timestamp_type": kinds}))
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+@pytest.mark.parametrize("seconds", [2**62, -(2**62)])
+def test_a_timestamp_that_no_millisecond_can_tell(seconds: int, lossy: bool) -> None:
+    table = pa.table({"value": [b"a", b"b"], "timestamp": pa.array([0, seconds], pa.timestamp("s"))})
+    with pytest.raises(kodec.errors.EncodeError, match=r"records\[1\]\.timestamp: out of range"):
+        kodec.encode_table(table, lossy=lossy)

@@ -21,10 +21,10 @@ import pytest
 import kodec
 from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import claimed
+from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.writer import LogConfig, LogWriter
 
@@ -97,7 +97,7 @@ class Acknowledged:
             self.hear(data, result)
             return result
 
-        writer.append = append  # type: ignore[method-assign, assignment]
+        writer.append = append
 
     def check(self, folder: Path, *, below: int | None = None) -> None:
         found = walk(folder)
@@ -116,14 +116,14 @@ def recovered(root: Path) -> None:
 
 
 def problems(folder: Path) -> list[str]:
-    return [str(each) for each in verify_partition(PartitionLog(folder))]
+    return [str(each) for each in verify_partition(PartitionLog(folder)) if not each.note]
 
 
 def stubborn(
     writer: LogWriter,
     said: Acknowledged,
     error: type[BaseException],
-    during: AbstractContextManager[object] = nullcontext(),  # noqa: B008
+    during: AbstractContextManager[object] = nullcontext(),
 ) -> bool:
     """Take all steps, `during` something, whatever they raise; whether the writer has refused one."""
     refused = False

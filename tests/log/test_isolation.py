@@ -218,7 +218,7 @@ def test_a_snapshot_saves_reading_what_is_before_it(tmp_path: Path) -> None:
     walked: list[int] = []
     for segment in log.segments:
         whole, base = segment._frame, segment.base_offset
-        segment._frame = lambda pos, whole=whole, base=base: walked.append(base) or whole(pos)  # type: ignore
+        segment._frame = lambda pos, whole=whole, base=base: walked.append(base) or whole(pos)
     assert log.transactions(3) == Transactions([kodec.AbortedTransaction(7, 0, 3)], 1)
     assert set(walked) == {3}
     (tmp_path / "t-0" / f"{3:020}.snapshot").write_bytes(state.to_bytes()[:-1])
@@ -237,8 +237,8 @@ def test_segments_with_and_without_an_index_are_read_once(tmp_path: Path) -> Non
     log = PartitionLog(tmp_path / "t-0")
     walked: list[int] = []
     for segment in log.segments:
-        whole, base = segment.heads, segment.base_offset
-        segment.heads = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)  # type: ignore
+        whole, base = segment.headers, segment.base_offset
+        segment.headers = lambda *args, whole=whole, base=base: walked.append(base) or whole(*args)
     assert log.transactions() == wanted
     assert len(walked) == len(set(walked)) >= 22
 
@@ -246,7 +246,7 @@ def test_segments_with_and_without_an_index_are_read_once(tmp_path: Path) -> Non
 def test_the_level_is_checked(tmp_path: Path) -> None:
     log = made(tmp_path / "t-0", (0, [data(0, 7)]))
     with pytest.raises(ValueError, match="read_committed"):
-        list(log.records(isolation="serializable"))  # type: ignore[arg-type]
+        list(log.records(isolation="serializable"))
 
 
 def test_a_damaged_marker_names_its_place(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import kodec
 from kodec.errors import EncodeError, LimitExceeded, Malformed
 from kodec.generated.messages.offset_commit_value import OffsetCommitValue
-from kodec.log.entries.records import Limits
+from kodec.log.batches.records import Limits
 
 from .wire import batch, record
 

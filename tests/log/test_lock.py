@@ -17,8 +17,8 @@ import pytest
 import kodec
 from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.directories.verify import verify_partition
 from kodec.log.files.lock import claimed, locked
+from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.writer import LogConfig, LogWriter
 
 # As a broker: FileLock of Kafka calls FileChannel.tryLock, which takes a POSIX lock of the whole file.
@@ -234,7 +234,7 @@ def test_a_child_that_lives_longer_does_not_keep_the_lock(end: str, tmp_path: Pa
             os.write(writing, b"closed\n")
         signal.pause()
     os.close(writing)
-    with open(reading) as told:  # noqa: PTH123
+    with open(reading) as told:  # noqa: PTH123  # a descriptor
         child = int(told.readline())
         try:
             if end == "closed":

@@ -16,7 +16,7 @@ import pytest
 
 import kodec
 from kodec.log import kernel
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.options import ReadOptions
 
 from .conftest import Sample
 from .wire import PAIRS, batch, log_of, record
@@ -31,7 +31,7 @@ FIELDS = [field.name for field in dataclasses.fields(kodec.Record)]
 EXPECTED = kodec.Record(
     offset=7,
     timestamp=1000,
-    timestamp_type=kodec.TimestampType.CreateTime,
+    timestamp_type=kodec.TimestampType.CREATE_TIME,
     key=b"k",
     value=None,
     headers=(("a", b"1"), ("\udcff", None), ("", b"")),
@@ -78,9 +78,9 @@ def test_it_has_no_hash_and_no_other_attribute() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(found)
     with pytest.raises(AttributeError, match="'Record' object has no attribute 'nothing'"):
-        found.nothing  # type: ignore[attr-defined]  # noqa: B018
+        found.nothing  # noqa: B018  # that it raises is the test
     with pytest.raises(AttributeError):
-        found.nothing = 1  # type: ignore[attr-defined]
+        found.nothing = 1
 
 
 def test_control_records_stand_where_they_were() -> None:
@@ -113,7 +113,7 @@ def test_nothing_of_what_was_set_is_left_in_a_record_that_is_filled_again() -> N
     for found in kodec.read_records(data):
         assert found == kodec.Record(offset=found.offset)
         found.timestamp, found.key, found.value = 5, b"k", b"v"
-        found.timestamp_type, found.headers = kodec.TimestampType.LogAppendTime, (("a", b"b"),)
+        found.timestamp_type, found.headers = kodec.TimestampType.LOG_APPEND_TIME, (("a", b"b"),)
 
 
 def test_what_was_deleted_from_a_record_is_there_in_the_next() -> None:
@@ -129,7 +129,7 @@ def test_a_record_that_changed_its_class_is_not_filled_again() -> None:
         pass
 
     count = 0
-    for count, found in enumerate(kodec.read_records(many(100, per_batch=10)), 1):  # noqa: B007
+    for count, found in enumerate(kodec.read_records(many(100, per_batch=10)), 1):  # noqa: B007  # both are looked at after the loop
         assert type(found) is kodec.Record
         found.__class__ = Other
     assert count == 100
@@ -226,7 +226,7 @@ def test_a_cycle_through_a_record_is_collected() -> None:
             Sentinel.gone += 1
 
     for found in kodec.read_records(DATA):
-        found.value = [found, Sentinel()]  # type: ignore[assignment]
+        found.value = [found, Sentinel()]
     del found
     gc.collect()
     assert Sentinel.gone == 1
@@ -244,7 +244,7 @@ def test_code_that_runs_when_a_value_is_dropped() -> None:
     for found in reader:
         got.append(found.offset)
         if found.offset % 10 == 5:
-            found.value = Sentinel()  # type: ignore[assignment]
+            found.value = Sentinel()
     assert got == list(range(50)) and len(asked) == 5
 
 

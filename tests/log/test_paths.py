@@ -218,7 +218,7 @@ def test_what_is_cut_goes_into_no_log_directory_and_through_no_link(root: Path) 
     (root.parent / "side" / "topic-0").symlink_to(other)
     with pytest.raises(ValueError, match="symbolic link"):
         plan.apply(root.parent / "side")
-    assert [path.name for path in plan.apply()] == [f"{20:020d}.log.cut-{plan.steps[0].position}"]  # type: ignore[union-attr]
+    assert [path.name for path in plan.apply()] == [f"{20:020d}.log.cut-{plan.steps[0].position}"]
 
 
 def test_targets_that_are_not_apart_from_the_source(root: Path) -> None:

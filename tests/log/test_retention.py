@@ -14,7 +14,7 @@ import pytest
 import kodec
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.cleaning.retention import Reason, TrimPlan, plan_trim
-from kodec.log.directories.verify import verify_partition
+from kodec.log.verification.verify import verify_partition
 
 from . import made
 from .made import DAY, START, batch
@@ -45,7 +45,7 @@ def trimmed(folder: Path, **options: Any) -> TrimPlan:
     with kodec.PartitionLog(folder) as log:
         assert log.leftovers == []
         assert (log.start_offset, log.end_offset) == (plan.new_start_offset, plan.end_offset)
-        assert [str(each) for each in verify_partition(log)] == []
+        assert [str(each) for each in verify_partition(log) if not each.note] == []
     return plan
 
 
@@ -155,7 +155,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     folder = ten(tmp_path)
     for name in ("retention_ms", "retention_bytes"):
         with pytest.raises(ValueError, match=f"{name}=-1: not negative"):
-            plan_trim(folder, **{name: -1})  # type: ignore[arg-type]
+            plan_trim(folder, **{name: -1})
     with pytest.raises(kodec.errors.OffsetOutOfRange):
         plan_trim(folder, before_offset=-2)
     (folder / "00000000000000000000.log.cleaned").touch()
@@ -238,7 +238,7 @@ def test_stopped_at_every_step(
             start = log.start_offset
             assert log.end_offset == 100
             assert list(log.records()) == old[start:]
-            assert [str(each) for each in verify_partition(log)] == []
+            assert [str(each) for each in verify_partition(log) if not each.note] == []
         plan_trim(folder, now=NOW, **options).apply()
         assert len(made.rows(folder)) == (75 if "before_offset" in options else 0)
         if finished:

@@ -204,12 +204,12 @@ def test_what_a_header_rules_out_is_not_looked_at() -> None:
     junk = batch(b"\x1f\x8b\x08junk", count=5, attributes=1, base=100, max_time=2000, crc=1)
     data = batch([record()], base=7) + junk + batch([record()], base=200, max_time=3000)
     for options in ({"offsets": (None, 99)}, {"offsets": (105, None)}, {"timestamps": (2001, None)}):
-        reader = kodec.scan_table(data, ["offset"], **options)  # type: ignore[arg-type]
+        reader = kodec.scan_table(data, ["offset"], **options)
         assert sum(found.num_rows for found in reader) in (0, 1)
         assert reader.position == len(data) and reader.skipped == []
     for options in ({"offsets": (104, None)}, {"offsets": (None, 100)}, {"timestamps": (2000, None)}):
         with pytest.raises(CrcMismatch):
-            kodec.read_table(data, **options)  # type: ignore[arg-type]
+            kodec.read_table(data, **options)
 
 
 def test_a_header_is_taken_at_its_word() -> None:
@@ -269,7 +269,7 @@ def test_a_batch_that_is_far_larger_is_cut(codec: str) -> None:
 @pytest.mark.parametrize("options", [{"batch_rows": 0}, {"batch_bytes": -1}])
 def test_a_batch_holds_at_least_something(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        kodec.scan_table(SMALL, **options)  # type: ignore[arg-type]
+        kodec.scan_table(SMALL, **options)
 
 
 def test_a_reader_is_an_arrow_stream() -> None:
@@ -377,9 +377,9 @@ def test_an_error_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         kodec.read_table(tmp_path / "none")
     with pytest.raises(TypeError, match="not int"):
-        kodec.read_table(5)  # type: ignore[arg-type]
+        kodec.read_table(5)
     with pytest.raises(ValueError, match="on_error='ignore'"):
-        kodec.scan_table(SMALL, on_error="ignore")  # type: ignore[arg-type]
+        kodec.scan_table(SMALL, on_error="ignore")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ faces = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if 
 built = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
 assert faces
 assert built == (faces if wanted == "native" else set()), f"kernels: {built} of {faces}"
+face = importlib.util.find_spec("kodec.runtime.native.face")
+assert (face is not None) == (wanted == "native")
 for name in built:
     importlib.import_module(f"{kernels.__name__}.{name}")
 
@@ -34,7 +36,7 @@ if importlib.util.find_spec("pyarrow"):
     assert kodec.read_table(kodec.encode_table(table)).equals(table)
 
 headers = {path.name for path in Path(kodec.runtime.native.include_dir()).glob("*.h")}
-assert {"kodec_core.h", "kodec_arrow.h"} <= headers
+assert {"kodec_core.h", "kodec_arrow.h", "kodec_kernel.h", "kodec_objects.h"} <= headers
 assert files(kodec).joinpath("py.typed").is_file()
 assert not [name for name in FOLDERS if importlib.util.find_spec(name)]
 print(f"Python {sys.version.split()[0]}: {kodec.backend()} {', '.join(sorted(built))}".rstrip())

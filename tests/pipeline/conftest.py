@@ -20,7 +20,7 @@ def make_records() -> Callable[..., list[kodec.Record]]:
             kodec.Record(
                 offset=offset,
                 timestamp=NOW + offset,
-                timestamp_type=kodec.TimestampType.CreateTime,
+                timestamp_type=kodec.TimestampType.CREATE_TIME,
                 key=None if offset % 3 == 0 else b"" if offset % 3 == 1 else b"key %d" % offset,
                 value=None if offset % 5 == 0 else b"value %d" % offset,
                 headers=(("a", b"1"), ("a", None), ("ü", b"")) if offset % 4 == 0 else (),

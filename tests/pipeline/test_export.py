@@ -21,7 +21,7 @@ DATA = Path(__file__).parents[1] / "data"
 def run_tasks(log_dir: Path, staging: Path, **options: str) -> list[PartitionSummary]:
     given = {"path": str(log_dir), "staging": str(staging), "compression": "zstd", **options}
     source = job.ExportDataSource(given)
-    reader = source.reader(None)  # type: ignore[arg-type]
+    reader = source.reader(None)
     found: list[PartitionSummary] = []
     for partition in reader.partitions():
         for _, _, facts in pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(partition))):
@@ -52,7 +52,7 @@ def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Pa
 
 
 def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
-    kind = kodec.TimestampType.NoTimestampType
+    kind = kodec.TimestampType.NO_TIMESTAMP_TYPE
     records = [
         kodec.Record(offset=offset, timestamp=-1, timestamp_type=kind, key=None, value=b"v", headers=())
         for offset in range(3)

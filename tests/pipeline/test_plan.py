@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import Limits
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Limits
 from kodec.log.files.listing import Segment, TopicPartition
 from kodec.pipeline.plan import DEFAULT_TASK_BYTES, Bounds, Options, SourceSegment, list_segments, pack
 

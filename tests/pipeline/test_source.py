@@ -142,7 +142,7 @@ def test_a_record_without_a_timestamp_is_a_millisecond_before_1970(tmp_path: Pat
     record = kodec.Record(
         offset=0,
         timestamp=-1,
-        timestamp_type=kodec.TimestampType.NoTimestampType,
+        timestamp_type=kodec.TimestampType.NO_TIMESTAMP_TYPE,
         key=b"k",
         value=b"v",
         headers=(),
@@ -159,7 +159,7 @@ def test_a_timestamp_that_spark_cannot_hold_is_named(tmp_path: Path) -> None:
     record = kodec.Record(
         offset=7,
         timestamp=2**62,
-        timestamp_type=kodec.TimestampType.CreateTime,
+        timestamp_type=kodec.TimestampType.CREATE_TIME,
         key=None,
         value=b"v",
         headers=(),
@@ -234,7 +234,7 @@ def test_segments_are_spread_over_tasks_or_share_one(log_dir: Path) -> None:
 def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
     def write(name: str, count: int, size: int) -> Path:
         value = bytes(size)
-        kind = kodec.TimestampType.CreateTime
+        kind = kodec.TimestampType.CREATE_TIME
         records = [
             kodec.Record(offset=offset, timestamp=0, timestamp_type=kind, key=None, value=value, headers=())
             for offset in range(count)

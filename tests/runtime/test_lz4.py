@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-import lz4.block  # type: ignore[import-untyped]
-import lz4.frame  # type: ignore[import-untyped]
+import lz4.block
+import lz4.frame
 import pytest
 
 from kodec.runtime.compression import compress, decompress

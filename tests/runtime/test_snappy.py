@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-import snappy  # type: ignore[import-untyped]
+import snappy
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported

@@ -1,1 +1,58 @@
-"""The native back end: kernels of rows and columns, a plain C core under a Cython face."""
+"""Native kernels of rows and columns: plain C, under the one face that all kernels have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kodec.generator.problems import Problem
+from kodec.generator.schema.model import Schema
+from kodec.generator.target import File, Request, mark
+from kodec.generator.targets.native.emit import render_kernel
+from kodec.generator.targets.native.expressions import NotColumnar
+from kodec.generator.targets.native.kernel import PlannedKernel, kernel_of, planned
+
+__all__ = ["TARGET"]
+
+FOLDER = "kernels"
+
+
+class _Native:
+    """Its files in `kernels/` for each schema that is named."""
+
+    name = "native"
+    files = ("*.c", "*.h", "*.pyi", "*.pyx", f"{FOLDER}/__init__.py")
+
+    def lacks(self, request: Request) -> Iterator[Problem]:
+        """Of a schema that is named: why it has no kernel."""
+        for schema in self._schemas(request):
+            try:
+                planned(request.model, schema)
+            except NotColumnar as error:
+                yield Problem(schema.root.place, schema.id, f"it cannot have a native kernel: {error}")
+
+    def plan(self, request: Request) -> list[PlannedKernel]:
+        return [planned(request.model, schema) for schema in self._schemas(request)]
+
+    def emit(self, plan: list[PlannedKernel]) -> Iterator[File]:
+        for each in plan:
+            for name, text in render_kernel(each).items():
+                yield File(f"{FOLDER}/{name}", text, each.kernel.schema)
+        if plan:
+            doc = '"""Native kernels made from the schemas, where they are built."""'
+            yield File(f"{FOLDER}/__init__.py", f"# {mark()}\n{doc}\n")
+
+    @staticmethod
+    def _schemas(request: Request) -> list[Schema]:
+        """The schemas that are named. Raises ValueError for one that is not there."""
+        schemas = {schema.id: schema for schema in request.model.schemas}
+        for name in request.kernels:
+            if name not in schemas:
+                able = [
+                    each.id for each in request.model.schemas if kernel_of(request.model, each) is not None
+                ]
+                text = f"kernels: no schema {name!r}; those that can have a kernel: "
+                raise ValueError(text + (", ".join(able) or "none"))
+        return [schemas[name] for name in request.kernels]
+
+
+TARGET = _Native()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kodec.generator.schema.model import Str
-from kodec.generator.targets.native.plan import Step
+from kodec.generator.targets.native.steps import Bytes, ColumnPlan, Flat, Lists
 
 __all__ = ["gives_objects"]
 
 
-def gives_objects(columns: list[Step]) -> bool:
+def gives_objects(columns: Iterable[ColumnPlan]) -> bool:
     """Whether every column's value is what the Python rows have there: a text that is a text, and UTF-8."""
-    flat = [each for column in columns for each in (column.children if column.kind == "list" else [column])]
+    flat: list[Flat] = []
+    for column in columns:
+        flat += column.children if isinstance(column, Lists) else [column]
     return all(_is_same(column) for column in flat)
 
 
-def _is_same(column: Step) -> bool:
-    if column.kind != "blob":
+def _is_same(column: Flat) -> bool:
+    if not isinstance(column, Bytes):
         return True
     kind = column.member.spec.type
-    return not isinstance(kind, Str) or (column.text and kind.encoding == "utf-8")
+    return not isinstance(kind, Str) or (column.text and kind.encoding == "UTF-8")

@@ -6,8 +6,8 @@ A plan is neutral to how a template lays it out: a tree of steps, in which nothi
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from kodec.generator.layout import BitGroup, Layouts, One, Run
 from kodec.generator.schema import expr as ex
@@ -22,10 +22,25 @@ from kodec.generator.schema.model import (
     Struct,
     Valid,
 )
-from kodec.generator.schema.roles import VARINTS
 from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
+from kodec.generator.targets.native.steps import (
+    Advance,
+    Blob,
+    Check,
+    Checksum,
+    Choice,
+    Length,
+    List,
+    Mark,
+    Part,
+    Scalar,
+    Step,
+    Varint,
+)
+from kodec.generator.targets.native.steps import Run as RunStep
+from kodec.generator.wire import VARINTS, WIRE
 
-__all__ = ["Member", "Names", "Parser", "Scope", "Step", "c_name", "tests_of"]
+__all__ = ["Constants", "Member", "Names", "Parser", "Scope", "c_name", "tests_of"]
 
 _WORDS = frozenset(
     """
@@ -35,27 +50,13 @@ _WORDS = frozenset(
     as assert async await def del elif except finally from global import in is lambda None nonlocal pass raise
     try with yield True False cdef cpdef ctypedef cimport include gil nogil unix linux errno stdin stdout
     rows unit_start unit_size checksum checksum_stored checksum_field checksum_of position size checksum_ok
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: SIM905  # ninety words on ninety lines are no list to read
 )
 
 
 def c_name(ident: str) -> str:
     """A schema name as a C identifier, which no language and no struct of a kernel uses itself."""
     return f"{ident}_" if ident in _WORDS else ident
-
-
-@dataclass(slots=True)
-class Step:
-    """One step of a kernel; what it needs is in `facts`, ready to be written."""
-
-    kind: str
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.facts[name]
-        except KeyError:
-            raise AttributeError(name) from None
 
 
 @dataclass(slots=True)
@@ -86,16 +87,31 @@ class Member:
         return self.kind in ("int", "uint", "float", "double")
 
 
-class Names:
-    """The fields that a kernel can name when it stops, each once, by path."""
+class Constants:
+    """Names of C constants for what a kernel counts, each once: `FIELD_RECORDS_BODY_KEY` for
+    `records[].body.key`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.all: dict[str, str] = {}
+        """In order, what it stands for and its name."""
+
+    def __call__(self, path: str) -> str:
+        if path not in self.all:
+            words = "_".join(re.findall(r"[A-Za-z0-9_]+", path)).upper()
+            name, number = f"{self._prefix}_{words or 'NONE'}", 2
+            while name in self.all.values():
+                name, number = f"{self._prefix}_{words}_{number}", number + 1
+            self.all[path] = name
+        return self.all[path]
+
+
+class Names(Constants):
+    """The fields that a kernel can name when it stops; the first is none of them."""
 
     def __init__(self) -> None:
-        self.paths: list[str] = []
-
-    def __call__(self, path: str) -> int:
-        if path not in self.paths:
-            self.paths.append(path)
-        return self.paths.index(path)
+        super().__init__("FIELD")
+        self("")
 
 
 @dataclass(slots=True)
@@ -157,7 +173,8 @@ class Parser:
         self.model = model
         self.layouts = layouts
         self.names = names
-        self.lists: list[Step] = []
+        self.lists: list[List] = []
+        self._lists = 0
         self.checksums = 0
         """How many checksums there may still be."""
         self._marks = 0
@@ -168,7 +185,7 @@ class Parser:
     def condition(self, expr: ex.Expr, scope: Scope) -> str:
         return bare(condition(expr, scope.resolve, self.model))
 
-    def parse(self, scope: Scope, path: str, prefix: str = "") -> list[Step]:
+    def parse(self, scope: Scope, path: str, prefix: str = "") -> tuple[Step, ...]:
         """The steps that read `scope.struct`, whose members are added to those of the scope.
 
         `path` is where the struct stands, for messages; `prefix` is how its members are reached.
@@ -186,14 +203,14 @@ class Parser:
             steps += self._marked(ranges, step.field, scope, "p")
             steps += self._one(scope, step, path, prefix)
             steps += self._ended(ranges, step.field, scope, path)
-        return steps
+        return tuple(steps)
 
     # -- runs of fixed width ----------------------------------------------------------------------
 
     def _run(self, scope: Scope, run: Run, path: str, prefix: str, ranges: _Ranges) -> list[Step]:
         loads: list[str] = []
-        checks: list[Step] = []
-        marks: list[Step] = []
+        checks: list[Check] = []
+        marks: list[Mark] = []
         ends: list[tuple[Field, str]] = []
         at = 0
         first = _join(path, _first_name(run))
@@ -224,11 +241,11 @@ class Parser:
                 checks += self._checks(scope, spec, _join(path, spec.id), f"p + {at}")
             at += item.size
         return [
-            Step("run", {"size": run.size, "field": self.names(first), "loads": loads}),
+            RunStep(run.size, self.names(first), tuple(loads)),
             *marks,
             *checks,
             *(step for spec, end in ends for step in self._ended(ranges, spec, scope, path, end)),
-            Step("advance", {"size": run.size}),
+            Advance(run.size),
         ]
 
     def _inside(self, member: Member, spec: Field, outer: Scope) -> Scope:
@@ -237,7 +254,7 @@ class Parser:
         return Scope(f"{outer.root}{member.name}.", struct, member.members, outer.container)
 
     def _inner(
-        self, run: Run, at: int, into: Member, scope: Scope, path: str, checks: list[Step]
+        self, run: Run, at: int, into: Member, scope: Scope, path: str, checks: list[Check]
     ) -> list[str]:
         struct, root = scope.struct, scope.root
         if any(spec.derive is not None and spec.derive.is_range for spec in struct.fields):
@@ -313,9 +330,7 @@ class Parser:
         absent = self._absent(scope, member, spec)
         test = self.condition(spec.condition, scope)
         body = [*plain, *self._checks(scope, spec, where, "p")]
-        return [
-            Step("choice", {"test": test, "steps": body, "otherwise": absent, "field": self.names(where)})
-        ]
+        return [Choice(test, tuple(body), tuple(absent), self.names(where))]
 
     def _absent(self, scope: Scope, member: Member, spec: Field) -> list[str]:
         target = f"{scope.root}{member.name}"
@@ -366,19 +381,14 @@ class Parser:
             size = None if spec.size is None else self.number(spec.size, scope)
             if size is None and not spec.size_eos:
                 raise NotColumnar(f"`{spec.id}` has no size")
-            return [Step("blob", {"target": target, "size": size, "field": field_id})]
+            return [Blob(target, size, field_id)]
         if isinstance(kind, Prim):
             scope.members.append(
                 Member(name, _kind_of(kind), spec, scope.struct, path=prefix + spec.id, bits=8 * kind.width)
             )
-            return [
-                Step(
-                    "scalar",
-                    {"size": kind.width, "field": field_id, "load": f"{target} = {_load(kind, 'p')};"},
-                )
-            ]
+            return [Scalar(kind.width, field_id, f"{target} = {_load(kind, 'p')};")]
         if wire in VARINTS:
-            bits = 64 if wire == "zigzag64" else 32
+            form = WIRE[wire]
             scope.members.append(
                 Member(
                     name,
@@ -386,11 +396,11 @@ class Parser:
                     spec,
                     scope.struct,
                     path=prefix + spec.id,
-                    bits=bits,
-                    signed=wire != "uvarint32",
+                    bits=form.bits,
+                    signed=form.signed,
                 )
             )
-            return [Step("varint", {"wire": wire, "target": target, "field": field_id})]
+            return [Varint(wire, target, field_id)]
         if isinstance(kind, Ref):
             return self._nested(scope, spec, kind, where, prefix)
         raise NotColumnar(f"`{spec.id}` is of a type without a column")
@@ -404,19 +414,11 @@ class Parser:
         steps = self.parse(inner, where, f"{prefix}{spec.id}.")
         scope.members.append(member)
         if spec.size is None and not spec.size_eos:
-            return steps
+            return list(steps)
         self._marks += 1
-        return [
-            Step(
-                "part",
-                {
-                    "size": None if spec.size is None else self.number(spec.size, scope),
-                    "steps": steps,
-                    "field": self.names(where),
-                    "number": self._marks,
-                },
-            )
-        ]
+        number = self._marks
+        size = None if spec.size is None else self.number(spec.size, scope)
+        return [Part(size, steps, self.names(where), number)]
 
     def _repeat(self, scope: Scope, spec: Field, where: str) -> list[Step]:
         if spec.repeat not in ("expr", "eos") or not isinstance(spec.type, Ref):
@@ -424,30 +426,22 @@ class Parser:
         struct = self.model.struct(spec.type.target)
         if struct.wire or spec.type.args or spec.size is not None:
             raise NotColumnar(f"`{spec.id}` repeats a type without a column")
-        index = len(self.lists)
+        index, self._lists = self._lists, self._lists + 1
         member = Member(c_name(spec.id), "list", spec, scope.struct, list_index=index)
         inner = Scope(f"item_{index}.", struct, member.members, scope.container)
-        holder = Step("list")
-        self.lists.append(holder)
         steps = self.parse(inner, f"{where}[]")
         if any(each.kind in ("list", "struct") for each in member.members):
             raise NotColumnar(f"`{spec.id}` repeats what is not flat")
         count = None if spec.repeat_expr is None else self.number(spec.repeat_expr, scope)
-        holder.facts.update(
-            name=member.name,
-            index=index,
-            count=count,
-            steps=steps,
-            members=member.members,
-            field=self.names(where),
-            least=max(1, self.layouts.layout(struct, {}).min_size),
-        )
+        least = max(1, self.layouts.layout(struct, {}).min_size)
+        found = List(member.name, index, count, steps, tuple(member.members), self.names(where), least)
+        self.lists.append(found)
         scope.members.append(member)
-        return [holder]
+        return [found]
 
     # -- rules ------------------------------------------------------------------------------------
 
-    def _checks(self, scope: Scope, spec: Field, where: str, at: str) -> list[Step]:
+    def _checks(self, scope: Scope, spec: Field, where: str, at: str) -> list[Check]:
         if spec.valid is None:
             return []
         member = next((each for each in scope.members if each.spec.id == spec.id), None)
@@ -456,17 +450,15 @@ class Parser:
         whole = Scope(scope.root, scope.struct, scope.members, scope.container)
         whole.extra["_"] = f"{scope.root}{member.name}"
         tests = [condition(test, whole.resolve, self.model) for test in tests_of(spec.valid)]
-        return [Step("check", {"test": bare(" && ".join(tests)), "field": self.names(where), "at": at})]
+        return [Check(bare(" && ".join(tests)), self.names(where), at)]
 
-    def _marked(self, ranges: _Ranges, spec: Field, scope: Scope, at: str) -> list[Step]:
+    def _marked(self, ranges: _Ranges, spec: Field, scope: Scope, at: str) -> list[Mark]:
         """Remember where a range starts that a length or a checksum covers."""
-        return [
-            Step("mark", {"name": _mark(scope, spec.id), "at": at}) for _ in (1,) if spec.id in ranges.starts
-        ]
+        return [Mark(_mark(scope, spec.id), at)] if spec.id in ranges.starts else []
 
     def _ended(self, ranges: _Ranges, spec: Field, scope: Scope, path: str, end: str = "p") -> list[Step]:
         """Hold what was stored against the range that ends with `spec`, or ended before it."""
-        found = []
+        found: list[Step] = []
         due = [(owner, derive, end) for owner, derive in ranges.ends.get(spec.id, [])]
         if spec.id in ranges.later:
             due.append((spec.id, *ranges.later.pop(spec.id)))
@@ -474,23 +466,19 @@ class Parser:
             member = next((each for each in scope.members if each.spec.id == owner), None)
             if member is None:
                 mark = _mark(scope, owner, "end")
-                found.append(Step("mark", {"name": mark, "at": stop}))
+                found.append(Mark(mark, stop))
                 ranges.later[owner] = derive, mark
                 continue
-            facts = {
-                "stored": scope.resolve(ex.Name(owner)),
-                "start": _mark(scope, derive.first),
-                "end": stop,
-                "field": self.names(_join(path, owner)),
-            }
+            stored, start = scope.resolve(ex.Name(owner)), _mark(scope, derive.first)
+            name = self.names(_join(path, owner))
             if derive.is_checksum:
                 if not self.checksums:
                     raise NotColumnar(f"`{owner}` is a checksum beside another one, or in a row")
                 self.checksums -= 1
-                found.append(Step("checksum", {**facts, "function": f"kd_{derive.kind}"}))
+                found.append(Checksum(stored, start, stop, name, f"kd_{derive.kind}"))
             else:
                 plus = literal(0) if derive.plus is None else self.number(derive.plus, scope)
-                found.append(Step("length", {**facts, "plus": plus}))
+                found.append(Length(stored, start, stop, name, plus))
         return found
 
 
@@ -544,9 +532,10 @@ def _join(path: str, name: str) -> str:
 
 
 def _kind_of(kind: Prim) -> str:
-    if kind.floating:
-        return "float" if kind.width == 4 else "double"
-    return "uint" if kind.width == 8 and not kind.signed else "int"
+    form = WIRE[kind.name].c
+    if form is None:
+        raise NotColumnar(f"`{kind.name}` is not in a kernel")
+    return form.kind
 
 
 def _load(kind: Prim, at: str) -> str:
@@ -554,7 +543,7 @@ def _load(kind: Prim, at: str) -> str:
     order = "" if kind.width == 1 else kind.endian
     raw = f"kd_load_u{kind.width}{order}({at})"
     if kind.floating:
-        return f"kd_{'float' if kind.width == 4 else 'double'}_of({raw})"
+        return f"kd_{_kind_of(kind)}_of({raw})"
     if kind.signed:
         return f"(int{8 * kind.width}_t){raw}"
     return raw

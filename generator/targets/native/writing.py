@@ -12,9 +12,20 @@ from typing import Any
 from kodec.generator.layout import BitGroup, Layouts, One, Run, RunField
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Prim, Ref, Struct
-from kodec.generator.schema.roles import VARINTS
 from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
-from kodec.generator.targets.native.plan import Member, Scope, Step, tests_of
+from kodec.generator.targets.native.plan import Member, Scope, tests_of
+from kodec.generator.targets.native.steps import (
+    Line,
+    Loop,
+    Patch,
+    PutBytes,
+    PutChoice,
+    PutMark,
+    PutStep,
+    PutVarint,
+    Store,
+)
+from kodec.generator.wire import VARINTS, WIRE
 
 __all__ = ["WritePlan", "Writer", "total"]
 
@@ -25,7 +36,7 @@ class WritePlan:
 
     lines: list[str] = field(default_factory=list)
     size: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PutStep] = field(default_factory=list)
 
 
 class Writer:
@@ -44,7 +55,6 @@ class Writer:
         self.number_of = number_of
         self.values: dict[str, str] = {}
         self.spans: dict[str, str] = {}
-        self.loops: list[Step] = []
         self.places: set[str] = set()
         self.ended: dict[str, str] = {}
         """Of fields that are behind the range they speak of: where it ended."""
@@ -176,7 +186,7 @@ class Writer:
         self.values[f"count:{key}"] = f"count_{local}"
         self.values[f"size:{key}"] = f"size_{local}"
         return WritePlan(inside.lines, [f"size_{local}"], [
-            Step("loop", {"first": first, "stop": stop, "lines": inside.lines, "steps": inside.steps})
+            Loop(first, stop, tuple(inside.lines), tuple(inside.steps))
         ])  # fmt: skip
 
     # -- bytes ------------------------------------------------------------------------------------
@@ -207,7 +217,7 @@ class Writer:
         steps, size = self._one(struct, spec, item, members, key, where, inner)
         if spec.condition is not None and not (key in self.spans and spec.nullable is not None):
             test = bare(condition(spec.condition, self._resolver(struct, prefix), self.model))
-            steps = [Step("choice", {"test": test, "steps": steps})]
+            steps = [PutChoice(test, tuple(steps))]
             size = [f"({test} ? {total(size)} : 0)"]
         plan.steps += steps
         plan.size += size
@@ -234,11 +244,11 @@ class Writer:
         key: str,
         where: str,
         inner: dict[str, WritePlan],
-    ) -> tuple[list[Step], list[str]]:
+    ) -> tuple[list[PutStep], list[str]]:
         kind = spec.type
         if key in self.spans:
             span = self.spans[key]
-            steps = [Step("bytes", {"span": span, "limit": self.source(f"limit:{key}", spec)})]
+            steps: list[PutStep] = [PutBytes(span, self.source(f"limit:{key}", spec))]
             if isinstance(kind, Bytes) and isinstance(spec.size, ex.Literal):
                 steps.insert(
                     0, _check(f"{span}.size != {spec.size.value}", "KD_LENGTH", self.number_of(where))
@@ -256,13 +266,13 @@ class Writer:
         if isinstance(kind, Prim):
             return [*rules, self._store(kind, value, index, spec, key)], [str(kind.width)]
         if wire in VARINTS:
-            fits = {"zigzag32": "int32_t", "uvarint32": "uint32_t"}.get(wire or "")
-            raw = f"(uint64_t)(uint32_t){value}" if wire == "uvarint32" else f"kd_zigzag({value})"
-            step = Step("varint", {"raw": raw, "value": value, "fits": fits, "field": index})
+            form = WIRE[wire]
+            raw = f"kd_zigzag({value})" if form.zigzag else f"(uint64_t)(uint32_t){value}"
+            step = PutVarint(raw, value, None if form.c is None else form.c.fits, index)
             return [*rules, step], [f"kd_size_uvarint({raw})"]
         raise NotColumnar(f"`{spec.id}` is of a type that is not written")
 
-    def _rules(self, spec: Field, value: str, index: int) -> list[Step]:
+    def _rules(self, spec: Field, value: str, index: str) -> list[PutStep]:
         """The steps that refuse a value which the schema does not allow."""
         if spec.valid is None or (spec.derive is not None and spec.derive.is_range):
             return []
@@ -273,24 +283,18 @@ class Writer:
         tests = [condition(test, resolve, self.model) for test in tests_of(spec.valid)]
         return [_check(f"!({' && '.join(tests)}) || wrong", "KD_VALUE", index)]
 
-    def _store(self, kind: Prim, value: str, index: int, spec: Field, key: str) -> Step:
+    def _store(self, kind: Prim, value: str, index: str, spec: Field, key: str) -> Store:
         order = "be" if kind.width == 1 else kind.endian
-        if kind.floating:
-            name = "float" if kind.width == 4 else "double"
-            raw, fits = f"kd_bits_of_{name}(({name}){value})", None
-        else:
-            raw = f"(uint64_t){value}"
-            fits = None if kind.width == 8 else f"{'' if kind.signed else 'u'}int{8 * kind.width}_t"
+        form = WIRE[kind.name].c
+        assert form is not None
+        fits = form.fits
+        raw = f"kd_bits_of_{form.kind}(({form.kind}){value})" if kind.floating else f"(uint64_t){value}"
         place = None
         if spec.derive is not None and spec.derive.is_range:
             place = _mark("place", key)
             self.places.add(place)
             fits = None
-        return Step(
-            "store",
-            {"size": kind.width, "order": order, "raw": raw, "value": value, "fits": fits, "field": index,
-             "place": place},
-        )  # fmt: skip
+        return Store(kind.width, order, raw, value, fits, index, place)
 
     def _bits(self, item: RunField, prefix: str, path: str, plan: WritePlan) -> None:
         assert isinstance(item.what, BitGroup)
@@ -301,15 +305,14 @@ class Writer:
             plan.steps.append(_check(f"(uint64_t){value} >> {width}", "KD_OVERFLOW", self.number_of(where)))
             plan.steps += self._rules(member, value, self.number_of(where))
             parts.append(f"(uint64_t){value}" + (f" << {shift}" if shift else ""))
-        facts = {"size": item.size, "order": "be", "raw": " | ".join(parts), "value": "", "fits": None}
-        plan.steps.append(Step("store", {**facts, "field": 0, "place": None}))
+        plan.steps.append(Store(item.size, "be", " | ".join(parts), "", None, "FIELD_NONE", None))
         plan.size.append(str(item.size))
 
     # -- ranges -----------------------------------------------------------------------------------
 
     def _marks(self, ident: str, ranges: dict[str, list[str]], prefix: str, plan: WritePlan) -> None:
         if ident in ranges:
-            plan.steps.append(Step("mark", {"name": _mark("start", prefix + ident)}))
+            plan.steps.append(PutMark(_mark("start", prefix + ident)))
 
     def _ends(self, ident: str, struct: Struct, plan: WritePlan, prefix: str, path: str) -> None:
         # lengths first: a checksum may cover them
@@ -333,26 +336,23 @@ class Writer:
                 end = self.ended.pop(place)
             elif place not in self.places:
                 self.ended[place] = _mark("end", prefix + spec.id)
-                plan.steps.append(Step("mark", {"name": self.ended[place]}))
+                plan.steps.append(PutMark(self.ended[place]))
                 continue
+            signed = kind.signed or kind.width == 8
+            plus = literal(0)
+            if derive.plus is not None:
+                plus = number(derive.plus, lambda _: None, self.model)
             plan.steps.append(
-                Step(
-                    "patch",
-                    {
-                        "place": place,
-                        "start": _mark("start", prefix + derive.first),
-                        "end": end,
-                        "size": kind.width,
-                        "order": "be" if kind.width == 1 else kind.endian,
-                        "checksum": f"kd_{derive.kind}" if derive.is_checksum else None,
-                        "most": f"INT{8 * kind.width}_MAX"
-                        if kind.signed or kind.width == 8
-                        else f"UINT{8 * kind.width}_MAX",
-                        "plus": literal(0)
-                        if derive.plus is None
-                        else number(derive.plus, lambda _: None, self.model),
-                        "field": self.number_of(f"{path}.{spec.id}" if path else spec.id),
-                    },
+                Patch(
+                    place=place,
+                    start=_mark("start", prefix + derive.first),
+                    end=end,
+                    size=kind.width,
+                    order="be" if kind.width == 1 else kind.endian,
+                    checksum=f"kd_{derive.kind}" if derive.is_checksum else None,
+                    most=f"{'' if signed else 'U'}INT{8 * kind.width}_MAX",
+                    plus=plus,
+                    field=self.number_of(f"{path}.{spec.id}" if path else spec.id),
                 )
             )
 
@@ -361,8 +361,8 @@ def _mark(which: str, key: str) -> str:
     return f"{which}_of_{key.replace('.', '_')}"
 
 
-def _check(wrong: str, status: str, index: int) -> Step:
-    return Step("line", {"text": f"if (KD_UNLIKELY({wrong})) STOP_WRITE({status}, {index});"})
+def _check(wrong: str, status: str, index: str) -> Line:
+    return Line(f"if (KD_UNLIKELY({wrong})) STOP_WRITE({status}, {index});")
 
 
 def _specs(steps: Any) -> list[tuple[Field | None, RunField | None]]:

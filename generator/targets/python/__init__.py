@@ -1,1 +1,70 @@
-"""The Python back end: from the model to small views, which the templates print as modules and tests."""
+"""Python modules, with readers, writers and rows, and the tests of their contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kodec.generator.problems import Problem, Problems
+from kodec.generator.target import File, Request
+from kodec.generator.targets.python.collisions import check_collisions
+from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
+from kodec.generator.targets.python.emit import formatted, render_module, render_package, render_tests
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.module import Module
+from kodec.generator.targets.python.views.modules import ModuleView
+
+__all__ = ["TARGET"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The views of the modules, and of the tests by their file's name."""
+
+    modules: tuple[ModuleView, ...]
+    tests: dict[str, ContractTests]
+
+
+class _Python:
+    """A module for each schema that has types of its own, and a package for each folder."""
+
+    name = "python"
+    files = ("*.py",)
+
+    def lacks(self, request: Request) -> list[Problem]:
+        """Names that Python cannot tell apart, or import."""
+        problems = Problems()
+        check_collisions(Facts(request.model), problems)
+        return problems.found
+
+    def plan(self, request: Request) -> _Plan:
+        back = Facts(request.model)
+        modules: list[ModuleView] = []
+        tests: dict[str, ContractTests] = {}
+        for schema in request.model.schemas:
+            if not back.wanted(schema):
+                continue
+            view = Module(back, schema).build()
+            modules.append(view)
+            if request.package is None:
+                continue
+            found = contract_tests(back, schema, request.package)
+            if found is not None:
+                flat = view.path.replace("/", "_")
+                # `a/b.ksy` and `a_b.ksy` are two schemas
+                name = flat if f"test_{flat}" not in tests else view.path.replace("/", "__")
+                tests[f"test_{name}"] = found
+        return _Plan(tuple(modules), tests)
+
+    def emit(self, plan: _Plan) -> Iterator[File]:
+        folders = sorted({"", *(view.path.rpartition("/")[0] for view in plan.modules)})
+        modules = {view.path: render_module(view) for view in plan.modules}
+        packages = {f"{folder}/__init__.py".lstrip("/"): render_package(folder) for folder in folders}
+        schemas = {view.path: view.schema for view in plan.modules}
+        for path, text in formatted(modules | packages).items():
+            yield File(path, text, schemas.get(path))
+        for path, text in formatted({name: render_tests(view) for name, view in plan.tests.items()}).items():
+            yield File(path, text, test=True)
+
+
+TARGET = _Python()

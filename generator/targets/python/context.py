@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Any
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.schema.model import Prim, Schema
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel
+from kodec.generator.targets.python.views.modules import Run as RunView
+from kodec.generator.wire import WIRE
 
-__all__ = ["CODES", "Context"]
+__all__ = ["BIT_CODES", "Context"]
 
-CODES = {
-    "u1": "B",
-    "s1": "b",
-    "u2": "H",
-    "s2": "h",
-    "u4": "I",
-    "s4": "i",
-    "u8": "Q",
-    "s8": "q",
-    "f4": "f",
-    "f8": "d",
-}
-BIT_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+BIT_CODES = {size: WIRE[f"u{size}"].python.code for size in (1, 2, 4, 8)}
 
 
 class Context:
@@ -43,7 +32,7 @@ class Context:
             own |= {f"{verb}_{back.function(struct)}" for verb in ("read", "write")}
         # which schema each name of the module comes from
         self._imported = dict.fromkeys(own, schema.id)
-        self.runs: dict[tuple[Any, ...], tuple[str, str, list[tuple[str, int]], list[tuple[str, str]]]] = {}
+        self.runs: dict[tuple[str, str, tuple[tuple[str, str], ...]], RunView] = {}
 
     def relative(self, schema_id: str) -> str:
         here = posixpath.dirname(self.path)
@@ -69,13 +58,14 @@ class Context:
     def class_of(self, struct_name: str) -> str:
         return self.imported(struct_name, self.back.classes[struct_name])
 
-    def run_id(self, run: Run, prefix: str = "") -> int:
+    def run_id(self, run: Run) -> int:
+        """The number of the `Struct` of a run, which is made when it is first asked for."""
         codes, sizes, names = self.run_codes(run)
         order = ">" if self.order(run) == "be" else "<"
         key = (order, codes, tuple(names))
         if key not in self.runs:
-            self.runs[key] = (str(len(self.runs) + 1), order + codes, sizes, names)
-        return int(self.runs[key][0])
+            self.runs[key] = RunView(len(self.runs) + 1, order + codes, tuple(sizes), tuple(names))
+        return self.runs[key].number
 
     def order(self, run: Run) -> str:
         return byte_order(run.fields) or "be"
@@ -108,7 +98,7 @@ class Context:
     @staticmethod
     def code(item: RunField) -> str:
         if isinstance(item.what, Prim):
-            return CODES[item.what.name]
+            return WIRE[item.what.name].python.code
         if isinstance(item.what, BitGroup):
             return BIT_CODES.get(item.size, f"{item.size}s")
         return f"{item.size}s"

@@ -9,29 +9,19 @@ from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
 from kodec.generator.targets.python.names import camel, local
+from kodec.generator.wire import INTRINSICS
 
 __all__ = [
-    "LOSSLESS",
     "NOTHING",
-    "READ_WIRE",
-    "WRITE_WIRE",
     "Env",
     "Facts",
+    "Shape",
     "bare",
     "expressions_of",
     "fields_of",
     "targets_of",
     "with_type",
 ]
-
-READ_WIRE = {
-    "zigzag32": "read_zigzag32",
-    "zigzag64": "read_zigzag64",
-    "uvarint32": "read_uvarint32",
-    "uuid": "read_uuid",
-}
-WRITE_WIRE = {"zigzag32": "write_zigzag32", "zigzag64": "write_zigzag64", "uvarint32": "write_uvarint32"}
-LOSSLESS = {"utf-8": "surrogateescape", "ascii": "surrogateescape"}
 
 
 class Facts:
@@ -70,7 +60,7 @@ class Facts:
         return any(not self.in_runtime(struct) for struct in schema.structs)
 
     def in_runtime(self, struct: Struct) -> bool:
-        if struct.wire in (*READ_WIRE, "tags"):
+        if struct.wire in (*INTRINSICS, "tags"):
             return True
         # the parts of a tagged section are framed by the runtime
         return struct.name in self._tag_parts
@@ -106,15 +96,51 @@ class Facts:
 
     def places(self, struct: Struct) -> dict[str, int]:
         """Where the fields of a type stand that always stand at one place, in bytes from its start."""
-        places: dict[str, int] = {}
-        at = 0
-        for step in self.layouts.layout(struct, {}).steps:
-            places |= {spec.id: at for spec in fields_of(step)}
-            if not isinstance(step, Run):
-                break
-            places |= {item.field.id: at + item.offset for item in step.fields if item.field is not None}
-            at += step.size
-        return places
+        found = self.layouts.extents(self.layouts.layout(struct, {}))
+        return {each.path: each.offset for each in found if each.offset is not None and "." not in each.path}
+
+    def shape(self, struct: Struct) -> Shape:
+        """What of a type's sizes and places is the same in all its layouts."""
+        layouts = [
+            variant.layout
+            for known in self.layouts.bindings(struct)
+            for variant in self.layouts.variants(struct, known)
+        ]
+        tables = [
+            {
+                each.path: each
+                for each in self.layouts.extents(layout)
+                if "." not in each.path and not each.bits
+            }
+            for layout in layouts
+        ]
+        offsets, sizes = dict[str, int](), dict[str, int]()
+        for name, first in tables[0].items():
+            found = [table.get(name) for table in tables]
+            if first.offset is not None and all(each and each.offset == first.offset for each in found):
+                offsets[name] = first.offset
+            if first.size is not None and all(each and each.size == first.size for each in found):
+                sizes[name] = first.size
+        least = min(layout.min_size for layout in layouts)
+        fixed = all(layout.fixed is not None or not layout.steps for layout in layouts)
+        same = len({layout.min_size for layout in layouts}) == 1
+        return Shape(least, least if fixed and same else None, offsets, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes and places of a type that hold in all its layouts.
+
+    Attributes:
+        least: the fewest bytes that a value takes.
+        size: its bytes, where that is always the same.
+        offsets, sizes: of its fields, in bytes; those that differ are left out.
+    """
+
+    least: int
+    size: int | None
+    offsets: dict[str, int]
+    sizes: dict[str, int]
 
 
 @dataclass(slots=True)

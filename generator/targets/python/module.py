@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import keyword
-from typing import Any
 
 from kodec.generator.layout import Run, Variant
 from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
 from kodec.generator.schema.roles import codec_field, transparent
-from kodec.generator.targets.python.context import CODES
+from kodec.generator.targets.python.containers import Containers
 from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
-from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.rows import rows_view
-from kodec.generator.targets.python.views import ModuleView, View
-from kodec.generator.targets.python.writer import Writer
+from kodec.generator.targets.python.units import units_view
+from kodec.generator.targets.python.views.modules import (
+    Attribute,
+    Checksum,
+    Constant,
+    Decode,
+    Dispatch,
+    EnumClass,
+    EnumMember,
+    ModuleView,
+    Reader,
+    StructView,
+    VersionAt,
+    Writer,
+)
+from kodec.generator.targets.python.writer import LayoutWriter
 from kodec.generator.text import Text, docstring, python_literal
+from kodec.generator.wire import WIRE
 
 __all__ = ["Module"]
 
 
-class Module(Reader):
+class Module(Containers):
     """The view of a module: its classes and functions."""
 
     def build(self) -> ModuleView:
-        structs = [self.struct(struct) for struct in self.ordered() if not self.back.in_runtime(struct)]
-        enums = [self.enum(enum) for enum in self.schema.enums]
-        exports = sorted(name for view in structs for name in view.exports)
-        exports += [view.name for view in enums]
+        structs = [self._struct(struct) for struct in self._ordered() if not self.back.in_runtime(struct)]
+        enums = [self._enum(enum) for enum in self.schema.enums]
+        exports = [name for view in structs for name in view.exports] + [view.name for view in enums]
         siblings = sorted(
             (self.relative(schema), sorted(names)) for schema, names in self.sibling_names.items()
         )
@@ -37,14 +49,14 @@ class Module(Reader):
             self.schema,
             self.path,
             docstring(Text.of(head, ".\n\n", doc) if doc else Text.of(head, "."), ""),
-            siblings,
-            list(self.runs.values()),
-            enums,
-            structs,
-            sorted(exports),
+            tuple(siblings),
+            tuple(self.runs.values()),
+            tuple(enums),
+            tuple(structs),
+            tuple(sorted(exports)),
         )
 
-    def ordered(self) -> list[Struct]:
+    def _ordered(self) -> list[Struct]:
         """Types before those that hold them."""
         done: dict[str, Struct] = {}
 
@@ -60,220 +72,189 @@ class Module(Reader):
             visit(struct, ())
         return list(done.values())
 
-    def enum(self, enum: Enum) -> View:
-        items = [
-            {
-                "name": item.id.upper() + ("_" if keyword.iskeyword(item.id.upper()) else ""),
-                "value": item.value,
-                "doc": docstring(item.doc, "    "),
-            }
+    def _enum(self, enum: Enum) -> EnumClass:
+        members = [
+            EnumMember(
+                item.id.upper() + ("_" if keyword.iskeyword(item.id.upper()) else ""),
+                item.value,
+                docstring(item.doc, "    "),
+            )
             for item in enum.items
         ]
-        return View(
-            "enum",
-            {"name": self.back.enum_class(enum.name), "items": items, "id": enum.name.replace("::", ".")},
-        )
+        return EnumClass(self.back.enum_class(enum.name), enum.name.replace("::", "."), tuple(members))
 
-    def attrs(self, struct: Struct) -> list[View]:
-        views = []
+    # -- classes ----------------------------------------------------------------------------------
+
+    def _attributes(self, struct: Struct) -> list[Attribute]:
+        found = []
         for spec in struct.fields:
             section = self.back.tag_section(spec)
             if section is not None:
-                for tag in section.tags:
-                    made = Field(
-                        tag.id, tag.type, spec.place, orig_id=tag.orig_id, doc=tag.doc, default=tag.default
+                found += [
+                    self._attribute(
+                        struct, Field(tag.id, tag.type, spec.place, doc=tag.doc, default=tag.default)
                     )
-                    views.append(self.attr(struct, made))
-                views.append(
-                    View(
-                        "attr",
-                        {
-                            "name": attribute(spec.id),
-                            "type": "list[tuple[int, bytes]]",
-                            "default": "field(default_factory=list)",
-                            "doc": docstring(
-                                spec.doc
-                                or Text("Tagged fields that the schema does not know: (tag, bytes)."),
-                                "    ",
-                            ),
-                        },
+                    for tag in section.tags
+                ]
+                doc = spec.doc or Text("Tagged fields that the schema does not know: (tag, bytes).")
+                found.append(
+                    Attribute(
+                        attribute(spec.id),
+                        "list[tuple[int, bytes]]",
+                        "field(default_factory=list)",
+                        docstring(doc, "    "),
                     )
                 )
-                continue
-            if self.stored(struct, spec):
-                views.append(self.attr(struct, spec))
-        return views
+            elif self.stored(struct, spec):
+                found.append(self._attribute(struct, spec))
+        return found
 
-    def attr(self, struct: Struct, spec: Field) -> View:
+    def _attribute(self, struct: Struct, spec: Field) -> Attribute:
         default = self.default(struct, spec)
-        return View(
-            "attr",
-            {
-                "name": attribute(spec.id),
-                "type": self.annotation(struct, spec),
-                "default": default,
-                "doc": docstring(spec.doc, "    "),
-            },
-        )
+        annotation = self.annotation(struct, spec)
+        return Attribute(attribute(spec.id), annotation, default, docstring(spec.doc, "    "))
 
-    def struct(self, struct: Struct) -> View:
+    def _struct(self, struct: Struct) -> StructView:
         name = self.back.classes[struct.name]
         function = self.back.function(struct)
         inner = transparent(struct)
-        peeks = [each for each in struct.instances if each.peek_at is not None]
-        dynamic = [param for param in struct.params if param.type != "bool"]
+        dynamic = tuple(local(param.id) for param in struct.params if param.type != "bool")
         returns = self.py_type(Ref(struct.name)) if inner is not None else name
-        flags = [param for param in struct.params if param.type == "bool"]
-        readers: list[View] = []
-        writers: list[View] = []
+        readers: list[Reader] = []
+        writers: list[Writer] = []
         exports: list[str] = [] if inner is not None else [name]
         for known in self.layouts.bindings(struct):
             suffix = "".join(f"_{key}" for key, value in known.items() if value)
             variants = self.layouts.variants(struct, known)
             exports += [f"read_{function}{suffix}", f"write_{function}{suffix}"]
-            readers.append(self.reader(struct, function, suffix, variants, dynamic, returns))
-            writers.append(self.writer(struct, function, suffix, variants, dynamic, returns))
-        head = codec_field(struct)
-        if head is not None:
-            exports += [f"read_{function}_head"]
+            readers.append(self._reader(struct, f"{function}{suffix}", variants, returns))
+            if not readers[1:]:
+                decode = self._decode(struct, variants[0])
+            writers.append(self._writer(struct, f"{function}{suffix}", variants, returns))
+        if decode is not None:
+            exports.append(f"read_{function}_head")
         rows = rows_view(self, struct, function)
         if rows is not None:
             exports += [rows.reader, rows.writer]
+        units = units_view(self, struct, function)
+        if units is not None:
+            exports += [units.reader]
         peek = None
-        if peeks:
+        if any(each.peek_at is not None for each in struct.instances):
             peek = self.peek(function, struct)
             exports += [peek.name, f"PEEK_{function.upper()}_AT", f"PEEK_{function.upper()}_SIZE"]
-            exports += [f"{peek.name}_{value['name']}" for value in peek.values_]
-        checksum = self.checksum(struct)
+            exports += [f"{peek.name}_{value.name}" for value in peek.derived]
+        checksum = self._checksum(struct)
         if checksum is not None:
             exports.append(checksum.name)
-        methods = inner is None and not flags
-        facts = {
-            "name": name,
-            "function": function,
-            "doc": self.class_doc(struct),
-            "attrs": self.attrs(struct) if inner is None else [],
-            "transparent": inner is not None,
-            "readers": readers,
-            "writers": writers,
-            "head": head is not None,
-            "peek": peek,
-            "dynamic": [View("param", {"name": local(param.id)}) for param in dynamic],
-            "rows": rows,
-            "checksum": checksum,
-            "exports": exports,
-            "methods": methods,
-            "constants": self.constants(struct) if inner is None else [],
-            "returns": returns,
-        }
-        return View("struct", facts)
+        return StructView(
+            name=name,
+            function=function,
+            doc=self._class_doc(struct),
+            transparent=inner is not None,
+            methods=inner is None and not any(param.type == "bool" for param in struct.params),
+            returns=returns,
+            attrs=() if inner is not None else tuple(self._attributes(struct)),
+            constants=() if inner is not None else tuple(self._constants(struct)),
+            dynamic=dynamic,
+            readers=tuple(readers),
+            writers=tuple(writers),
+            peek=peek,
+            checksum=checksum,
+            decode=decode,
+            rows=rows,
+            units=units,
+            exports=tuple(exports),
+        )
 
-    def checksum(self, struct: Struct) -> View | None:
+    def _decode(self, struct: Struct, variant: Variant) -> Decode | None:
+        """Of a container, which has one layout."""
+        holder = codec_field(struct)
+        return None if holder is None else self.decode(struct, variant.layout, holder)
+
+    def _checksum(self, struct: Struct) -> Checksum | None:
         found = self.back.checksum(struct)
         if found is None:
             return None
         kind, at, start = found
-        name = f"checksum_of_{self.back.function(struct)}"
-        return View("checksum", {"name": name, "at": at, "start": start, "function": kind})
+        return Checksum(f"checksum_of_{self.back.function(struct)}", at, start, kind)
 
-    def class_doc(self, struct: Struct) -> str:
+    def _class_doc(self, struct: Struct) -> str:
         doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
         for index, source in enumerate(struct.doc_ref):
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
         return docstring(doc, "    ")
 
-    def constants(self, struct: Struct) -> list[tuple[str, str]]:
+    def _constants(self, struct: Struct) -> list[Constant]:
+        """What holds for every object of a class: its versions, its topic, where its fields stand."""
         found = []
         if struct.versions:
-            found.append(("VERSIONS", f"range({struct.versions.first}, {struct.versions.last + 1})"))
+            found.append(
+                Constant("VERSIONS", "range", f"range({struct.versions.first}, {struct.versions.last + 1})")
+            )
         if struct.flexible is not None:
             flexible = struct.flexible if not struct.versions else struct.flexible.intersect(struct.versions)
-            found.append(
-                ("FLEXIBLE", f"range({flexible.first}, {flexible.last + 1})" if flexible else "range(0)")
-            )
+            text = f"range({flexible.first}, {flexible.last + 1})" if flexible else "range(0)"
+            found.append(Constant("FLEXIBLE", "range", text))
         if struct.topic:
-            found.append(("TOPIC", python_literal(struct.topic)))
+            found.append(Constant("TOPIC", "str", python_literal(struct.topic)))
+        return found + self._places(struct)
+
+    def _places(self, struct: Struct) -> list[Constant]:
+        """Sizes and places that hold in every layout."""
+        found = []
+        shape = self.back.shape(struct)
+        if shape.size is not None:
+            found.append(Constant("SIZE", "int", str(shape.size), "Bytes that one takes."))
+        else:
+            found.append(Constant("MIN_SIZE", "int", str(shape.least), "The fewest bytes that one can take."))
+        for name, table, doc in (
+            ("OFFSETS", shape.offsets, "Where fields start that always start there, in bytes."),
+            ("SIZES", shape.sizes, "Bytes of fields that always take as many, where they are there."),
+        ):
+            items = ", ".join(f'"{key}": {value}' for key, value in table.items())
+            if items:
+                found.append(Constant(name, "dict[str, int]", f"{{{items}}}", doc))
         return found
 
-    def reader(
-        self,
-        struct: Struct,
-        function: str,
-        suffix: str,
-        variants: list[Variant],
-        dynamic: list[Any],
-        returns: str,
-    ) -> View:
-        bodies = []
-        for variant in variants:
-            many = len(variants) > 1
-            tail = f"_v{variant.versions[0]}" if many else ""
-            bodies.append(
-                View(
-                    "body",
-                    {
-                        "name": f"_read_{function}{suffix}{tail}"
-                        if struct.versions
-                        else f"read_{function}{suffix}",
-                        "versions": variant.versions,
-                        **self.read_body(struct, variant.layout, returns),
-                    },
-                )
-            )
-        dispatch = self.dispatch(struct, variants, f"_read_{function}{suffix}") if struct.versions else None
-        return View("reader", {"name": f"read_{function}{suffix}", "bodies": bodies, "dispatch": dispatch})
+    # -- functions --------------------------------------------------------------------------------
 
-    def dispatch(self, struct: Struct, variants: list[Variant], stem: str) -> View:
-        assert struct.versions
-        table = {}
-        for variant in variants:
-            tail = f"_v{variant.versions[0]}" if len(variants) > 1 else ""
-            table.update(dict.fromkeys(variant.versions, f"{stem}{tail}"))
+    def _reader(self, struct: Struct, function: str, variants: list[Variant], returns: str) -> Reader:
+        name = f"_read_{function}" if struct.versions else f"read_{function}"
+        bodies = [
+            self.read_body(body, variant.versions, struct, variant.layout, returns)
+            for body, variant in _named(name, variants)
+        ]
+        dispatch = self._dispatch(struct, name, variants) if struct.versions else None
+        return Reader(f"read_{function}", tuple(bodies), dispatch)
+
+    def _writer(self, struct: Struct, function: str, variants: list[Variant], returns: str) -> Writer:
+        name = f"_write_{function}" if struct.versions else f"write_{function}"
+        bodies = [
+            LayoutWriter(self, struct, variant.layout).body(body, variant.versions, returns)
+            for body, variant in _named(name, variants)
+        ]
+        dispatch = self._dispatch(struct, name, variants) if struct.versions else None
+        return Writer(f"write_{function}", tuple(bodies), dispatch)
+
+    def _dispatch(self, struct: Struct, stem: str, variants: list[Variant]) -> Dispatch:
+        table = {version: name for name, variant in _named(stem, variants) for version in variant.versions}
         name = struct.version_field
-        field_ = struct.field(name)
-        facts: dict[str, Any] = {
-            "table": table,
-            "known": str(struct.versions),
-            "field": name,
-            "single": len(variants) == 1,
-            "target": f"{stem}",
-            "peek": None,
-            "local": local(name),
-        }
-        if field_ is not None:
+        peek = None
+        if struct.field(name) is not None:
             first = variants[0].layout.steps[0]
             if not isinstance(first, Run):
                 raise TypeError("the version must stand at a fixed place")
             at = next(f for f in first.fields if f.field is not None and f.field.id == name)
             assert isinstance(at.what, Prim)
             order = ">" if at.what.endian == "be" else "<"
-            facts["peek"] = {"offset": at.offset, "size": at.size, "format": order + CODES[at.what.name]}
-            facts["run"] = self.run_id(first)
-        return View("dispatch", facts)
+            code = order + WIRE[at.what.name].python.code
+            peek = VersionAt(at.offset, at.size, code, self.run_id(first))
+        return Dispatch(table, str(struct.versions), name, local(name), peek)
 
-    def writer(
-        self,
-        struct: Struct,
-        function: str,
-        suffix: str,
-        variants: list[Variant],
-        dynamic: list[Any],
-        returns: str,
-    ) -> View:
-        bodies = []
-        for variant in variants:
-            tail = f"_v{variant.versions[0]}" if len(variants) > 1 else ""
-            bodies.append(
-                View(
-                    "body",
-                    {
-                        "name": f"_write_{function}{suffix}{tail}"
-                        if struct.versions
-                        else f"write_{function}{suffix}",
-                        "versions": variant.versions,
-                        **Writer(self, struct, variant.layout, returns, variant.versions).body(),
-                    },
-                )
-            )
-        dispatch = self.dispatch(struct, variants, f"_write_{function}{suffix}") if struct.versions else None
-        return View("writer", {"name": f"write_{function}{suffix}", "bodies": bodies, "dispatch": dispatch})
+
+def _named(stem: str, variants: list[Variant]) -> list[tuple[str, Variant]]:
+    """Each variant with the name of its function; of several, with its first version."""
+    if len(variants) == 1:
+        return [(stem, variants[0])]
+    return [(f"{stem}_v{variant.versions[0]}", variant) for variant in variants]

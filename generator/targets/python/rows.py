@@ -7,18 +7,28 @@ anything is wrong, the careful reader of the same layout is run to say what and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from kodec.generator.layout import Layout, Run, solve
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Column, Field, Prim, Ref, Str, Struct, Valid
-from kodec.generator.schema.roles import VARINTS, row_content
+from kodec.generator.schema.roles import row_content
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import LOSSLESS
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.types import Types
-from kodec.generator.targets.python.views import View
+from kodec.generator.targets.python.views.rows import (
+    Assign,
+    Blob,
+    ListOp,
+    Part,
+    RowColumn,
+    RowOp,
+    Rows,
+    Skip,
+    Varint,
+)
+from kodec.generator.wire import ENCODINGS, VARINTS, WIRE
 
 __all__ = ["rows_view"]
 
@@ -27,7 +37,7 @@ class _NotFlat(Exception):
     """The row holds something that the fast path does not do; the careful reader still does."""
 
 
-def rows_view(module: Types, struct: Struct, function: str) -> View | None:
+def rows_view(module: Types, struct: Struct, function: str) -> Rows | None:
     """The view of the row functions of container `struct`, or None where it has no rows."""
     content = row_content(module.model, struct)
     if content is None:
@@ -39,7 +49,7 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
     except _NotFlat:
         return None
     columns = flat.columns()
-    hoist = _Hoist(module, struct)
+    hoist = _Hoist(module, struct, flat.locals)
     computed = [module.layouts.inline(row, column.value) for column, _ in columns if column.value is not None]
     if not {name for expr in computed for name in ex.names(expr)} <= flat.numbers | {"_batch"}:
         return None
@@ -50,44 +60,44 @@ def rows_view(module: Types, struct: Struct, function: str) -> View | None:
         for column, _ in columns
     ]
     inverse = _inverse(module, columns, hoist)
-    facts: dict[str, Any] = {
-        "reader": f"read_{function}_rows",
-        "writer": f"write_{function}_rows",
-        "container": module.back.classes[struct.name],
-        "name": f"{module.back.classes[element.name]}Row",
-        "ops": ops,
-        "values": values,
-        "field": attribute(holder.id),
-        "columns": [
-            View("column", {"name": attribute(column.name), "type": kind, "doc": column.type or ""})
-            for column, kind in columns
-        ],
-        "hoisted": hoist.lines,
-        "count": attribute(count.id),
-        "inverse": inverse,
-        "path": holder.id,
-        "least": module.layouts.layout(element, {}).min_size,
-        "texts": flat.texts,
-        "lists": any(op.kind == "list" for op in _inside(ops)),
-    }
-    return View("rows", facts)
+    return Rows(
+        reader=f"read_{function}_rows",
+        writer=f"write_{function}_rows",
+        container=module.back.classes[struct.name],
+        name=f"{module.back.classes[element.name]}Row",
+        field=attribute(holder.id),
+        path=holder.id,
+        count=attribute(count.id),
+        least=module.layouts.layout(element, {}).min_size,
+        columns=tuple(
+            RowColumn(attribute(column.name), kind, value)
+            for (column, kind), value in zip(columns, values, strict=True)
+        ),
+        ops=ops,
+        hoisted=tuple(hoist.lines),
+        inverse=tuple(inverse),
+        texts=flat.texts,
+        lists=any(op.kind == "list" for op in _inside(ops)),
+    )
 
 
-def _inside(ops: list[View]) -> Iterator[View]:
+def _inside(ops: Iterable[RowOp]) -> Iterator[RowOp]:
     """The operations, also those inside a sized part."""
     for op in ops:
         yield op
-        if op.kind == "part":
+        if isinstance(op, Part):
             yield from _inside(op.ops)
 
 
 class _Hoist:
     """Puts whatever depends on the container alone before the loop."""
 
-    def __init__(self, module: Types, container: Struct) -> None:
+    def __init__(self, module: Types, container: Struct, taken: set[str]) -> None:
         self.module = module
         self.container = container
-        self.lines: list[tuple[str, str]] = []
+        self.taken = taken
+        """Locals that the loop has for what it reads."""
+        self.lines: list[Assign] = []
         self._known: dict[str, str] = {}
 
     def text(self, expr: ex.Expr) -> str:
@@ -109,23 +119,25 @@ class _Hoist:
                 if isinstance(part, ex.Attr)
                 else f"known_{len(self.lines) + 1}"
             )
+            if name in self.taken or name != column_local(name):
+                name = f"known_{len(self.lines) + 1}"
             self._known[text] = name
-            self.lines.append((name, text))
+            self.lines.append(Assign(name, text))
         return ex.Name(self._known[text])
 
 
-def _inverse(module: Types, columns: list[tuple[Column, str]], hoist: _Hoist) -> list[dict[str, str]]:
+def _inverse(module: Types, columns: list[tuple[Column, str]], hoist: _Hoist) -> list[Assign]:
     """How a stored field follows from its column: `offset_delta = offset - base_offset`."""
     found = []
     for column, _ in columns:
         source = f"row.{attribute(column.name)}"
         if column.value is None:
-            found.append({"var": column_local(column.name), "value": source})
+            found.append(Assign(column_local(column.name), source))
             continue
         for name in sorted(ex.names(column.value) - {"_batch"}):
             base = solve(column.value, name)
             if base is not None:
-                found.append({"var": column_local(name), "value": f"{source} - {hoist.text(base)}"})
+                found.append(Assign(column_local(name), f"{source} - {hoist.text(base)}"))
     return found
 
 
@@ -141,6 +153,7 @@ class _Flat:
         self.module = module
         self.row = row
         self.numbers: set[str] = set()
+        self.locals: set[str] = set()
         self.texts = False
         self._stops = 0
 
@@ -170,13 +183,13 @@ class _Flat:
         parts = [self.module.annotation(struct, f) for f in struct.fields if self.module.stored(struct, f)]
         return f"tuple[tuple[{', '.join(parts)}], ...]"
 
-    def ops(self, struct: Struct, layout: Layout, prefix: str = "") -> list[View]:
+    def ops(self, struct: Struct, layout: Layout, prefix: str = "") -> tuple[RowOp, ...]:
         """`prefix` keeps the names of a list's elements apart from those of the row."""
-        found: list[View] = []
+        found: list[RowOp] = []
         length: Field | None = None
         for step in layout.steps:
             if isinstance(step, Run):
-                found.append(self._run(step, struct))
+                found.append(self._run(step))
                 continue
             spec = step.field
             if spec.enum is not None or (spec.valid is not None and not _only_not_negative(spec)):
@@ -189,20 +202,21 @@ class _Flat:
                     and spec.derive.last is None
                     and spec.derive.plus is None
                 ):
-                    if wire != "zigzag32":
+                    if not WIRE[wire].zigzag or WIRE[wire].bits != 32:
                         raise _NotFlat
                     length = spec
                     continue
                 self.numbers.add(prefix + spec.id)
-                found.append(View("varint", {"var": column_local(prefix + spec.id), "wire": wire}))
+                self.locals.add(column_local(prefix + spec.id))
+                found.append(Varint(column_local(prefix + spec.id), wire, WIRE[wire].zigzag))
                 continue
             if length is None or length.derive is None or length.derive.first != spec.id:
                 raise _NotFlat
             found.append(self._measured(struct, spec, prefix))
             length = None
-        return found
+        return tuple(found)
 
-    def _run(self, run: Run, struct: Struct) -> View:
+    def _run(self, run: Run) -> Skip:
         default = b""
         for item in run.fields:
             spec = item.field
@@ -219,44 +233,24 @@ class _Flat:
             value = spec.default.value if isinstance(spec.default, ex.Literal) else 0
             order: Literal["little", "big"] = "little" if item.what.endian == "le" else "big"
             default += int(value).to_bytes(item.size, order, signed=item.what.signed)
-        return View(
-            "skip",
-            {
-                "size": run.size,
-                "default": repr(default),
-                "names": ", ".join(i.field.id for i in run.fields if i.field),
-            },
-        )
+        return Skip(run.size, repr(default), ", ".join(item.field.id for item in run.fields if item.field))
 
-    def _measured(self, struct: Struct, spec: Field, prefix: str) -> View:
+    def _measured(self, struct: Struct, spec: Field, prefix: str) -> Blob | ListOp | Part:
         var = column_local(prefix + spec.id)
+        self.locals.add(var)
         if spec.repeat == "expr" and isinstance(spec.type, Ref):
             element = self.module.model.struct(spec.type.target)
             inner = self.ops(element, self.module.layouts.layout(element, {}), f"{var}_")
             names = [column_local(f"{var}_{f.id}") for f in element.fields if self.module.stored(element, f)]
-            return View(
-                "list", {"var": var, "ops": inner, "names": names, "type": self._type_in(struct, spec)}
-            )
+            return ListOp(var, inner, tuple(names), self._type_in(struct, spec))
         if isinstance(spec.type, (Bytes, Str)):
-            text = spec.type.encoding if isinstance(spec.type, Str) else None
+            text = ENCODINGS[spec.type.encoding] if isinstance(spec.type, Str) else None
             self.texts = self.texts or text is not None
-            return View(
-                "blob",
-                {
-                    "var": var,
-                    "nullable": spec.nullable is not None,
-                    "encoding": text,
-                    "errors": LOSSLESS.get(text or "", "strict"),
-                },
-            )
+            python, errors = (None, "") if text is None else (text.python, text.errors)
+            return Blob(var, spec.nullable is not None, python, errors)
         if isinstance(spec.type, Ref):
             element = self.module.model.struct(spec.type.target)
             self._stops += 1
-            return View(
-                "part",
-                {
-                    "ops": self.ops(element, self.module.layouts.layout(element, {}), prefix),
-                    "stop": "stop" if self._stops == 1 else f"stop_{self._stops}",
-                },
-            )
+            stop = "stop" if self._stops == 1 else f"stop_{self._stops}"
+            return Part(self.ops(element, self.module.layouts.layout(element, {}), prefix), stop)
         raise _NotFlat

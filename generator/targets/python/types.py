@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import VARINTS, codec_field, transparent
+from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import emit
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Types"]
 
@@ -18,10 +19,8 @@ class Types(Context):
         if spec is not None and spec.enum is not None:
             return f"{self.imported(spec.enum, self.back.enum_class(spec.enum))} | int"
         match kind:
-            case Prim(floating=True):
-                return "float"
-            case Prim():
-                return "int"
+            case Prim(name):
+                return WIRE[name].python.type
             case Bits(1):
                 return "bool"
             case Bits():
@@ -32,10 +31,8 @@ class Types(Context):
                 return "str"
             case Ref(target):
                 struct = self.model.struct(target)
-                if struct.wire == "uuid":
-                    return "UUID"
-                if struct.wire in VARINTS:
-                    return "int"
+                if struct.wire in INTRINSICS:
+                    return WIRE[struct.wire].python.type
                 inner = transparent(struct)
                 if inner is not None:
                     text = self.py_type(inner.type, inner)
@@ -103,11 +100,11 @@ class Types(Context):
 
     def zero(self, kind: TypeRef, spec: Field | None = None) -> str:
         match kind:
-            case Prim(floating=True):
-                return "0.0"
+            case Prim(name):
+                return WIRE[name].python.zero
             case Bits(1):
                 return "False"
-            case Prim() | Bits():
+            case Bits():
                 return "0"
             case Bytes():
                 size = spec.size if spec is not None else None
@@ -116,10 +113,8 @@ class Types(Context):
                 return '""'
             case Ref(target):
                 struct = self.model.struct(target)
-                if struct.wire == "uuid":
-                    return "UUID(int=0)"
-                if struct.wire in VARINTS:
-                    return "0"
+                if struct.wire in INTRINSICS:
+                    return WIRE[struct.wire].python.zero
                 inner = transparent(struct)
                 if inner is not None:
                     return "field(default_factory=list)" if inner.repeat else self.zero(inner.type, inner)

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kodec.log.entries.encode import MAX_DELTA, OVERHEAD, OVERHEAD_OF_HEADER
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.encode import MAX_DELTA, OVERHEAD, OVERHEAD_OF_HEADER
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import TimestampType
 
 __all__ = ["Cut", "most_bytes"]
 
-_CREATE, _APPEND = int(TimestampType.CreateTime), int(TimestampType.LogAppendTime)
+_CREATE, _APPEND = int(TimestampType.CREATE_TIME), int(TimestampType.LOG_APPEND_TIME)
 # made once, with their types: of a plain number Arrow looks first what it may be, which takes longer
 _OVERHEAD, _OVERHEAD_OF_HEADER = pa.scalar(OVERHEAD, pa.int64()), pa.scalar(OVERHEAD_OF_HEADER, pa.int64())
 

@@ -17,16 +17,16 @@ from kodec.generated.log import message_set as legacy
 from kodec.log.backends.arrow import row_schema
 from kodec.log.backends.native.cutting import Cut, most_bytes
 from kodec.log.backends.pure import encoding as pure
-from kodec.log.entries.encode import SEQUENCES, batch_head, codec_number
-from kodec.log.entries.frame import MAGICS
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.encode import SEQUENCES, batch_head, codec_number
+from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import TimestampType
 from kodec.runtime.compression import compress
 from kodec.runtime.fields import WriteOptions
 
 __all__ = ["encode_rows"]
 
-_CREATE = int(TimestampType.CreateTime)
+_CREATE = int(TimestampType.CREATE_TIME)
 _MOST_BATCH = 64 << 20
 _PART = 16 << 20  # each is copied once more where there are several
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.generated.kernels import message_set, record_batch
-from kodec.log.backends.arrow import CODECS
 from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.headers import HeaderDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import TimestampType
+from kodec.log.batches.batch import CODECS
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import TimestampType
 
 __all__ = ["NativeHeaderDecoder"]
 
-_NONE = int(TimestampType.NoTimestampType)
+_NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeHeaderDecoder(TableDecoder):
@@ -42,7 +42,8 @@ class _HeadersOf(Gatherer):
         self.kernel = self.module.Heads(check=options.check_crc, unit_bytes=options.limits.batch_bytes)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        return self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)  # type: ignore[no-any-return]
+        found: tuple[str, int] = self.kernel.run(buf, start, end, position - start, self.scan.batch_rows)
+        return found
 
     def take(self) -> tuple[Any, int]:
         rows = len(self.kernel)

@@ -6,18 +6,19 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from kodec.log.backends.contract import Buffer, Cursor, WindowDecoder
-from kodec.log.entries.frame import Frame
+from kodec.log.backends.contract import Buffer, Cursor, Decoder
+from kodec.log.batches.frame import LEGACY, Frame
 
 __all__ = ["KernelDecoder"]
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class KernelDecoder(WindowDecoder[T_co]):
+class KernelDecoder(Decoder[T_co]):
     """Has a kernel for each kind of batch, and turns from one to the other where the kind changes."""
 
-    magics: tuple[tuple[int, ...], ...] = (2,), (0, 1)
+    runs = True
+    magics: tuple[tuple[int, ...], ...] = (2,), LEGACY
     """For each kernel, the formats that it reads."""
     _turn = 0
     """Which of the kernels is in use."""

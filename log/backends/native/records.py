@@ -9,11 +9,11 @@ from kodec.generated.log import record_batch as v2
 from kodec.log.backends.contract import Buffer, Cursor
 from kodec.log.backends.native.kernels import KernelDecoder
 from kodec.log.backends.pure.records import RecordDecoder
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.record_batch import read_rows as read_rows_pure
-from kodec.log.entries.records import Limits, Record, TimestampType
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import read_rows as read_rows_pure
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Limits, Record, TimestampType
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 
@@ -22,7 +22,6 @@ __all__ = ["NativeRecordDecoder", "read_rows"]
 _KINDS = {"timestamp_type": {int(kind): kind for kind in TimestampType}}
 _SHAPE = record_batch.Shape(Record, _KINDS)
 _MESSAGES = message_set.Shape(Record, _KINDS, {"headers": ()})
-_NONE = TimestampType.NoTimestampType
 
 
 def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
@@ -117,14 +116,4 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
         data = self._content(self._messages, buf)
         if data is None or self._messages.rows(data) != "ok" or not (found := self._messages.items):
             return False
-        wrapper = Wrapper.of(self._messages.head)
-        base = wrapper.base(found[-1].offset)
-        if base < 0 or (wrapper.magic and any(record.timestamp_type is _NONE for record in found)):
-            return False  # damage, or messages of magic 0 inside one of magic 1
-        kind, appended = wrapper.timestamp_type, wrapper.appended
-        for record in found:
-            record.offset += base
-            record.timestamp_type = kind
-            if appended is not None:
-                record.timestamp = appended
-        return True
+        return Wrapper.of(self._messages.head).place(found)

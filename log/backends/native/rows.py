@@ -13,9 +13,9 @@ from kodec.log.backends.contract import Buffer
 from kodec.log.backends.native.tables import Gatherer, TableDecoder
 from kodec.log.backends.pure.rows import RowDecoder
 from kodec.log.backends.scan import Scan
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import TimestampType
-from kodec.log.entries.wrapper import Wrapper
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import TimestampType
+from kodec.log.batches.wrapper import Wrapper
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
 
@@ -23,7 +23,7 @@ __all__ = ["NativeRowDecoder"]
 
 # what a wrapper says of the messages inside is put into these
 _WRAPPED = ("offset", "timestamp", "timestamp_type")
-_NONE = int(TimestampType.NoTimestampType)
+_NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
 class NativeRowDecoder(TableDecoder):
@@ -59,7 +59,8 @@ class _RowsOf(Gatherer):
         return list(self.scan.schema.names)
 
     def run(self, buf: Buffer, start: int, end: int, position: int) -> tuple[str, int]:
-        return self.kernel.run(buf, start, end)  # type: ignore[no-any-return]
+        found: tuple[str, int] = self.kernel.run(buf, start, end)
+        return found
 
     def expand(self, buf: Buffer) -> int:
         codec, start, size = self.kernel.content

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kodec.log.backends.contract import Buffer, Cursor
 from kodec.log.backends.native.kernels import KernelDecoder
 from kodec.log.backends.scan import HEADER_BYTES, Scan
-from kodec.log.entries.batch import Batch
+from kodec.log.batches.batch import Batch
 
 __all__ = ["Gatherer", "TableDecoder"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-from kodec.log.entries.encode import encode_with
-from kodec.log.entries.options import EncodeOptions
-from kodec.log.entries.records import Record, TimestampType, make_record
+from kodec.log.batches.encode import encode_with
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import Record, TimestampType, make_record
 
 __all__ = ["encode_rows"]
 

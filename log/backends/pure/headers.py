@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kodec.log.backends.arrow import CODECS
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, Scan
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
+from kodec.log.batches.batch import CODECS, Batch
+from kodec.log.batches.options import ReadOptions
 from kodec.runtime.errors import Malformed
 
 __all__ = ["HeaderDecoder"]
@@ -19,6 +18,8 @@ __all__ = ["HeaderDecoder"]
 
 class HeaderDecoder(Decoder[Any]):
     """Gathers the headers of batches until they are an Arrow batch."""
+
+    runs = False
 
     def __init__(self, scan: Scan, options: ReadOptions) -> None:
         self._scan = scan

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from kodec.log.backends.contract import Decoder
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import Record
+from collections.abc import Iterator, Sequence
+
+from kodec.generated.log import message_set as legacy
+from kodec.log.backends.contract import Buffer, Cursor, Decoder
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.frame import LEGACY
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Record, TimestampType
+from kodec.runtime import fields
 
 __all__ = ["BatchDecoder", "RecordDecoder"]
+
+_BLOCK = 1 << 16
+_TYPES = {int(kind): kind for kind in TimestampType}
 
 
 class BatchDecoder(Decoder[Batch]):
     """Gives batches as they are, their checksums verified."""
+
+    runs = False
 
     def __init__(self, options: ReadOptions) -> None:
         self._check_crc = options.check_crc
@@ -25,17 +35,38 @@ class BatchDecoder(Decoder[Batch]):
         return ()
 
 
-class RecordDecoder(Decoder[list[Record]]):
-    """Gives the records of each batch as a list."""
+class RecordDecoder(Decoder[Sequence[Record]]):
+    """Gives the records of each batch; of messages that are not compressed, many in a row."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._check_crc = options.check_crc
         self._control = options.control
+        self._batch_bytes = options.limits.batch_bytes
+        self._rows = fields.ReadOptions(check_crc=options.check_crc)
+        self.runs = False
 
-    def decode(self, batch: Batch) -> tuple[list[Record]]:
+    def decode(self, batch: Batch) -> tuple[Sequence[Record]]:
         if self._check_crc:
             batch.verify_crc()
+        # where there is one message that is not compressed, there are more
+        self.runs = batch.magic in LEGACY and batch.codec == "none"
         return (batch.records(control=self._control, check_crc=self._check_crc),)
+
+    def run(self, cursor: Cursor, buf: Buffer, start: int, end: int) -> Iterator[Sequence[Record]]:
+        view, origin = memoryview(buf), cursor.position - start
+        at, stop = -1, start
+        while at < stop < end:
+            at = stop
+            data = bytes(view[at : min(at + _BLOCK, end)])
+            for record, last in legacy.read_entry_rows(data, 0, len(data), Record, self._rows):
+                if at + last - stop > self._batch_bytes:
+                    break
+                record.timestamp_type = _TYPES[record.timestamp_type]
+                record.headers = ()
+                stop = at + last
+                cursor.position = origin + stop
+                yield (record,)
+        self.runs = False
 
     def rest(self) -> tuple[()]:
         return ()

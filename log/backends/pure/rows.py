@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
-from kodec.log.entries.batch import Batch
-from kodec.log.entries.options import ReadOptions
-from kodec.log.entries.records import Record
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Headers", "RowDecoder"]
@@ -27,6 +27,8 @@ _offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
 
 class RowDecoder(Decoder[Any]):
     """Gathers the columns of records until they are an Arrow batch."""
+
+    runs = False
 
     def __init__(self, scan: Scan, options: ReadOptions) -> None:
         self._scan = scan

@@ -52,13 +52,13 @@ def _headers(dice: random.Random) -> tuple[tuple[str, bytes | None], ...]:
 
 
 def _records(dice: random.Random, magic: int, offset: int, appended: int | None) -> Iterator[Record]:
-    kind = TimestampType.CreateTime if appended is None else TimestampType.LogAppendTime
+    kind = TimestampType.CREATE_TIME if appended is None else TimestampType.LOG_APPEND_TIME
     gaps, timestamp = dice.random() < 0.25, dice.choice((0, -1, _NOW, _NOW, 2**40))
     for _ in range(dice.choice((1, 1, 2, 2, 3, 4, 6))):
         moment = timestamp if appended is None else appended
         headers = _headers(dice) if magic == 2 else ()
         if magic == 0:
-            moment, kind = -1, TimestampType.NoTimestampType
+            moment, kind = -1, TimestampType.NO_TIMESTAMP_TYPE
         yield Record(
             offset=offset,
             timestamp=moment,
@@ -112,7 +112,7 @@ def by_kodec(plan: Plan) -> bytes:
     """The plan's batch as kodec writes it."""
     kind = None
     if plan.appended is not None:
-        kind = TimestampType.LogAppendTime
+        kind = TimestampType.LOG_APPEND_TIME
     return kodec.encode(
         plan.records, magic=plan.magic, compression=plan.codec, level=plan.level, timestamp_type=kind,
         partition_leader_epoch=plan.leader_epoch, producer_id=plan.producer_id,

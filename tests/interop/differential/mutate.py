@@ -8,9 +8,9 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
-import lz4.block  # type: ignore[import-untyped]
-import lz4.frame  # type: ignore[import-untyped]
-import snappy  # type: ignore[import-untyped]
+import lz4.block
+import lz4.frame
+import snappy
 import zstandard
 
 from kodec.runtime.compression import compress, decompress

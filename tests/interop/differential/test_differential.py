@@ -74,7 +74,7 @@ def test_a_crash_of_ours_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> Non
 def iter_of(call: object) -> object:
     class Reader:
         def __next__(self) -> None:
-            call()  # type: ignore[operator]
+            call()
 
     return Reader()
 

@@ -1,0 +1,95 @@
+"""kodec salvage: copies every good batch of a damaged log."""
+
+from __future__ import annotations
+
+import json as jsons
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, told
+from kodec.cli.progress import progress
+from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
+from kodec.log.files.paths import resolved
+from kodec.log.recovery.salvage import MissingRange, SalvageReport, plan_salvage
+
+__all__ = ["salvage"]
+
+
+def salvage(
+    paths: Annotated[list[Path], PARTITIONS],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Copy every good batch of damaged logs to new ones, offsets unchanged, and tell exactly what is missing.
+
+    Where `recover`, as a broker does, cuts a log at the first bad batch, this keeps what follows. The source
+    is only read. Nothing is written without --apply.
+
+    example:  kodec salvage /data/kafka-logs --topic orders --to salvaged
+
+    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    outcome = Outcome()
+    with told():
+        wanted = folders(paths, topic or [])
+        with progress("salvage", sum(map(size_of_logs, wanted))) as step:
+            for folder in wanted:
+                with outcome.each():
+                    plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
+                    report = plan.apply() if apply else plan.preview()
+                    outcome.left_to_do += not apply
+                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+    raise typer.Exit(outcome.code)
+
+
+def _facts(report: SalvageReport) -> dict[str, object]:
+    return {
+        "source": str(report.source),
+        "target": None if report.target is None else str(report.target),
+        "applied": report.target is not None,
+        "segments": report.segments,
+        "batches": report.batches,
+        "records": report.records,
+        "bytes": report.bytes,
+        "bytesMissing": report.bytes_missing,
+        "endOffset": report.end_offset,
+        "missing": [_range(each) for each in report.missing],
+        "unread": [str(path) for path in report.unread],
+        "openTransactions": report.open_transactions,
+    }
+
+
+def _range(missing: MissingRange) -> dict[str, object]:
+    return {
+        "file": str(missing.path),
+        "start": missing.start,
+        "end": missing.end,
+        "firstOffset": missing.first_offset,
+        "lastOffset": missing.last_offset,
+        "reasons": list(missing.reasons),
+    }
+
+
+def _text(report: SalvageReport) -> str:
+    name = report.source.name
+    lines = [
+        f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
+        for each in report.missing
+    ]
+    lines += [f"{path}: not read: left by a replacement that was interrupted" for path in report.unread]
+    if report.open_transactions:
+        producers = ", ".join(map(str, report.open_transactions))
+        lines.append(f"{name}: transactions without an end: of producer {producers}")
+    kept = f"{output.count(report.batches, 'batch', 'batches')}, {output.count(report.records, 'record')}"
+    lost = output.size_of(report.bytes_missing)
+    where = "" if report.target is None else f" in {report.target}"
+    lines.append(
+        f"{name}: {kept}, {output.size_of(report.bytes)} kept, {lost} missing: "
+        f"{output.ending(report.target is not None)}{where}"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,238 @@
+"""Fields: what each key of one says."""
+
+from __future__ import annotations
+
+import re
+
+from kodec.generator.problems import nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.load import Node
+from kodec.generator.schema.model import ARROW_TYPE, Codec, Column, Derive, Field, Switch, Tag, TypeRef, Valid
+from kodec.generator.schema.types import Types
+
+__all__ = ["Fields"]
+
+_DERIVE = re.compile(
+    r"\s*(length_of|count_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
+    r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
+)
+
+
+class Fields(Types):
+    """Reads a field, with all its keys."""
+
+    def field(self, node: Node, scope: str, path: str) -> Field:
+        ident = self.ident(node, path)
+        path = f"{path}.{ident}"
+        self.known(node, "field", path)
+        kind = self.type_of(node, scope, path)
+        contents = self._contents(node, path)
+        enum = self.text(node, "enum")
+        if enum is not None:
+            found = self.resolve(enum, scope, lambda unit: unit.enums)
+            if found is None:
+                assert self.unit is not None
+                known = [name.rpartition("::")[2] for name in self.unit.enums]
+                self.bad(node.map["enum"], path, f"unknown enum `{enum}`", nearest(enum, known))
+            enum = found
+        repeat = self.word(node, "repeat", path, ("eos", "expr", "until"))
+        for word in ("expr", "until"):
+            if (repeat == word) != (node.get(f"repeat-{word}") is not None):
+                self.bad(node, path, f"`repeat: {word}` and `repeat-{word}` go together")
+        codec = self._codec(node, scope, path)
+        return Field(
+            ident,
+            kind,
+            node.place,
+            self.words(node, "-orig-id"),
+            self.expr(node.get("size"), path),
+            self.flag(node, "size-eos", path),
+            contents,
+            repeat,
+            self.expr(node.get("repeat-expr"), path),
+            self.expr(node.get("repeat-until"), path),
+            self.expr(node.get("if"), path),
+            enum,
+            self._valid(node, path),
+            self._derive(node, path),
+            self.expr(node.get("-default"), path),
+            self.expr(node.get("-nullable"), path),
+            self.number(node, "-since", path),
+            self.number(node, "-until", path),
+            self.flag(node, "-ignorable", path),
+            codec,
+            self._tags(node, kind, path),
+            self.column(node, ident, path),
+            self.words(node, "doc"),
+            self.refs(node),
+            {str(key): each.place for key, each in node.map.items()},
+        )
+
+    def _contents(self, node: Node, path: str) -> bytes | None:
+        child = node.get("contents")
+        if child is None:
+            return None
+        parts = child.items or [child]
+        out = b""
+        for part in parts:
+            if isinstance(part.value, str):
+                # a lone surrogate is no character, so that it has no bytes
+                if any("\ud800" <= sign <= "\udfff" for sign in part.value):
+                    self.bad(part, path, "contents hold half a surrogate pair")
+                out += part.value.encode("utf-8", "replace")
+            elif isinstance(part.value, int) and 0 <= part.value <= 255:
+                out += bytes([part.value])
+            else:
+                self.bad(part, path, "contents must be text or bytes from 0 to 255")
+        return out
+
+    def _valid(self, node: Node, path: str) -> Valid | None:
+        child = node.get("valid")
+        if child is None:
+            return None
+        if not isinstance(child.value, dict):
+            return Valid(eq=self.expr(child, path))
+        self.known(child, "valid", path)
+        choices = None
+        if child.get("any-of") is not None:
+            listed = self.items_of(child, "any-of", path)
+            choices = tuple(e for item in listed if (e := self.expr(item, path)) is not None)
+            if not listed:
+                self.bad(child, path, "`any-of` lists no value")
+        return Valid(
+            self.expr(child.get("eq"), path),
+            self.expr(child.get("min"), path),
+            self.expr(child.get("max"), path),
+            choices,
+            self.expr(child.get("expr"), path),
+        )
+
+    def _derive(self, node: Node, path: str) -> Derive | None:
+        child = node.get("-derive")
+        if child is None:
+            return None
+        when: ex.Expr | None = None
+        verify = "equal"
+        text_node: Node | None = child
+        if isinstance(child.value, dict):
+            self.known(child, "-derive", path)
+            text_node = child.get("value")
+            when = self.expr(child.get("when"), path)
+            verify = self.word(child, "verify", path, ("equal", "at_least")) or "equal"
+        match = _DERIVE.match(str(text_node.value)) if text_node else None
+        if match is None:
+            self.bad(
+                text_node or child,
+                path,
+                "`-derive` cannot be read",
+                "length_of(x), length_of(a..b), count_of(x), crc32(a..b), crc32c(a..b), "
+                "last(x.y) or max(x.y), then `+ n`",
+            )
+            return None
+        kind, first, last, member, plus = match.groups()
+        wants_member = kind in ("last", "max")
+        if wants_member != (member is not None) or (last is not None and kind in ("count_of", "last", "max")):
+            self.bad(
+                text_node or child,
+                path,
+                f"`{kind}` does not take what it was given",
+                "last(x.y), crc32(a..b), count_of(x)",
+            )
+            return None
+        extra = self.expr(Node(plus, child.place, {}), path) if plus else None
+        return Derive(kind, first, last, member, extra, verify, when)
+
+    def _codec(self, node: Node, scope: str, path: str) -> Codec | None:
+        child, inner = node.get("-codec"), node.get("-inner")
+        if (child is None) != (inner is None):
+            self.bad(node, path, "`-codec` and `-inner` go together")
+        if child is None or inner is None:
+            return None
+        by_node: Node | None = child
+        pairs: tuple[tuple[str, str], ...] = ()
+        when: ex.Expr | None = None
+        if isinstance(child.value, dict):
+            self.known(child, "-codec", path)
+            by_node = child.get("field")
+            pairs = tuple(
+                (
+                    self.name(Node(key, item.place, {}), path, "the codec"),
+                    self.name(item, path, "the codec"),
+                )
+                for key, item in self.mapping_of(child, "replace", path).items()
+            )
+            when = self.expr(child.get("when"), path)
+        by = self.expr(by_node, path)
+        target = self.resolve(str(inner.value), scope, lambda unit: unit.types)
+        if target is None:
+            self.bad(
+                inner,
+                path,
+                f"unknown type `{inner.value}`",
+                nearest(str(inner.value), self.seen_types(scope)),
+            )
+        if by is None or target is None:
+            return None
+        return Codec(by, target, pairs, when)
+
+    def _tags(self, node: Node, kind: TypeRef, path: str) -> tuple[Tag, ...]:
+        child = node.get("-tags")
+        if child is None:
+            return ()
+        cases: dict[object, TypeRef] = {}
+        if isinstance(kind, Switch):
+            cases = {case.value: each for case, each in kind.cases if isinstance(case, ex.Literal)}
+        tags: list[Tag] = []
+        for number, item in self.mapping_of(node, "-tags", path).items():
+            if not isinstance(number, int) or number not in cases:
+                self.bad(
+                    item,
+                    path,
+                    f"tag {number} has no case in the switch",
+                    "each tag is a case of the body's type",
+                )
+                continue
+            if isinstance(item.value, dict):
+                self.known(item, "tag", path)
+                ident = self.ident(item, path)
+                tags.append(
+                    Tag(
+                        number,
+                        ident,
+                        cases[number],
+                        self.words(item, "-orig-id"),
+                        self.words(item, "doc"),
+                        self.expr(item.get("-default"), path),
+                        self.flag(item, "-ignorable", path),
+                    )
+                )
+            else:
+                tags.append(Tag(number, self.name(item, path, "the tag"), cases[number]))
+        for case in cases.keys() - {tag.number for tag in tags}:
+            self.bad(child, path, f"case {case} of the switch has no tag")
+        return tuple(sorted(tags, key=lambda tag: tag.number))
+
+    def column(self, node: Node, ident: str, path: str) -> Column | None:
+        child = node.get("-column")
+        if child is None:
+            return None
+        if child.value is False:
+            return Column(ident, hidden=True)
+        if isinstance(child.value, str):
+            return Column(self.name(child, path, "the column"))
+        self.known(child, "-column", path)
+        name = child.get("name")
+        return Column(
+            ident if name is None else self.name(name, path, "the column"),
+            self.arrow(child, path),
+            self.expr(child.get("value"), path),
+        )
+
+    def arrow(self, node: Node, path: str) -> str | None:
+        """The Arrow type of a column."""
+        text = self.text(node, "type")
+        if text is not None and not ARROW_TYPE.match(text):
+            hint = "int8 to int64, uint8 to uint64, float, double, bool, binary, string, timestamp[ms, UTC]"
+            self.bad(node.map["type"], path, f"`{text}` is not the type of a column", hint)
+            return None
+        return text

@@ -1,0 +1,78 @@
+"""A folder of .ksy files to trees, each with the names of the types and enums in it."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.generator.problems import Problems
+from kodec.generator.schema.load import Node, load_file
+
+__all__ = ["IDENT", "Unit", "load_unit"]
+
+IDENT = re.compile(r"[a-z]([a-z0-9_]*[a-z0-9])?\Z")
+
+
+@dataclass(slots=True)
+class Unit:
+    """One file while it is being built."""
+
+    id: str
+    path: str
+    digest: str
+    root: Node
+    imports: tuple[str, ...]
+    types: dict[str, Node]
+    enums: dict[str, Node]
+
+
+def load_unit(file: Path, name: str, folder: Path, problems: Problems) -> Unit | None:
+    shown = (Path(folder.name) / name).as_posix()
+    root, data = load_file(file, shown, problems)
+    if root is None:
+        return None
+    meta = root.get("meta")
+    ident = meta.get("id") if meta else None
+    if meta is None or ident is None or not isinstance(ident.value, str):
+        problems.add((meta or root).place, "meta/id", "the schema has no id", f"id: {file.stem}")
+        return None
+    if ident.value != file.stem:
+        problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")
+    imports = []
+    listed = meta.get("imports")
+    if listed is not None and not isinstance(listed.value, list):
+        problems.add(listed.place, "meta/imports", "`imports` must be a list")
+    for item in listed.items if listed else []:
+        path = str(item.value)
+        target = path[1:] if path.startswith("/") else posixpath.join(posixpath.dirname(name), path)
+        target = posixpath.normpath(target) + ".ksy"
+        if target.startswith("..") or not (folder / target).is_file():
+            problems.add(item.place, "meta/imports", f"`{path}`: there is no {target} in the schema folder")
+        else:
+            imports.append(posixpath.basename(path))
+    types: dict[str, Node] = {}
+    enums: dict[str, Node] = {}
+    _collect(root, ident.value, types, enums, problems)
+    digest = hashlib.sha256(data).hexdigest()
+    return Unit(ident.value, name, digest, root, tuple(imports), types, enums)
+
+
+def _collect(
+    node: Node, name: str, types: dict[str, Node], enums: dict[str, Node], problems: Problems
+) -> None:
+    types[name] = node
+    for key, into in (("enums", enums), ("types", None)):
+        children = node.get(key)
+        if children is not None and not isinstance(children.value, dict):
+            problems.add(children.place, name.replace("::", "."), f"`{key}` must be a mapping")
+        for child, value in children.map.items() if children else ():
+            full = f"{name}::{child}"
+            if not isinstance(child, str) or not IDENT.match(child):
+                problems.add(value.place, full, f"`{child}` is not a name", "lower_snake_case")
+            elif into is not None:
+                into[full] = value
+            else:
+                _collect(value, full, types, enums, problems)

@@ -1,0 +1,196 @@
+"""Values of nodes: words, names, lists, expressions, and what a name means where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.files import IDENT, Unit
+from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
+from kodec.generator.schema.load import Node, Scalar
+from kodec.generator.schema.versions import VersionRange
+from kodec.generator.text import NO_TEXT, Text, not_text
+
+__all__ = ["Values"]
+
+_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
+
+
+class Values:
+    """Reads values of nodes; what is wrong with one is a problem, and something harmless is given instead."""
+
+    def __init__(self, units: dict[str, Unit], problems: Problems) -> None:
+        self.units = units
+        self.problems = problems
+        self.unit = next(iter(units.values()), None)
+        self.scope = ""
+
+    def bad(self, node: Node | Place, path: str, text: str, hint: str = "") -> None:
+        self.problems.add(node.place if isinstance(node, Node) else node, path, text, hint)
+
+    def known(self, node: Node, kind: str, path: str) -> None:
+        """Report the keys that a mapping of this kind cannot have."""
+        known = KEYS[kind]
+        if not isinstance(node.value, dict):
+            self.bad(node, path, "a mapping is expected here")
+            return
+        for key, place in node.keys.items():
+            name = str(key)
+            if name in known or IGNORED.match(name):
+                continue
+            if name in UNSUPPORTED:
+                self.bad(place, path, f"`{name}` is not supported", UNSUPPORTED[name])
+            elif name.startswith("-"):
+                self.bad(place, path, f"unknown extension key `{name}`", nearest(name, known.own))
+            else:
+                self.bad(place, path, f"unknown key `{name}`", nearest(name, known.plain))
+
+    def text(self, node: Node, key: str) -> str | None:
+        child = node.get(key)
+        if child is None:
+            return None
+        if isinstance(child.value, (list, dict)):
+            self.bad(child, key, f"`{key}` must be text")
+            return None
+        return None if child.value is None else str(child.value).strip()
+
+    def words(self, node: Node, key: str) -> Text:
+        """What is meant for people; empty where there is none."""
+        child = node.get(key)
+        return NO_TEXT if child is None else self.as_words(child, self.text(node, key) or "", key)
+
+    def as_words(self, node: Node, raw: str, key: str) -> Text:
+        sign = not_text(raw)
+        if sign is not None:
+            self.bad(node, key, f"`{key}` holds {sign}, which is not shown as what it is", "leave it out")
+            return NO_TEXT
+        return Text(raw)
+
+    def name(self, node: Node, path: str, what: str) -> str:
+        """A scalar that has to be a name, but need not be in lower case."""
+        text = "" if node.value is None or isinstance(node.value, (list, dict)) else str(node.value)
+        if not _NAME.match(text):
+            self.bad(node, path, f"{what} `{text}` is not a name", "letters, digits and `_`")
+            return f"unnamed_{node.place.line}"
+        return text
+
+    def word(self, node: Node, key: str, path: str, words: Iterable[str]) -> str | None:
+        text = self.text(node, key)
+        if text is not None and text not in words:
+            self.bad(node.map[key], path, f"`{key}: {text}` is not supported", nearest(text, words))
+            return None
+        return text
+
+    def items_of(self, node: Node, key: str, path: str) -> list[Node]:
+        child = node.get(key)
+        if child is not None and not isinstance(child.value, list):
+            self.bad(child, path, f"`{key}` must be a list")
+        return child.items if child is not None else []
+
+    def mapping_of(self, node: Node, key: str, path: str) -> dict[Scalar, Node]:
+        child = node.get(key)
+        if child is not None and not isinstance(child.value, dict):
+            self.bad(child, path, f"`{key}` must be a mapping")
+        return child.map if child is not None else {}
+
+    def refs(self, node: Node) -> tuple[Text, ...]:
+        child = node.get("doc-ref")
+        if child is None:
+            return ()
+        items = child.items or [child]
+        if any(isinstance(item.value, (list, dict)) for item in items):
+            self.bad(child, "doc-ref", "`doc-ref` must be text, or a list of texts")
+            return ()
+        return tuple(self.as_words(item, str(item.value).strip(), "doc-ref") for item in items)
+
+    def flag(self, node: Node, key: str, path: str) -> bool:
+        child = node.get(key)
+        if child is not None and not isinstance(child.value, bool):
+            self.bad(child, path, f"`{key}` must be true or false")
+        return child is not None and child.value is True
+
+    def number(self, node: Node, key: str, path: str) -> int | None:
+        child = node.get(key)
+        if child is None:
+            return None
+        if not isinstance(child.value, int) or isinstance(child.value, bool):
+            self.bad(child, path, f"`{key}` must be a whole number")
+            return None
+        return child.value
+
+    def ident(self, node: Node, path: str) -> str:
+        ident = self.text(node, "id")
+        if ident is None or not IDENT.match(ident):
+            self.bad(
+                node,
+                path,
+                "a field needs an id" if ident is None else f"`{ident}` is not a name",
+                "lower_snake_case",
+            )
+            return f"unnamed_{node.place.line}"
+        return ident
+
+    def version_range(self, node: Node, key: str, path: str) -> VersionRange | None:
+        text = self.text(node, key)
+        if text is None:
+            return None
+        try:
+            return VersionRange.parse(text)
+        except ValueError as error:
+            self.bad(node.map[key], path, f"{key}: {error}", "write it as 3, 0-4, 2+ or none")
+            return None
+
+    def expr(self, node: Node | None, path: str) -> ex.Expr | None:
+        if node is None:
+            return None
+        if isinstance(node.value, (bool, int, float)):
+            return ex.Literal(node.value)
+        if not isinstance(node.value, str):
+            self.bad(node, path, "an expression is expected here")
+            return None
+        try:
+            parsed = ex.parse(node.value)
+        except ex.ExprError as error:
+            self.bad(node, path, f"`{node.value.strip()}`: {error}")
+            return None
+        # an expression about the container is resolved where the container is known
+        late = "_batch" in ex.names(parsed)
+        return ex.replace(
+            parsed,
+            lambda part: self._enum_value(part, node, path, late) if isinstance(part, ex.EnumValue) else None,
+        )
+
+    def _enum_value(self, value: ex.EnumValue, at: Node, path: str, late: bool) -> ex.EnumValue | None:
+        full = self.resolve(value.enum, self.scope, lambda unit: unit.enums)
+        if full is None:
+            if not late:
+                assert self.unit is not None
+                known = [name.rpartition("::")[2] for name in self.unit.enums]
+                self.bad(at, path, f"unknown enum `{value.enum}`", nearest(value.enum, known))
+            return None
+        items = self.units[full.partition("::")[0]].enums[full].map.values()
+        names = [str(item.map["id"].value if "id" in item.map else item.value) for item in items]
+        if value.value not in names:
+            self.bad(at, path, f"enum `{value.enum}` has no `{value.value}`", nearest(value.value, names))
+        return ex.EnumValue(full, value.value)
+
+    def resolve(self, name: str, scope: str, table: Callable[[Unit], dict[str, Node]]) -> str | None:
+        """The full name that `name` means in type `scope`: own types first, then outwards, then imports."""
+        assert self.unit is not None
+        around = scope
+        while around:
+            if (full := f"{around}::{name}") in table(self.unit):
+                return full
+            around = around.rpartition("::")[0]
+        first = name.partition("::")[0]
+        if first == self.unit.id or first in self.unit.imports:
+            unit = self.units.get(first)
+            if unit is not None and name in table(unit):
+                return name
+        return None
+
+    def seen_types(self, scope: str) -> list[str]:
+        assert self.unit is not None
+        return [name.rpartition("::")[2] for name in self.unit.types] + list(self.unit.imports)

@@ -1,0 +1,440 @@
+"""What the templates of a kernel see: typed steps of ready-made C, in which nothing is left to decide.
+
+A template asks a step or a column for its `kind`. `field` is the constant by which a stop names a field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from kodec.generator.schema.expr import Expr
+
+if TYPE_CHECKING:
+    from kodec.generator.targets.native.plan import Member
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Check once that `size` bytes are there, then load numbers by the lines `loads`."""
+
+    kind: ClassVar[str] = "run"
+    size: int
+    field: str
+    loads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    kind: ClassVar[str] = "advance"
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One number of fixed width."""
+
+    kind: ClassVar[str] = "scalar"
+    size: int
+    field: str
+    load: str
+
+
+@dataclass(frozen=True, slots=True)
+class Varint:
+    kind: ClassVar[str] = "varint"
+    wire: str
+    target: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A span of bytes, to the end where it has no `size`."""
+
+    kind: ClassVar[str] = "blob"
+    target: str
+    size: str | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A type that fills its size exactly."""
+
+    kind: ClassVar[str] = "part"
+    size: str | None
+    steps: tuple[Step, ...]
+    field: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Steps where `test` holds, else the lines `otherwise`."""
+
+    kind: ClassVar[str] = "choice"
+    test: str
+    steps: tuple[Step, ...]
+    otherwise: tuple[str, ...]
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    kind: ClassVar[str] = "check"
+    test: str
+    field: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Remember a place."""
+
+    kind: ClassVar[str] = "mark"
+    name: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """Hold a stored length of a range against the range."""
+
+    kind: ClassVar[str] = "length"
+    stored: str | None
+    start: str
+    end: str
+    field: str
+    plus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """Remember of what bytes which checksum is."""
+
+    kind: ClassVar[str] = "checksum"
+    stored: str | None
+    start: str
+    end: str
+    field: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Elements, `count` of them, or to the end; `least` is the fewest bytes of one."""
+
+    kind: ClassVar[str] = "list"
+    name: str
+    index: int
+    count: str | None
+    steps: tuple[Step, ...]
+    members: tuple[Member, ...]
+    field: str
+    least: int
+
+
+Step = Run | Advance | Scalar | Varint | Blob | Part | Choice | Check | Mark | Length | Checksum | List
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A number of fixed width; where it is filled in later, `place` remembers where it is."""
+
+    kind: ClassVar[str] = "store"
+    size: int
+    order: str
+    raw: str
+    value: str
+    fits: str | None
+    field: str
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutVarint:
+    kind: ClassVar[str] = "varint"
+    raw: str
+    value: str
+    fits: str | None
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutBytes:
+    kind: ClassVar[str] = "bytes"
+    span: str
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    kind: ClassVar[str] = "line"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutChoice:
+    kind: ClassVar[str] = "choice"
+    test: str
+    steps: tuple[PutStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutMark:
+    kind: ClassVar[str] = "mark"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A length, or a `checksum`, filled in when its range has been written."""
+
+    kind: ClassVar[str] = "patch"
+    place: str
+    start: str
+    end: str
+    size: int
+    order: str
+    checksum: str | None
+    most: str
+    plus: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    kind: ClassVar[str] = "loop"
+    first: str
+    stop: str
+    lines: tuple[str, ...]
+    steps: tuple[PutStep, ...]
+
+
+PutStep = Store | PutVarint | PutBytes | Line | PutChoice | PutMark | Patch | Loop
+
+# -- columns ---------------------------------------------------------------------------------------
+
+_MEMORY = {"c": "b", "s": "h", "i": "i", "l": "q", "C": "B", "S": "H", "I": "I", "L": "Q", "f": "f", "g": "d"}
+"""Arrow's format of a number to that of Python's memoryview."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A column of numbers.
+
+    Attributes:
+        name, c_name, constant: what it is called in tables, as a member, and as an index.
+        value: C that gives it, of type `value_type`; `checked` where that may not fit `c_type`.
+        format: Arrow's; `width` in bytes.
+        filtered: whether rows can be left out by its value.
+        member: the field that it is; None where it is computed by `expression`.
+        within: in heads, where in the unit's struct it is.
+        computed: in heads, whether it is said of the rows rather than stored.
+    """
+
+    kind: ClassVar[str] = "number"
+    name: str
+    c_name: str
+    value: str
+    c_type: str
+    format: str
+    width: int
+    value_type: str = "int64_t"
+    checked: bool = False
+    filtered: bool = False
+    member: Member | None = None
+    expression: Expr | None = None
+    within: str = ""
+    computed: bool = False
+    index: int = -1
+    constant: str = ""
+
+    @property
+    def memory(self) -> str:
+        return _MEMORY.get(self.format, "q")
+
+    @property
+    def accepted(self) -> str:
+        """A C string of the Arrow formats that it is written from, each behind a blank."""
+        return _formats(self.format, *((self.format[:4], "l") if self.format.startswith("ts") else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A column of booleans."""
+
+    kind: ClassVar[str] = "flag"
+    filtered: ClassVar[bool] = False
+    computed: ClassVar[bool] = False
+    name: str
+    c_name: str
+    value: str
+    member: Member
+    c_type: str = "uint8_t"
+    width: int = 1
+    within: str = ""
+    index: int = -1
+    constant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A column of bytes, or of `text`."""
+
+    kind: ClassVar[str] = "blob"
+    filtered: ClassVar[bool] = False
+    name: str
+    c_name: str
+    source: str
+    format: str
+    nullable: bool
+    text: bool
+    member: Member
+    index: int = -1
+    constant: str = ""
+
+    @property
+    def accepted(self) -> str:
+        return _formats("z", "u")
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """A column of lists: of the elements of list number `list`."""
+
+    kind: ClassVar[str] = "list"
+    filtered: ClassVar[bool] = False
+    name: str
+    c_name: str
+    list: int
+    children: tuple[Flat, ...]
+    member: Member
+    index: int = -1
+    constant: str = ""
+
+    @property
+    def accepted(self) -> str:
+        return _formats("+l")
+
+
+Flat = Number | Flag | Bytes
+ColumnPlan = Flat | Lists
+
+
+def _formats(*formats: str) -> str:
+    return '"' + "".join(f" {each}" for each in dict.fromkeys(formats)) + '"'
+
+
+# -- the whole -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CodecValue:
+    """A value of the codec's enum, its name, and the name that stands in for it."""
+
+    value: int
+    name: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodecPlan:
+    """How content is compressed: `by` is C that says it, `content` the bytes, `none` that of plain ones."""
+
+    by: str
+    field: str
+    content: str
+    values: tuple[CodecValue, ...]
+    none: int
+    when: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPlan:
+    """What a unit says of a column of its rows."""
+
+    constant: str
+    column: str
+    first: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsInside:
+    """The rows inside a unit: `count` of them, in `payload`, each of at least `least` bytes."""
+
+    steps: tuple[Step, ...]
+    members: tuple[Member, ...]
+    lists: tuple[List, ...]
+    least: int
+    count: str
+    count_field: str
+    payload: str
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedPlan:
+    """What a head says of its rows: the last, or the largest (`how`), of one of their fields."""
+
+    name: str
+    c_name: str
+    how: str
+    value: str
+    result: str
+    when: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutPlan:
+    """Lines that declare what is known of a value, C that sums up its size, steps that write it."""
+
+    lines: tuple[str, ...]
+    size: str
+    steps: tuple[PutStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WritingPlan:
+    """How rows are written from columns and, where rows are inside, units around them."""
+
+    inputs: tuple[ColumnPlan, ...]
+    row: PutPlan
+    unit: PutPlan | None
+    derived: tuple[DerivedPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPlan:
+    """All that a kernel is printed from.
+
+    Attributes:
+        unit_steps, unit_members, unit_least: how a unit is read, into what, and its fewest bytes.
+        inside: the rows in it; None where a unit is itself a row.
+        codec: of its compressible field.
+        columns, heads: of rows, and of the numbers in a unit's head.
+        unless: where it holds, a unit's rows are not for users.
+        bounds: what a unit says of the columns of its rows.
+        write: None where the kernel cannot write.
+        objects: whether rows are given as objects too.
+        names: fields that a stop can name, and their constants.
+    """
+
+    unit_steps: tuple[Step, ...]
+    unit_members: tuple[Member, ...]
+    unit_least: int
+    inside: RowsInside | None
+    codec: CodecPlan | None
+    columns: tuple[ColumnPlan, ...]
+    heads: tuple[Number | Flag, ...]
+    unless: str | None
+    bounds: tuple[BoundPlan, ...]
+    write: WritingPlan | None
+    objects: bool
+    names: tuple[tuple[str, str], ...]

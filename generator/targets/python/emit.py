@@ -1,0 +1,82 @@
+"""Views of modules and tests to formatted text."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ruff import find_ruff_bin
+
+from kodec.generator.target import mark
+from kodec.generator.targets.python.contract_tests import ContractTests
+from kodec.generator.targets.python.views.modules import ModuleView
+from kodec.generator.templates import Templates
+
+__all__ = ["formatted", "render_module", "render_package", "render_tests"]
+
+LINE_LENGTH = 110
+
+
+def _import_line(start: str, names: list[str]) -> str:
+    one = start + ", ".join(names)
+    if len(one) <= LINE_LENGTH:
+        return one
+    return start + "(\n" + "".join(f"    {name},\n" for name in names) + ")"
+
+
+def _params(dynamic: tuple[str, ...]) -> str:
+    return "".join(f", {name}: int = 0" for name in dynamic)
+
+
+def _args(dynamic: tuple[str, ...]) -> str:
+    return "".join(f", {name}" for name in dynamic)
+
+
+_TEMPLATES = Templates("kodec.generator.targets.python", import_line=_import_line, params=_params, args=_args)
+
+
+def render_module(view: ModuleView) -> str:
+    """The text of one generated module, not yet formatted."""
+    draft = ast.parse(_TEMPLATES.render("module.py.j2", m=view, mark=mark(view.schema)))
+    uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
+    return _TEMPLATES.render("module.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
+
+
+def render_tests(view: ContractTests) -> str:
+    """The text of one generated test module, not yet formatted."""
+    return _TEMPLATES.render("test.py.j2", m=view, mark=mark(view.schema))
+
+
+def render_package(folder: str) -> str:
+    """The text of the `__init__.py` of a folder, whose name is empty for the outermost one."""
+    inside = f" in `{folder}`" if folder else ""
+    return f'# {mark()}\n"""Codecs made from the schemas{inside}; never edited by hand."""\n'
+
+
+def formatted(texts: Mapping[str, str]) -> dict[str, str]:
+    """The same modules as ruff formats them; its version is pinned, so that the text is always the same."""
+    with tempfile.TemporaryDirectory(prefix="kodec-generate-") as folder:
+        root = Path(folder)
+        for index, text in enumerate(texts.values()):
+            (root / f"{index}.py").write_text(text, encoding="utf-8", newline="\n")
+        done = subprocess.run(
+            [
+                find_ruff_bin(),
+                "format",
+                "--isolated",
+                "--no-cache",
+                "--quiet",
+                f"--line-length={LINE_LENGTH}",
+                folder,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"ruff could not format what the templates gave: {done.stderr.strip()}")
+        return {name: (root / f"{index}.py").read_text("utf-8") for index, name in enumerate(texts)}

@@ -1,0 +1,54 @@
+"""Templates of a target to text, through Jinja; the only file that imports jinja2."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+__all__ = ["Templates"]
+
+
+class _Loader(jinja2.BaseLoader):
+    """Templates in the folder `templates` of a package."""
+
+    def __init__(self, package: str) -> None:
+        self.folder = files(package).joinpath("templates")
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str | None, Any]:
+        source = self.folder.joinpath(template)
+        if not source.is_file():
+            raise jinja2.TemplateNotFound(template)
+        return source.read_text("utf-8"), None, lambda: True
+
+
+class Templates:
+    """The templates of a target's package: `Templates("my.target").render("page.md.j2", page=page)`.
+
+    They print text and whole numbers, no more: what a schema's author wrote is Text, which a target puts into
+    words by a function of `text.py` first. A name that is not there is an error.
+    """
+
+    def __init__(self, package: str, **names: Any) -> None:
+        self._environment = jinja2.Environment(
+            loader=_Loader(package),
+            finalize=_printable,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            autoescape=False,
+        )
+        self._environment.globals.update(names)
+
+    def render(self, template: str, **names: Any) -> str:
+        """The text that a template gives."""
+        return self._environment.get_template(template).render(**names)
+
+
+def _printable(value: object) -> object:
+    """What a template may print: text that is code already, or a whole number; a schema's Text raises."""
+    if isinstance(value, (str, int, jinja2.Undefined)):
+        return value
+    raise TypeError(f"a template prints {type(value).__name__}, which no target has put into words")

@@ -1,0 +1,155 @@
+"""The table of wire types: what a number, a varint or a UUID is on the wire, and in each language.
+
+A wire type more is a row here, its reader and writer in the runtime, and a macro in each target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ENCODINGS", "INTRINSICS", "VARINTS", "WIRE", "CForm", "Encoding", "PythonForm", "WireType"]
+
+
+@dataclass(frozen=True, slots=True)
+class PythonForm:
+    """A wire type in Python.
+
+    `code` is that of `struct`, of a number of fixed width; `read` and `write` are functions of the runtime,
+    of what is read by itself.
+    """
+
+    type: str
+    zero: str
+    code: str = ""
+    read: str = ""
+    write: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CForm:
+    """A wire type in a kernel: the kind of a struct's member (`kind`), and what a written value must fit."""
+
+    kind: str
+    fits: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireType:
+    """One row of the table.
+
+    Attributes:
+        name: as schemas call it: a Kaitai number without its byte order, or a `-wire` name.
+        kind: of its values in expressions: integer, float or UUID.
+        least, most: bytes that a value takes; the same where its width is fixed.
+        range: the least and the largest value of an integer.
+        python, arrow, document: what it is in Python, in a table, and to a reader of a page.
+        c: what it is in a kernel; None where a kernel does not have it.
+        zigzag: whether its sign is in the lowest bit.
+        intrinsic: whether it is a type of the schemas with `-wire`, rather than a type of Kaitai.
+    """
+
+    name: str
+    kind: str
+    least: int
+    most: int
+    range: tuple[int, int] | None
+    python: PythonForm
+    c: CForm | None
+    arrow: str
+    document: str
+    zigzag: bool = False
+    intrinsic: bool = False
+
+    @property
+    def size(self) -> int | None:
+        """Its bytes, where that is always the same."""
+        return self.least if self.least == self.most else None
+
+    @property
+    def signed(self) -> bool:
+        return self.range is not None and self.range[0] < 0
+
+    @property
+    def bits(self) -> int:
+        """How wide its values are."""
+        return 8 * self.most if self.range is None else (self.range[1] - self.range[0]).bit_length()
+
+
+def _whole(name: str, code: str, c: str = "int") -> WireType:
+    size, signed = int(name[1]), name[0] == "s"
+    bits = 8 * size
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    arrow = f"{'' if signed else 'u'}int{bits}"
+    fits = None if size == 8 else f"{arrow}_t"
+    python = PythonForm("int", "0", code)
+    return WireType(name, "integer", size, size, (low, high), python, CForm(c, fits), arrow, arrow)
+
+
+def _floating(name: str, code: str, c: str) -> WireType:
+    size = int(name[1])
+    python = PythonForm("float", "0.0", code)
+    return WireType(name, "float", size, size, None, python, CForm(c), c, f"float{8 * size}")
+
+
+def _varint(name: str, bits: int, zigzag: bool, document: str) -> WireType:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if zigzag else (0, (1 << bits) - 1)
+    arrow = f"{'' if zigzag else 'u'}int{bits}"
+    python = PythonForm("int", "0", read=f"read_{name}", write=f"write_{name}")
+    c = CForm("int", None if bits == 64 else f"{arrow}_t")
+    return WireType(
+        name, "integer", 1, -(-bits // 7), (low, high), python, c, arrow, document, zigzag, intrinsic=True
+    )
+
+
+_UUID = PythonForm("UUID", "UUID(int=0)", read="read_uuid")
+_ROWS = (
+    _whole("u1", "B"),
+    _whole("s1", "b"),
+    _whole("u2", "H"),
+    _whole("s2", "h"),
+    _whole("u4", "I"),
+    _whole("s4", "i"),
+    _whole("u8", "Q", "uint"),
+    _whole("s8", "q"),
+    _floating("f4", "f", "float"),
+    _floating("f8", "d", "double"),
+    _varint("zigzag32", 32, True, "varint, zigzag, 32 bits"),
+    _varint("zigzag64", 64, True, "varint, zigzag, 64 bits"),
+    _varint("uvarint32", 32, False, "varint, unsigned, 32 bits"),
+    WireType("uuid", "UUID", 16, 16, None, _UUID, None, "binary", "UUID", intrinsic=True),
+)
+WIRE: Mapping[str, WireType] = {row.name: row for row in _ROWS}
+"""Every wire type by its name."""
+INTRINSICS = tuple(row.name for row in _ROWS if row.intrinsic)
+"""The `-wire` types that the generator knows itself: their bodies are for stock Kaitai."""
+VARINTS = tuple(row.name for row in _ROWS if row.intrinsic and row.kind == "integer")
+"""Those of them that are whole numbers of variable length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How text is stored.
+
+    `errors` is how Python keeps bytes that are no text: `strict` does not. `arrow` is the type of a column of
+    such text in a kernel, which does not convert. `unit` is the width of the narrowest character, in bytes.
+    """
+
+    name: str
+    python: str
+    errors: str
+    arrow: str
+    unit: int = 1
+
+
+ENCODINGS: Mapping[str, Encoding] = {
+    row.name: row
+    for row in (
+        Encoding("UTF-8", "utf-8", "surrogateescape", "string"),
+        Encoding("ASCII", "ascii", "surrogateescape", "string"),
+        Encoding("ISO-8859-1", "latin-1", "strict", "binary"),
+        Encoding("UTF-16LE", "utf-16-le", "strict", "binary", 2),
+        Encoding("UTF-16BE", "utf-16-be", "strict", "binary", 2),
+    )
+}
+"""Every encoding of text by its name in schemas."""

@@ -1,0 +1,126 @@
+"""What one batch of a log is, whatever its format: a header that was read, and records that can be."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from kodec.generated.log.record_batch import Compression
+from kodec.log.batches.records import ControlRecordType, Record, TimestampType
+from kodec.runtime.errors import CrcMismatch, FormatError
+from kodec.runtime.fields import ReadOptions
+
+__all__ = ["CODECS", "HEAD", "Batch"]
+
+CODECS = tuple(codec.name.lower() for codec in sorted(Compression))
+"""The codecs by their number; those of magic 0 and 1 are the first of them."""
+
+HEAD = ReadOptions(check_crc=False)
+"""A header is read first and its checksum verified when asked for."""
+
+
+class Batch(ABC):
+    """One batch of a log, its header read and its records not yet.
+
+    Attributes:
+        position: where the batch starts in its source, in bytes.
+        size: its whole size, in bytes.
+        magic: the message format, 0, 1 or 2.
+        data: the bytes of the batch.
+        codec: one of `CODECS`: `none`, `gzip` and so on.
+        crc: the checksum as stored, unsigned.
+        last_offset: the offset of the last record that the batch was made with.
+        max_timestamp: ms since epoch, -1 is none; what the header says.
+        timestamp_type: NoTimestampType for v0.
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
+            and v1.
+        is_transactional, is_control: false in v0 and v1.
+        delete_horizon: ms since epoch from which tombstones may go (KIP-534); None where not set.
+    """
+
+    position: int
+    size: int
+    magic: int
+    data: bytes
+    codec: str
+    crc: int
+    last_offset: int
+    max_timestamp: int
+    timestamp_type: TimestampType
+    partition_leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    delete_horizon: int | None = None
+
+    @property
+    @abstractmethod
+    def attributes(self) -> int:
+        """The attribute bits as stored."""
+
+    @property
+    @abstractmethod
+    def base_offset(self) -> int:
+        """The first offset: the header's (v2), or the first record's (v0, v1: decompresses a wrapper)."""
+
+    @property
+    @abstractmethod
+    def base_timestamp(self) -> int:
+        """The header's base (v2: see `delete_horizon`), or the message's own timestamp (v1); -1 is none."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many records there are: by the header (v2), or counted (v0, v1: decompresses a wrapper)."""
+
+    @property
+    @abstractmethod
+    def crc_ok(self) -> bool:
+        """Whether the stored checksum is that of the bytes; computed once."""
+
+    @abstractmethod
+    def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
+        """The logical records, in the order they are stored.
+
+        A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside
+        a wrapper of v0 or v1 are verified too. Raises FormatError with places counted in the source.
+        """
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last one of this batch."""
+        return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record; after 2147483647 comes 0; -1 is none."""
+        return -1
+
+    @property
+    def control_type(self) -> ControlRecordType | None:
+        """What the first control record says; None for other batches, and for an emptied control batch."""
+        return None
+
+    def verify_crc(self) -> None:
+        """Raise CrcMismatch where the stored checksum is not that of the bytes."""
+        if not self.crc_ok:
+            at, computed = self._crc_place()
+            error = CrcMismatch("crc", at=at, need=self.crc, have=computed)
+            raise self.located(error)
+
+    @abstractmethod
+    def _crc_place(self) -> tuple[int, int]:
+        """Where the checksum stands in the batch, and what it should be."""
+
+    @abstractmethod
+    def _name(self) -> str: ...
+
+    def located(self, error: FormatError, *, shift: int = 0) -> FormatError:
+        """`error`, whose byte counts from `shift` into the batch, placed in the source."""
+        return error.within(self._name(), shift=self.position + shift)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self._name()} at byte {self.position}, {self.size} bytes, magic {self.magic}, {self.codec}>"
+        )

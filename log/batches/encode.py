@@ -1,0 +1,356 @@
+"""Records to the bytes of a log, in any format and codec."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from operator import attrgetter
+
+from kodec.generated.log import message_set as legacy
+from kodec.generated.log import record_batch as v2
+from kodec.log.batches.frame import MAGICS
+from kodec.log.batches.options import EncodeOptions
+from kodec.log.batches.records import Record, TimestampType, make_record
+from kodec.runtime.compression import compress
+from kodec.runtime.errors import EncodeError
+from kodec.runtime.fields import WriteOptions
+
+__all__ = [
+    "MAX_DELTA",
+    "OVERHEAD",
+    "OVERHEAD_OF_HEADER",
+    "SEQUENCES",
+    "batch_head",
+    "codec_number",
+    "encode",
+    "encode_with",
+]
+
+MAX_DELTA = 2**31 - 1
+SEQUENCES = 2**31
+_MAX_INT64 = 2**63 - 1
+_timestamp = attrgetter("timestamp")
+# About what a record takes beside key, value and headers, in any format: enough to cut batches by.
+OVERHEAD = 34
+OVERHEAD_OF_HEADER = 10
+
+
+def encode(
+    records: Iterable[Record],
+    *,
+    magic: int = 2,
+    compression: str = "none",
+    level: int | None = None,
+    base_offset: int | None = None,
+    timestamp_type: TimestampType | None = None,
+    partition_leader_epoch: int = -1,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    control: bool = False,
+    batch_records: int | None = None,
+    batch_bytes: int = 1_000_000,
+    lossy: bool = False,
+) -> bytes:
+    """Write records as a log holds them: one record batch (magic 2) or message (magic 0, 1) after another.
+
+    Args:
+        records: in ascending order of offset. An offset of -1 is the one after the record before, 0 at first.
+        magic: the message format: 0, 1 or 2.
+        compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
+        level: on the codec's own scale; None is its default.
+        base_offset: number the records anew from here, whatever offsets they have. A producer sends 0.
+        timestamp_type: None keeps what each record says. LogAppendTime gives all records of a batch one
+            timestamp; a batch is cut where it changes.
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
+            batch header (magic 2 only); -1 is none. A further batch goes on in the sequence.
+        batch_records, batch_bytes: cut a batch before it holds more records, or more bytes before
+            compression; a single larger record still makes one. The default keeps batches below a
+            broker's default `message.max.bytes`. A produce request takes one batch for a partition.
+        lossy: drop what the format cannot hold (headers before magic 2, timestamps before magic 1)
+            where otherwise EncodeError is raised.
+
+    Returns: bytes that Kafka reads; empty for no records.
+    Raises: EncodeError naming the record and the field.
+    """
+    options = EncodeOptions(
+        magic=magic,
+        compression=compression,
+        level=level,
+        base_offset=base_offset,
+        timestamp_type=timestamp_type,
+        partition_leader_epoch=partition_leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        control=control,
+        batch_records=batch_records,
+        batch_bytes=batch_bytes,
+        lossy=lossy,
+    )
+    return encode_with(records, options)
+
+
+def encode_with(records: Iterable[Record], options: EncodeOptions) -> bytes:
+    """What `encode` writes, of its arguments as one."""
+    magic = options.magic
+    if magic not in MAGICS:
+        raise EncodeError("magic", "unknown message format", need="0, 1 or 2", have=magic)
+    cut = _cut(records, options)
+    if magic == 2:
+        return b"".join(_batches(cut, batch_head(options), options))
+    for name in ("partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence"):
+        value = getattr(options, name)
+        if value != -1:
+            raise EncodeError(name, "needs magic 2", have=value)
+    if options.transactional or options.control:
+        raise EncodeError("transactional" if options.transactional else "control", "needs magic 2")
+    return b"".join(_messages(cut, options))
+
+
+def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Record]]:
+    """Lists of records that one batch can hold: of one timestamp type, within the limits; numbered."""
+    base_offset, timestamp_type = options.base_offset, options.timestamp_type
+    batch_records, batch_bytes = options.batch_records, options.batch_bytes
+    batch: list[Record] = []
+    full = sys.maxsize if batch_records is None else max(batch_records, 1)
+    room = 0
+    expected = 0 if base_offset is None else base_offset
+    first = Record()
+    for index, record in enumerate(records):
+        size = _size_of(record, index)
+        offset = record.offset
+        if base_offset is not None or offset == -1:
+            offset = expected
+        if offset < expected or offset < 0:
+            need = "at least 0" if offset < 0 else f"at least {expected}"
+            raise EncodeError(f"records[{index}].offset", "offsets must ascend", need=need, have=offset)
+        if offset > _MAX_INT64:
+            raise EncodeError(
+                f"records[{index}].offset", "too large", need=f"at most {_MAX_INT64}", have=offset
+            )
+        timestamp = record.timestamp
+        if timestamp < -1:
+            raise EncodeError(
+                f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=timestamp
+            )
+        if timestamp > _MAX_INT64:
+            raise EncodeError(
+                f"records[{index}].timestamp", "too large", need=f"at most {_MAX_INT64}", have=timestamp
+            )
+        kind = record.timestamp_type if timestamp_type is None else timestamp_type
+        if kind is TimestampType.NO_TIMESTAMP_TYPE:
+            kind = TimestampType.CREATE_TIME
+        if offset != record.offset or kind is not record.timestamp_type:
+            record = make_record(offset, timestamp, kind, record.key, record.value, record.headers)
+        if batch and (
+            size > room
+            or len(batch) >= full
+            or kind is not first.timestamp_type
+            or (kind is TimestampType.LOG_APPEND_TIME and timestamp != first.timestamp)
+            or offset - first.offset > MAX_DELTA
+        ):
+            yield batch
+            batch = []
+        if not batch:
+            first = record
+            room = batch_bytes
+        batch.append(record)
+        room -= size
+        expected = offset + 1
+    if batch:
+        yield batch
+
+
+def _size_of(record: Record, index: int) -> int:
+    """About how many bytes a record takes. Raises EncodeError for fields of other types than a record's."""
+    try:
+        key, value = record.key, record.value
+        size = OVERHEAD
+        if key is not None:
+            size += len(key) if key.__class__ is bytes else _bytes_size(key, "key")
+        if value is not None:
+            size += len(value) if value.__class__ is bytes else _bytes_size(value, "value")
+        for name, content in record.headers:
+            if not isinstance(name, str):
+                raise EncodeError("headers", "the key is no text", need="str", have=type(name).__name__)
+            size += OVERHEAD_OF_HEADER + _name_size(name)
+            if content is not None:
+                size += len(content) if content.__class__ is bytes else _bytes_size(content, "headers")
+        if not (isinstance(record.offset, int) and isinstance(record.timestamp, int)):
+            name = "timestamp" if isinstance(record.offset, int) else "offset"
+            raise EncodeError(name, "not an integer", need="int", have=type(getattr(record, name)).__name__)
+        if record.timestamp_type.__class__ is not TimestampType:
+            have = type(record.timestamp_type).__name__
+            raise EncodeError("timestamp_type", "not a type of timestamps", need="TimestampType", have=have)
+    except EncodeError as error:
+        raise error.within(f"records[{index}]") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise EncodeError(
+            f"records[{index}]", f"not a record: {error}", need="Record", have=type(record).__name__
+        ) from None
+    return size
+
+
+def _bytes_size(value: object, name: str) -> int:
+    """The size of what is not `bytes` but as good: other buffers have items that are no bytes."""
+    if isinstance(value, (bytes, bytearray)):
+        return len(value)
+    if isinstance(value, memoryview) and value.itemsize == 1 and value.ndim == 1 and value.contiguous:
+        return len(value)
+    raise EncodeError(name, "not bytes", need="bytes or None", have=type(value).__name__)
+
+
+def _plain(value: bytes | None) -> bytes | None:
+    """Bytes as such: a message takes another object for the messages of a wrapper."""
+    return value if value is None or value.__class__ is bytes else bytes(value)
+
+
+def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
+    """The number that stands for a codec in a format. Raises EncodeError for one that it does not have."""
+    try:
+        return codecs[name.upper()]
+    except KeyError:
+        known = ", ".join(codec.name.lower() for codec in codecs)
+        raise EncodeError("compression", f"not a codec of magic {magic}", need=known, have=name) from None
+
+
+def _name_size(name: str) -> int:
+    if name.isascii():
+        return len(name)
+    try:
+        return len(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return len(name)  # it cannot be written: the writer says so
+
+
+def batch_head(options: EncodeOptions) -> v2.RecordBatch:
+    """The header that all batches share. Raises EncodeError for numbers that do not go together."""
+    producer_id = options.producer_id
+    if producer_id >= 0 and (
+        options.producer_epoch < 0 or (options.base_sequence < 0 and not options.control)
+    ):
+        name = "producer_epoch" if options.producer_epoch < 0 else "base_sequence"
+        raise EncodeError(name, "needed beside a producer_id", need="at least 0", have=-1)
+    if producer_id < 0 and (
+        options.transactional or options.producer_epoch >= 0 or options.base_sequence >= 0
+    ):
+        raise EncodeError(
+            "producer_id", "needed for transactions and sequences", need="at least 0", have=producer_id
+        )
+    attributes = v2.BatchAttributes(
+        compression=codec_number(v2.Compression, options.compression, 2),
+        is_transactional=options.transactional,
+        is_control=options.control,
+    )
+    return v2.RecordBatch(
+        partition_leader_epoch=options.partition_leader_epoch,
+        attributes=attributes,
+        producer_id=producer_id,
+        producer_epoch=options.producer_epoch,
+        base_sequence=options.base_sequence,
+    )
+
+
+def _batches(
+    batches: Iterable[list[Record]], head: v2.RecordBatch, options: EncodeOptions
+) -> Iterator[bytes]:
+    compression, level = options.compression, options.level
+    done = 0
+    for records in batches:
+        first, last = records[0], records[-1]
+        head.base_offset = first.offset
+        head.base_timestamp = first.timestamp
+        head.max_timestamp = max(map(_timestamp, records))
+        head.last_offset_delta = last.offset - first.offset
+        head.num_records = len(records)
+        # LogAppendTime is set after writing the rows: their deltas are written either way
+        head.attributes.timestamp_type = first.timestamp_type
+        try:
+            content = v2.write_record_batch_rows(head, records)
+        except EncodeError as error:
+            # the only text in a record is that of header keys: say which one
+            if isinstance(error.have, str):
+                raise _unwritable_key(records, done) from None
+            raise _renumbered(error, done) from None
+        head.records = content if compression == "none" else compress(compression, content, level=level)
+        if compression == "none" and level is not None:
+            compress(compression, b"", level=level)
+        yield head.to_bytes(WriteOptions(level))
+        if head.base_sequence >= 0:
+            head.base_sequence = (head.base_sequence + head.last_offset_delta + 1) % SEQUENCES
+        done += len(records)
+
+
+def _renumbered(error: EncodeError, done: int) -> EncodeError:
+    """Count the record of an error in a later batch from the first record of all."""
+    head, _, rest = error.path.partition("]")
+    if done and head.startswith("records["):
+        error.path = f"records[{int(head[8:]) + done}]{rest}"
+    return error
+
+
+def _unwritable_key(records: list[Record], done: int) -> EncodeError:
+    """The error for the first header key with a surrogate that does not stand for a byte."""
+    for index, record in enumerate(records, done):
+        for place, (key, _) in enumerate(record.headers):
+            try:
+                key.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError as error:
+                return EncodeError(f"records[{index}].headers[{place}].key", error.reason, have=key)
+    raise AssertionError("every key can be written")
+
+
+def _messages(batches: Iterable[list[Record]], options: EncodeOptions) -> Iterator[bytes]:
+    magic, compression, level, lossy = options.magic, options.compression, options.level, options.lossy
+    write = WriteOptions(level)
+    code = codec_number(legacy.Compression, compression, magic)
+    if compression == "none" and level is not None:
+        compress(compression, b"", level=level)
+    done = 0
+    for records in batches:
+        entries = [_entry(record, magic, done + index, lossy) for index, record in enumerate(records)]
+        done += len(records)
+        if compression == "none":
+            for entry in entries:
+                yield entry.to_bytes(write)
+            continue
+        last = entries[-1].offset
+        if magic:
+            # relative to the first, so that the broker can move the whole by its wrapper's offset (KIP-31)
+            first = entries[0].offset
+            for entry in entries:
+                entry.offset -= first
+        inner = entries[0].message
+        attributes = replace(inner.attributes, compression=code)
+        timestamp = max(entry.message.timestamp for entry in entries)
+        wrapper = legacy.Message(
+            magic=magic, attributes=attributes, timestamp=timestamp, value=legacy.MessageSet(entries)
+        )
+        yield legacy.Entry(offset=last, message=wrapper).to_bytes(write)
+
+
+def _entry(record: Record, magic: int, index: int, lossy: bool) -> legacy.Entry:
+    if not lossy:
+        if record.headers:
+            raise EncodeError(
+                f"records[{index}].headers", f"magic {magic} has no headers: `lossy` drops them"
+            )
+        if magic == 0 and record.timestamp != -1:
+            raise EncodeError(
+                f"records[{index}].timestamp",
+                "magic 0 has no timestamps: `lossy` drops them",
+                have=record.timestamp,
+            )
+    kind = record.timestamp_type if magic else TimestampType.CREATE_TIME
+    message = legacy.Message(
+        magic=magic,
+        attributes=legacy.MessageAttributes(timestamp_type=kind),
+        timestamp=record.timestamp if magic else -1,
+        key=_plain(record.key),
+        value=_plain(record.value),
+    )
+    return legacy.Entry(offset=record.offset, message=message)

@@ -1,0 +1,37 @@
+"""From the bytes of a batch to the object that they are, by its magic."""
+
+from __future__ import annotations
+
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.legacy_batch import LegacyBatch
+from kodec.log.batches.records import Limits
+from kodec.runtime.errors import FormatError, Truncated, Unsupported
+
+__all__ = ["open_batch"]
+
+
+def open_batch(
+    data: bytes, position: int, limits: Limits, rows: RowReader = read_rows, frame: Frame | None = None
+) -> Batch:
+    """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
+
+    `rows` reads its records, where it is of magic 2; `frame` is its frame, where that was looked at. Raises
+    FormatError with places counted in the source.
+    """
+    frame = frame or Frame.peek(data)
+    if frame is None:
+        raise Truncated("batch", at=position, need=FRAME_SIZE, have=len(data))
+    base_offset, _, magic = frame
+    try:
+        if magic == DefaultBatch.magic:
+            return DefaultBatch(data, position, limits, rows)
+        if magic in LEGACY:
+            return LegacyBatch(data, position, limits, frame)
+    except FormatError as error:
+        raise error.within(
+            f"{'RecordBatch' if magic == 2 else 'Message'}({base_offset=})", shift=position
+        ) from None
+    at = position + MAGIC_AT
+    raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)

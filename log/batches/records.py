@@ -1,0 +1,140 @@
+"""What a reader gives and a writer takes: logical records, whatever format they are stored in."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
+from kodec.runtime.errors import FormatError
+from kodec.runtime.fields import MIB
+
+__all__ = [
+    "ControlRecord",
+    "ControlRecordType",
+    "Limits",
+    "Record",
+    "SkippedRange",
+    "TimestampType",
+    "TornTail",
+    "make_record",
+]
+
+
+class TimestampType(enum.IntEnum):
+    """Who set a record's timestamp; the names are those of org.apache.kafka.common.record.TimestampType.
+
+    As text they are what Kafka prints: NoTimestampType, CreateTime, LogAppendTime.
+    """
+
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    def __str__(self) -> str:
+        return self.name.title().replace("_", "")
+
+
+class ControlRecordType(enum.IntEnum):
+    """What a control record says; UNKNOWN is any type that this version of kodec does not know."""
+
+    UNKNOWN = -1
+    ABORT = _StoredControlType.ABORT
+    COMMIT = _StoredControlType.COMMIT
+    LEADER_CHANGE = _StoredControlType.LEADER_CHANGE
+    SNAPSHOT_HEADER = _StoredControlType.SNAPSHOT_HEADER
+    SNAPSHOT_FOOTER = _StoredControlType.SNAPSHOT_FOOTER
+    KRAFT_VERSION = _StoredControlType.KRAFT_VERSION
+    KRAFT_VOTERS = _StoredControlType.KRAFT_VOTERS
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """One logical record; its fields are given by name.
+
+    Attributes:
+        offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
+        timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
+        timestamp_type: who set it; NoTimestampType in message format v0.
+        key: None is no key; b"" is an empty one.
+        value: None is a tombstone in a compacted topic; b"" is an empty value.
+        headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
+            not UTF-8 are kept as surrogate escapes, so that they are written back as they were.
+    """
+
+    offset: int = -1
+    timestamp: int = -1
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class ControlRecord(Record):
+    """A record that Kafka wrote for itself: a transaction marker, or a note of the metadata quorum.
+
+    Attributes:
+        type: what it says.
+        data: the decoded value (an `EndTxnMarker`, a `LeaderChangeMessage`, ...); None where the type
+            is UNKNOWN, or the value of a version that kodec does not know.
+    """
+
+    type: ControlRecordType = ControlRecordType.UNKNOWN
+    data: object = None
+
+
+_new = object.__new__
+
+
+def make_record(
+    offset: int,
+    timestamp: int,
+    timestamp_type: TimestampType,
+    key: bytes | None,
+    value: bytes | None,
+    headers: tuple[tuple[str, bytes | None], ...] = (),
+) -> Record:
+    """A record by position, for whoever makes them by the million: names take three times as long."""
+    record = _new(Record)
+    record.offset = offset
+    record.timestamp = timestamp
+    record.timestamp_type = timestamp_type
+    record.key = key
+    record.value = value
+    record.headers = headers
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a reader may allocate for bytes that it does not trust.
+
+    Attributes:
+        batch_bytes: the largest batch (of magic 0 and 1: message or wrapper) as stored.
+        decompressed_bytes: the most that the records of one batch may take when decompressed.
+        elements: the most records, with their headers, that one batch may hold. As Python objects even
+            empty ones take hundreds of bytes, whatever their size on disk.
+    """
+
+    batch_bytes: int = 1024 * MIB
+    decompressed_bytes: int = 256 * MIB
+    elements: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TornTail:
+    """Where and why reading ended before the source did: `size` bytes from `position` are no whole batch."""
+
+    position: int
+    size: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRange:
+    """Bytes `start` to `end` (exclusive) that were passed over, and the error that they gave."""
+
+    start: int
+    end: int
+    error: FormatError

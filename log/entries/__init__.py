@@ -1,1 +1,0 @@
-"""What one entry of a log is, in any format, and the records in it; both ways."""

@@ -1,0 +1,74 @@
+"""The index files beside a segment, read entry by entry; see `indexes.py` for how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from kodec.generated.log import offset_index, time_index
+from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.files.pages import Pages
+from kodec.runtime.errors import FormatError
+
+__all__ = ["IndexFile"]
+
+
+class IndexFile:
+    """An index file: entries of one size, read one by one, up to zeros that were allocated ahead."""
+
+    def __init__(self, path: Path, size: int, entry: Callable[[bytes], tuple[int, int]]) -> None:
+        self._pages = Pages(path)
+        self._size = size
+        self._entry = entry
+        self._slots = self._pages.size // size
+
+    @classmethod
+    def of_offsets(cls, path: Path) -> Self:
+        """An offset index, as (relative offset, position). Raises OSError."""
+        return cls(path, OFFSET_ENTRY, _offset_entry)
+
+    @classmethod
+    def of_times(cls, path: Path) -> Self:
+        """A time index, as (timestamp, relative offset). Raises OSError."""
+        return cls(path, TIME_ENTRY, _time_entry)
+
+    def __getitem__(self, slot: int) -> tuple[int, int] | None:
+        """The entry; None for one that is not there, is damaged, or is padding."""
+        data = self._pages.read(slot * self._size, self._size)
+        if len(data) < self._size or (slot and not any(data)):
+            return None
+        try:
+            return self._entry(data)
+        except FormatError:
+            return None
+
+    def last_below(self, key: int) -> tuple[int, int] | None:
+        """The last entry whose first number is less than `key`; None where there is none.
+
+        The numbers are taken to ascend, and what cannot be read to be above. Whoever uses the answer checks
+        where it leads.
+        """
+        low, high = 0, self._slots
+        found = None
+        while low < high:
+            middle = (low + high) // 2
+            entry = self[middle]
+            if entry is not None and entry[0] < key:
+                found, low = entry, middle + 1
+            else:
+                high = middle
+        return found
+
+    def close(self) -> None:
+        self._pages.close()
+
+
+def _offset_entry(data: bytes) -> tuple[int, int]:
+    entry, _ = offset_index.read_entry(data, 0, OFFSET_ENTRY)
+    return entry.relative_offset, entry.ofs_batch
+
+
+def _time_entry(data: bytes) -> tuple[int, int]:
+    entry, _ = time_index.read_entry(data, 0, TIME_ENTRY)
+    return entry.timestamp, entry.relative_offset

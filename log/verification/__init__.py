@@ -1,0 +1,1 @@
+"""Logs checked against themselves, and at a glance; reads only."""

@@ -1,0 +1,166 @@
+"""The indexes of a segment, compared with its batches while they pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kodec.generated.log import offset_index, time_index
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.verification.problems import Problem, from_error
+from kodec.runtime.errors import FormatError
+
+__all__ = ["OffsetIndex", "TimeIndex"]
+
+
+class OffsetIndex:
+    """The offset index, compared while the batches of the log pass by."""
+
+    def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.problems: list[Problem] = []
+        self._next = 0
+        self._waiting: tuple[int, int] | None = None
+        data = path.read_bytes()
+        entries: list[offset_index.Entry] = []
+        pos = 0
+        while pos + OFFSET_ENTRY <= len(data):
+            if not any(data[pos : pos + OFFSET_ENTRY]) and (pos or not any(data)):
+                break
+            try:
+                entry, pos = offset_index.read_entry(data, pos, len(data))
+            except FormatError as error:
+                self.problems.append(from_error(error, path))
+                break
+            if entries and (
+                entry.relative_offset <= entries[-1].relative_offset
+                or entry.ofs_batch <= entries[-1].ofs_batch
+            ):
+                need = f"more than {entries[-1].relative_offset} and {entries[-1].ofs_batch}"
+                have = f"{entry.relative_offset} and {entry.ofs_batch}"
+                self.problems.append(
+                    Problem(path, pos - OFFSET_ENTRY, "offset and position ascend", need, have)
+                )
+                break
+            entries.append(entry)
+        self.entries = entries
+        self.problems += _rest(path, data, pos, OFFSET_ENTRY, padded)
+
+    def pass_by(self, batch: Batch) -> None:
+        """A batch of the log."""
+        position, last_offset = batch.position, batch.last_offset
+        if self._waiting is not None:
+            slot, wanted = self._waiting
+            if last_offset >= wanted:
+                self._waiting = None
+                if last_offset > wanted:
+                    self._wrong(slot, "the last offset of a batch", wanted, last_offset)
+        while self._next < len(self.entries) and self.entries[self._next].ofs_batch <= position:
+            entry = self.entries[self._next]
+            wanted = self.base_offset + entry.relative_offset
+            if entry.ofs_batch < position:
+                need = f"the start of a batch, such as {position}"
+                self._wrong(self._next, "position", entry.ofs_batch, need)
+            elif last_offset > wanted:
+                # Brokers of 0.10 and 0.11 named the first offset.
+                if not _holds(batch, wanted):
+                    self._wrong(self._next, "the last offset of the batch", wanted, last_offset)
+            elif last_offset < wanted:
+                # Brokers before 3.8 named the last offset of all that was appended together.
+                self._waiting = self._next, wanted
+            self._next += 1
+
+    def skip_to(self, position: int) -> None:
+        """What the log has before `position` is damaged: nothing can be said of it."""
+        self._waiting = None
+        while self._next < len(self.entries) and self.entries[self._next].ofs_batch < position:
+            self._next += 1
+
+    def end(self, position: int) -> None:
+        """The log ends at `position`."""
+        if self._waiting is not None:
+            self._wrong(
+                self._waiting[0], "the last offset of a batch", self._waiting[1], "the end of the log"
+            )
+        for slot in range(self._next, len(self.entries)):
+            self._wrong(slot, "position", self.entries[slot].ofs_batch, f"less than {position}")
+
+    def _wrong(self, slot: int, what: str, have: object, need: object) -> None:
+        self.problems.append(Problem(self.path, OFFSET_ENTRY * slot, what, need, have))
+
+
+def _holds(batch: Batch, offset: int) -> bool:
+    try:
+        return batch.base_offset <= offset
+    except FormatError:
+        return False
+
+
+class TimeIndex:
+    """The time index, compared while the batches of the log pass by."""
+
+    def __init__(self, path: Path, base_offset: int, padded: bool) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self.base_offset = base_offset
+        self.largest = -1
+        self._next = 0
+        data = path.read_bytes()
+        entries: list[time_index.Entry] = []
+        pos = 0
+        while pos + TIME_ENTRY <= len(data):
+            if not any(data[pos : pos + TIME_ENTRY]) and (pos or not any(data)):
+                break
+            entry, pos = time_index.read_entry(data, pos, len(data))
+            if entries and (
+                entry.timestamp <= entries[-1].timestamp
+                or entry.relative_offset < entries[-1].relative_offset
+            ):
+                need = f"more than {entries[-1].timestamp} and at least {entries[-1].relative_offset}"
+                have = f"{entry.timestamp} and {entry.relative_offset}"
+                self.problems.append(
+                    Problem(path, pos - TIME_ENTRY, "timestamp and offset ascend", need, have)
+                )
+                break
+            entries.append(entry)
+        self.entries = entries
+        self.problems += _rest(path, data, pos, TIME_ENTRY, padded)
+
+    def pass_by(self, last_offset: int, max_timestamp: int) -> None:
+        """A batch of the log with these."""
+        self.largest = max(self.largest, max_timestamp)
+        while self._next < len(self.entries):
+            entry = self.entries[self._next]
+            if self.base_offset + entry.relative_offset > last_offset:
+                return
+            if not entry.timestamp == self.largest == max_timestamp:
+                what = f"largest timestamp up to offset {self.base_offset + entry.relative_offset}"
+                need = self.largest if entry.timestamp != self.largest else f"a batch with {self.largest}"
+                have = entry.timestamp if entry.timestamp != self.largest else max_timestamp
+                self.problems.append(Problem(self.path, TIME_ENTRY * self._next, what, need, have))
+            self._next += 1
+
+    def end(self, closed: bool) -> None:
+        """The log ends; a segment that is closed has its largest timestamp in the last entry."""
+        for slot in range(self._next, len(self.entries)):
+            offset = self.base_offset + self.entries[slot].relative_offset
+            self.problems.append(Problem(self.path, TIME_ENTRY * slot, "offset", "one of the log", offset))
+        told = self.entries[-1].timestamp if self.entries else -1
+        if closed and self._next == len(self.entries) and told < self.largest:
+            at = TIME_ENTRY * len(self.entries)
+            self.problems.append(
+                Problem(self.path, at, "largest timestamp of the segment", self.largest, told)
+            )
+
+
+def _rest(path: Path, data: bytes, pos: int, size: int, padded: bool) -> Iterator[Problem]:
+    """What is behind the last entry: nothing, or, where the file is `padded`, zeros."""
+    if len(data) % size:
+        yield Problem(path, len(data) // size * size, "file size", f"a multiple of {size}", len(data))
+    if pos < len(data) // size * size and not any(data[pos:]):
+        if not padded:
+            yield Problem(path, pos, "zeros at the end", f"a size of {pos}", len(data))
+    elif pos + size <= len(data) and not any(data[pos : pos + size]):
+        yield Problem(path, pos, "an entry of zeros with others behind it", "an entry", 0)

@@ -1,0 +1,42 @@
+"""What a verification finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.runtime.errors import FormatError
+
+__all__ = ["Problem", "from_error", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: the file, the byte, what it is, what was needed and what is there.
+
+    A `note` says what is as it may be and what a person should know all the same.
+    """
+
+    path: Path
+    at: int
+    what: str
+    need: object
+    have: object
+    note: bool = False
+
+    def __str__(self) -> str:
+        kind = "note: " if self.note else ""
+        return f"{kind}{self.path}: byte {self.at}: {self.what}: need {self.need}, have {self.have}"
+
+
+def from_error(error: FormatError, path: Path) -> Problem:
+    what = ": ".join(part for part in (type(error).__name__, error.path, error.reason) if part)
+    need, have = error.need, error.have
+    if type(error).__name__ == "CrcMismatch":
+        need, have = f"{need:#010x}", f"{have:#010x}"
+    return Problem(path, error.at, what, need, have)
+
+
+def unreadable(error: OSError, path: Path) -> Problem:
+    """A file that cannot be read."""
+    return Problem(path, 0, "cannot be read", "its bytes", error.strerror or str(error))

@@ -1,0 +1,86 @@
+"""What the batches of a log say of producers, compared with the snapshots beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from kodec.generated.log import producer_snapshot
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
+from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState
+from kodec.log.verification.problems import Problem, from_error, unreadable
+from kodec.runtime.errors import FormatError
+
+__all__ = ["Producers"]
+
+
+class Producers:
+    """What the batches so far say of producers; compared with snapshots when their offset is reached."""
+
+    def __init__(self) -> None:
+        self.reliable = True
+        self.first_offset: int | None = None
+        # Whether compaction may have removed what a snapshot tells of.
+        self.compacted = False
+        self.state = ProducerState()
+
+    def take(self, batch: Batch, marker: Marker | None) -> EndedTransaction | None:
+        """Go on by a batch of magic 2; the transaction that it ends, None for none."""
+        if self.first_offset is None:
+            self.first_offset = batch.base_offset
+        return self.state.take(batch, marker)
+
+    def compare(self, offset: int, path: Path) -> Iterator[Problem]:
+        """Check the snapshot that tells of the batches below `offset`, which all have been taken."""
+        try:
+            entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
+        except FormatError as error:
+            yield from_error(error, path)
+            return
+        except FileNotFoundError:
+            # deleted meanwhile, as brokers do with old ones
+            return
+        except OSError as error:
+            yield unreadable(error, path)
+            return
+        if not self.reliable:
+            return
+        named = set()
+        for slot, each in enumerate(entries):
+            at, who = SNAPSHOT_HEAD + SNAPSHOT_ENTRY * slot, f"producer {each.producer_id}"
+            named.add(each.producer_id)
+            if each.last_offset >= offset:
+                yield Problem(path, at, f"{who}: last offset", f"less than {offset}", each.last_offset)
+                continue
+            for name, need, have in self._differences(each):
+                yield Problem(path, at, f"{who}: {name}", need, have)
+        for producer, began in self.state.open.items():
+            if producer not in named:
+                yield Problem(
+                    path, SNAPSHOT_HEAD, f"producer {producer}, open since {began}", "an entry", "none"
+                )
+
+    def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
+        """(what, what the log says, what the snapshot says). Compaction may have removed what it tells of."""
+        state = self.state.known.get(told.producer_id)
+        if state is not None and told.producer_epoch < state.epoch:
+            yield "epoch", state.epoch, told.producer_epoch
+        elif (
+            state is not None and told.producer_epoch == state.epoch and told.last_offset <= state.last_offset
+        ):
+            if told.timestamp < state.timestamp:
+                yield "timestamp", state.timestamp, told.timestamp
+            for name, need, have in (
+                ("last offset", state.last_offset, told.last_offset),
+                ("offset delta", state.offset_delta, told.offset_delta),
+                ("last sequence", state.last_sequence, told.last_sequence),
+            ):
+                if need != have:
+                    yield name, need, have
+        began = self.state.open.get(told.producer_id, -1)
+        gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
+        # The cleaner removes what was aborted, and markers after it; a snapshot from before tells of them.
+        gone = gone or (self.compacted and began == -1)
+        if told.current_txn_first_offset != began and not gone:
+            yield "first offset of its transaction", began, told.current_txn_first_offset

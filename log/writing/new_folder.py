@@ -1,0 +1,108 @@
+"""Makes a topic-partition's folder that is whole or not there, from what is in another one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.descriptors import keep_owner, make_folders, open_file
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import ReplicaKind
+from kodec.log.files.lock import locked
+from kodec.log.files.names import LOG_START_OFFSETS
+from kodec.log.files.paths import PartitionPath, require_apart, writable_partition
+
+__all__ = ["new_folder", "require_new"]
+
+_LONGEST_NAME = 255
+
+
+def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
+    """Where a new folder is to be: named like a topic-partition's, not there yet, apart from the source.
+
+    Raises FileExistsError; ValueError for another name or place.
+    """
+    new = writable_partition(target)
+    if new.kind is not ReplicaKind.LIVE:
+        raise ValueError(f"{target}: the folder of a topic-partition is named like orders-0")
+    require_apart(source, new.path)
+    if new.path.exists():
+        raise FileExistsError(f"{target} is there already")
+    return new
+
+
+@contextmanager
+def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write to, which becomes `target` at the end, when all in it is on the disk.
+
+    What writes there sees to it that the files' contents are. The lock of the log directory around the target
+    is held meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset goes
+    along. On an error nothing is left.
+
+    Raises: FileExistsError; OSError (BlockingIOError where a broker, another program or another part of this
+    one writes there); ValueError.
+    """
+    new = writable_partition(target)
+    make_folders(new.root, log.root.stat())
+    with locked(new.root) as lock:
+        working = new.root / _working_name(new.path.name)
+        make_folders(working, log.path.stat())
+        # The claim keeps out others in this process that make the same folder.
+        with lock.claim(working):
+            if new.path.exists():
+                working.rmdir()
+                raise FileExistsError(f"{target} is there already")
+            for path in working.iterdir():
+                # of one that a crash has cut short
+                path.unlink()
+            try:
+                yield working
+                _keep_owners(log, working)
+                sync_folder(working)
+                # Before the records can be seen: those below the start offset are deleted, and stay so after
+                # a crash.
+                _note_start(log, new)
+                working.rename(new.path)
+            except BaseException:
+                shutil.rmtree(working, ignore_errors=True)
+                raise
+            sync_folder(new.root)
+
+
+def _working_name(name: str) -> str:
+    """A name that a broker takes for a replica to be deleted, should a crash leave it behind.
+
+    As Kafka does, the topic is cut short where a file system would not take the name.
+    Source: org.apache.kafka.storage.internals.log.LocalLog.logDeleteDirName.
+    """
+    topic, _, partition = name.rpartition("-")
+    ending = f"-{partition}.kodec-unfinished-delete"
+    return topic[: _LONGEST_NAME - len(ending)] + ending
+
+
+def _keep_owners(log: PartitionLog, folder: Path) -> None:
+    """Who may read the source may read the new files, and nobody else."""
+    like = (log.segments[0].path if log.segments else log.path).stat()
+    mode = like.st_mode if log.segments else like.st_mode & 0o666
+    for path in folder.iterdir():
+        with open_file(path, os.O_RDONLY) as fd:
+            keep_owner(fd, like, mode)
+
+
+def _note_start(log: PartitionLog, new: PartitionPath) -> None:
+    """Where records are deleted but still in the first segment, the new root says so as well.
+
+    What it says of a topic-partition that was there before does not hold any more.
+    """
+    checkpoint = new.root / LOG_START_OFFSETS
+    before = read_offsets(checkpoint) if checkpoint.is_file() else {}
+    starts = {key: offset for key, offset in before.items() if key != new.topic_partition}
+    if log.segments and log.start_offset > log.segments[0].base_offset:
+        starts[new.topic_partition] = log.start_offset
+    if starts != before:
+        write_offsets(checkpoint, starts)

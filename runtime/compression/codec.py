@@ -1,0 +1,43 @@
+"""What a codec is, and the one error that each raises when its output would pass the caller's ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kodec.runtime.errors import LimitExceeded
+
+__all__ = ["Codec", "over_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One way to compress.
+
+    Attributes:
+        name: what `compress` and `decompress` call it: as in the schema's enum, but for variants of one
+            that a `-codec` names.
+        decompress: from what is compressed and the largest output, in bytes, to the output. It allocates no
+            more than a few times that, whatever the bytes say, and raises FormatError.
+        compress: from bytes and a level to what is compressed.
+        levels: the levels that may be asked for, as ranges; empty if the codec has none.
+        default_level: the level that stands for None; None if the codec has none.
+    """
+
+    name: str
+    decompress: Callable[[bytes | memoryview, int], bytes]
+    compress: Callable[[bytes | memoryview, int], bytes]
+    levels: tuple[range, ...] = ()
+    default_level: int | None = None
+
+
+def over_limit(codec: str, *, limit: int, need: int | None = None, at: int = 0) -> LimitExceeded:
+    """Make the error: `need` is the size that the bytes promise; None if only known to be over `limit`."""
+    return LimitExceeded(
+        "",
+        f"{codec}: too many decompressed bytes",
+        at=at,
+        need=limit + 1 if need is None else need,
+        have=limit,
+        limit="decompressed_bytes",
+    )

@@ -1,0 +1,117 @@
+# ruff: noqa: E501  (a schema on one line is easier to compare)
+"""Pages for people: everything of a schema is on its page, every link leads somewhere, no text of it is HTML."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kodec.generator.driver import load, render_all
+from kodec.generator.layout import Layouts
+from kodec.generator.text import Text, code, markdown
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}
+
+
+@cache
+def made(folder: str) -> dict[str, str]:
+    return render_all(FOLDERS[folder], targets=["documents"]).modules
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_type_field_and_enum_is_on_its_page(folder: str) -> None:
+    pages, model = made(folder), load(FOLDERS[folder])
+    assert set(pages) == {schema.path.replace(".ksy", ".md") for schema in model.schemas} | {"index.md"}
+    for schema in model.schemas:
+        page = pages[schema.path.replace(".ksy", ".md")]
+        assert f"[{schema.path}]({schema.path.replace('.ksy', '.md')})" in pages["index.md"]
+        for struct in schema.structs:
+            assert f'<a id="{struct.name.replace("::", "-")}"></a>' in page
+            assert all(f"| `{field.id}` |" in page for field in struct.fields)
+            assert all(f"`{each.id}`" in page for each in struct.instances if each.peek_at is not None)
+        for enum in schema.enums:
+            assert all(f"| {item.value} | `{item.id}` |" in page for item in enum.items)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_link_leads_somewhere(folder: str) -> None:
+    pages = made(folder)
+    anchors = {(path, name) for path, text in pages.items() for name in re.findall(r'<a id="([^"]*)">', text)}
+    count = 0
+    for path, text in pages.items():
+        for target in re.findall(r"\]\(([^)]*)\)", text):
+            page, _, anchor = target.partition("#")
+            whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), page)) if page else path
+            assert (whole, anchor) in anchors if anchor else whole in pages, (path, target)
+            count += 1
+    assert count > 3
+
+
+def test_a_page_by_hand() -> None:
+    page = made("formats")["sensor_log.md"]
+    assert "| 0 | 5 | `magic` | the bytes `53 45 4e 53 1a` | Says that this is such a file. |" in page
+    assert (
+        "| 4 | 4 | `crc` | uint32, little-endian | CRC-32 of all that follows. Computed: `crc32(flags..readings)`. |"
+        in page
+    )
+    assert "| 8 | 1 | `flags.season` | bits 2 to 3 | 0 to 3. |" in page
+    assert "| 24 | `(len_block - 20)` | `readings` | [`reading_list`](#sensor_log-reading_list) |" in page
+    assert "| 12 | 1 | `len_name` | uint8 |" in page
+    assert "[`varint`](varint.md#varint)" in page
+    page = made("formats")["sensor_message.md"]
+    assert "**Version 2**" in page and "Until version 1." in page
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_places_are_those_of_the_layout(folder: str) -> None:
+    model = load(FOLDERS[folder])
+    layouts = Layouts(model)
+    for schema in model.schemas:
+        for struct in schema.structs:
+            for known in layouts.bindings(struct):
+                for variant in layouts.variants(struct, known):
+                    found = [each for each in layouts.extents(variant.layout) if "." not in each.path]
+                    assert [each.field.id for each in found if each.bits is None] == [
+                        field.id
+                        for field in struct.fields
+                        if field.id in {each.path for each in found if each.bits is None}
+                    ]
+                    at = 0
+                    for each in found:
+                        if each.offset is None:
+                            break
+                        assert each.offset in (at, at - (each.size or 0))
+                        at = each.offset + (each.size or 0)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "<script>alert(1)</script>",
+        "[a](javascript:x)",
+        "![a](x)",
+        "| a |",
+        "# a",
+        "a\n# b",
+        "&lt;",
+        "~~x~~",
+        "*x*",
+        "`a` <b>",
+    ],
+)
+def test_text_of_a_schema_is_text_on_the_page(raw: str) -> None:
+    found = re.sub(r"`[^`]*`", "", markdown(Text(raw)))
+    assert re.search(r"(?<!\\)[<>|&*~\[\]!]|^#", found, re.M) is None
+
+
+def test_code_ends_nowhere_else() -> None:
+    assert code("a`b|c\nd") == "`a'b\\|c\\u000ad`"
+    assert (
+        markdown(Text("see `a_b` and c_d at https://x.org/a_b#c_d"))
+        == "see `a_b` and c\\_d at https://x.org/a_b#c_d"
+    )

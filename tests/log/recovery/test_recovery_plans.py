@@ -1,0 +1,149 @@
+"""Indexes alone, plans that are applied late or twice, and any harm at all."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kodec
+from kodec.log.batches.sizes import BATCH_HEAD
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.names import file_name
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.steps import Truncate
+from kodec.log.writing.writer import LogWriter
+from tests.log.recovery.recovered import append, files_of, flip, last_log, make, rows
+
+# -- indexes only -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", ["missing", "empty", "nonsense", "of another"])
+def test_reindex_rebuilds_what_is_beside_the_logs(harm: str, made: Path) -> None:
+    before = files_of(made)
+    beside = [name for name in before if not name.endswith((".log", "checkpoint"))]
+    for name in beside:
+        if harm == "missing":
+            (made / name).unlink()
+        else:
+            other = before[beside[beside.index(name) - 1]]
+            (made / name).write_bytes({"empty": b"", "nonsense": b"nonsense" * 9, "of another": other}[harm])
+    plan = plan_reindex(made, index_interval_bytes=50)
+    assert all(step.path.suffix != ".log" for step in plan.steps)
+    plan.apply()
+    assert files_of(made) == before
+    assert plan_reindex(made, index_interval_bytes=50).steps == []
+
+
+def test_reindex_of_one_segment(made: Path) -> None:
+    before = files_of(made)
+    for name in before:
+        if name.endswith(".index"):
+            (made / name).unlink()
+    plan_reindex(made, segments=[5], index_interval_bytes=50).apply()
+    assert [each.name for each in made.glob("*.index")] == [file_name(5, "index")]
+    assert (made / file_name(5, "index")).read_bytes() == before[file_name(5, "index")]
+
+
+def test_reindex_refuses_a_damaged_log(made: Path) -> None:
+    flip(made / file_name(5, "log"), BATCH_HEAD + 10)
+    plan = plan_reindex(made)
+    assert "byte 0: recover it first" in plan.refused and plan.steps == []
+
+
+# -- applying -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_of_yesterday_is_refused(made: Path) -> None:
+    append(last_log(made), b"torn")
+    plan = plan_recovery(made)
+    append(last_log(made), b" and torn more")
+    with pytest.raises(kodec.errors.Malformed, match="has changed"):
+        plan.apply()
+
+
+def test_the_side_folder_is_outside_and_names_are_not_taken_twice(made: Path, tmp_path: Path) -> None:
+    side = tmp_path / "somewhere" / "else"
+    log = last_log(made)
+    size = log.stat().st_size
+    for tail in (b"first", b"second"):
+        append(log, tail)
+        (path,) = plan_recovery(made, index_interval_bytes=50).apply(side)
+        assert path.read_bytes() == tail
+    assert sorted(each.name for each in (side / "t-0").iterdir()) == [
+        f"{log.name}.cut-{size}",
+        f"{log.name}.cut-{size}.1",
+    ]
+    append(log, b"third")
+    with pytest.raises(ValueError, match="outside"):
+        plan_recovery(made).apply(made.parent / "side")
+    with pytest.raises(ValueError, match="named like orders-0"):
+        plan_recovery(made.parent)
+
+
+def test_a_moving_replica_is_recovered_and_a_deleted_one_left(made: Path) -> None:
+    append(last_log(made), b"torn")
+    root = made.parent
+    made.rename(root / f"t-0.{'a' * 32}-future")
+    shutil.copytree(root / f"t-0.{'a' * 32}-future", root / f"t-1.{'b' * 32}-delete")
+    (plan,) = plan_root(root)
+    assert plan.path.name.endswith("-future") and any(isinstance(step, Truncate) for step in plan.steps)
+
+
+HARM = st.lists(
+    st.tuples(
+        st.sampled_from(["flip", "truncate", "delete", "append", "zero", "rename"]),
+        st.integers(0, 10**6),
+        st.integers(0, 10**6),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(HARM, st.booleans())
+def test_any_harm_is_recovered_once(
+    tmp_path_factory: pytest.TempPathFactory, harms: list[tuple[str, int, int]], from_start: bool
+) -> None:
+    root = tmp_path_factory.mktemp("harm")
+    folder = root / "logs" / "t-0"
+    folder.parent.mkdir()
+    make(folder)
+    served = {value for _, value in rows(folder)}
+    for harm, which, where in harms:
+        files = sorted(each for each in folder.iterdir() if each.is_file())
+        path = files[which % len(files)] if files else folder / file_name(0, "log")
+        data = bytearray(path.read_bytes() if path.exists() else b"")
+        at = where % (len(data) + 1)
+        if harm == "flip" and at < len(data):
+            data[at] ^= 1 << where % 8
+        elif harm == "truncate":
+            del data[at:]
+        elif harm == "append":
+            data += random.Random(where).randbytes(where % 300)
+        elif harm == "zero":
+            data[at:] = bytes(len(data) - at)
+        path.write_bytes(data)
+        if harm == "delete":
+            path.unlink()
+        elif harm == "rename" and path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
+            path.rename(path.with_name(path.name + [".swap", ".cleaned", ".deleted"][where % 3]))
+    plan = plan_recovery(folder, from_start=from_start, index_interval_bytes=50)
+    assert not plan.refused
+    plan.apply()
+    assert plan_recovery(folder, from_start=from_start, index_interval_bytes=50).steps == []
+    log = PartitionLog(folder)
+    assert log.end_offset == plan.end_offset
+    if from_start:
+        found = list(log.records())
+        assert {each.value for each in found} <= served
+        offsets = [each.offset for each in found]
+        assert offsets == sorted(set(offsets))
+    with LogWriter(folder) as writer:
+        assert writer.next_offset == plan.end_offset
+    shutil.rmtree(root)
