@@ -183,6 +183,22 @@ def test_recovery_loses_nothing_whatever_fails_and_goes_on_from_there(tmp_path: 
     assert done > 40
 
 
+def test_a_quarantine_on_another_file_system_gets_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "base" / "logs").mkdir(parents=True)
+    folder, contents = torn(tmp_path / "base" / "logs")
+    last = max(folder.glob("*.log")).name
+    place = tmp_path / "base" / "elsewhere"
+    with Faults(0, errno.EIO, calls=("rename",)), pytest.raises(OSError, match="Input/output"):
+        plan_recovery(folder).apply(place)
+    assert (folder / last).read_bytes() == contents[-1]
+    with Faults(0, errno.EXDEV, calls=("rename",), root=tmp_path / "base") as faults:
+        plan_recovery(folder).apply(place)
+        assert faults.failed is not None and faults.failed.file == last
+        faults.lose()
+    assert (place / folder.name / last).read_bytes() == contents[-1]
+    assert not (folder / last).exists()
+
+
 def test_recovery_reads_what_the_disk_has_where_an_fsync_has_failed(tmp_path: Path) -> None:
     """What memory still has after a failed fsync is not declared to be on the disk."""
     ends = set()
