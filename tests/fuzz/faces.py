@@ -32,10 +32,15 @@ ENOUGH = 16
 
 def records(count: int) -> list[kodec.Record]:
     return [
-        kodec.Record(at, 1000 + at, key=b"k%d" % at if at % 2 else None, value=bytes(at * 7 % 90),
-                     headers=(("h", b"x"), ("", None))[: at % 3])
+        kodec.Record(
+            offset=at,
+            timestamp=1000 + at,
+            key=b"k%d" % at if at % 2 else None,
+            value=bytes(at * 7 % 90),
+            headers=(("h", b"x"), ("", None))[: at % 3],
+        )
         for at in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def logs() -> list[bytes]:

@@ -19,7 +19,7 @@ if not kernel.is_built():
 from kodec.generated.kernels import message_set, record_batch
 from kodec.runtime.native import face
 
-RECORDS = [kodec.Record(at, 1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
+RECORDS = [kodec.Record(offset=at, timestamp=1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
 DATA = kodec.encode(RECORDS, batch_records=10)
 PACKED = kodec.encode(RECORDS, compression="gzip")
 KINDS = {"timestamp_type": {int(kind): kind for kind in kodec.TimestampType}}
@@ -40,7 +40,7 @@ def objects(module: Any = record_batch, **options: Any) -> Any:
 @pytest.mark.parametrize("codec", range(8))
 def test_content_is_that_of_a_compressed_unit_or_an_error(module: Any, codec: int) -> None:
     magic = 2 if module is record_batch else 1
-    rows = [kodec.Record(0, 1)]
+    rows = [kodec.Record(offset=0, timestamp=1)]
     data = bytearray(kodec.encode(rows, magic=magic, compression="gzip"))
     at = 22 if magic == 2 else 17
     data[at] = data[at] & 0xF8 | codec
