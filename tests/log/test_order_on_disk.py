@@ -139,6 +139,16 @@ def test_a_failed_append_leaves_nothing_behind(error: int, tmp_path: Path) -> No
         assert not writer.failed
 
 
+def test_a_segment_that_was_left_in_order_is_on_the_disk_with_its_indexes(tmp_path: Path) -> None:
+    data = kodec.encode(RECORDS)
+    with Faults(root=tmp_path) as faults:
+        with SegmentWriter(tmp_path, 0) as writer:
+            writer.append_all(data, list(kodec.read_batches(data)))
+        faults.lose()
+    sizes = {each.suffix: each.stat().st_size for each in tmp_path.iterdir()}
+    assert sizes == {".log": len(data), ".index": 0, ".timeindex": 12}
+
+
 # -- recovery -----------------------------------------------------------------------------------------
 
 
