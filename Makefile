@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench fuzz interop wheels lock clean setup java clients node
+.PHONY: help demo test lint generate bench fuzz mutants interop wheels lock clean setup java clients node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ bench: node ## measure the codec against other readers
 fuzz: setup ## break the native kernels under sanitizers, and compare them with pure Python, for a minute
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
+	@$(BIN)/python tests/fuzz/faces.py
+
+mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended
+	@$(BIN)/python tools/mutants.py
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py

@@ -20,7 +20,7 @@ FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schem
 KERNELS = Path("generated", "kernels")
 HEADERS = Path("runtime", "native")
 # -O3 and nothing for one processor only: the kernels look at run time for what it can do.
-FLAGS = ["/O2"] if os.name == "nt" else ["-O3", "-g0"]
+FLAGS = ["/O2"] if os.name == "nt" else ["-O3", "-g0", "-fvisibility=hidden"]
 
 NATIVE = os.environ.get("KODEC_NATIVE", "auto")
 if NATIVE not in ("auto", "require", "off"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -56,6 +58,10 @@ def run(arguments: list[str] | None) -> int:
     try:
         app(arguments)
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            # The reader of our output has gone, as in `kodec dump ... | head`; nobody is to hear of it again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 

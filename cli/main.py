@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from kodec.runtime.errors import KodecError
@@ -22,6 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"kodec: the command needs `{error.name}`: pip install 'kodec[cli]'", file=sys.stderr)
         return BAD_USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # Names and values of any alphabet on a terminal of another one.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         return run(arguments)
     except KodecError as error:
@@ -31,6 +36,4 @@ def main(arguments: list[str] | None = None) -> int:
         print("kodec: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # the reader of our output has gone, as in `kodec dump ... | head`
-        sys.stderr.close()
         return 0

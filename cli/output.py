@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,8 +23,10 @@ __all__ = [
     "count",
     "ending",
     "named",
+    "printable",
     "row_of",
     "say",
+    "show",
     "size_of",
     "time_of",
     "warn",
@@ -43,7 +46,19 @@ class Printer(Protocol):
 
     def record(self, record: Record) -> None: ...
 
-    def item(self, kind: str, item: object) -> None: ...
+    def item(self, kind: str, item: Mapping[str, object]) -> None: ...
+
+
+def printable(text: str) -> str:
+    """Text without what a terminal would act on: names of files, and what a log holds, are from outside."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def show(text: str) -> None:
+    """A line, or some, on stdout."""
+    print(printable(text))
 
 
 def say(text: str) -> None:
@@ -54,7 +69,7 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """A line that something is wrong, on stderr."""
     sys.stdout.flush()
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _base64(data: bytes | None) -> str | None:
@@ -112,11 +127,24 @@ class JsonLines:
             print(json.dumps(_facts(batch)))
 
     def record(self, record: Record) -> None:
-        print(json.dumps(row_of(record)))
+        row = row_of(record)
+        if isinstance(record, ControlRecord):
+            row |= {"controlType": record.type.name, "controlData": _plain(record.data)}
+        print(json.dumps(row))
 
-    def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]  # it is one
-        print(json.dumps({"kind": kind, **facts}))
+    def item(self, kind: str, item: Mapping[str, object]) -> None:
+        print(json.dumps({"kind": kind, **{camel(name): value for name, value in item.items()}}))
+
+
+def _plain(data: object) -> object:
+    """What a control record says, as JSON has it: its fields by name."""
+    if dataclasses.is_dataclass(data) and not isinstance(data, type):
+        return {camel(each.name): _plain(getattr(data, each.name)) for each in dataclasses.fields(data)}
+    if isinstance(data, (list, tuple)):
+        return [_plain(each) for each in data]
+    if isinstance(data, bytes):
+        return _base64(data)
+    return data if isinstance(data, (str, int, float, bool, type(None))) else str(data)
 
 
 def _shown(data: bytes | None) -> str:
@@ -146,7 +174,7 @@ class Text:
     batches = False
 
     def file(self, name: str) -> None:
-        print(f"== {name}")
+        show(f"== {name}")
 
     def batch(self, batch: Batch) -> None:
         offsets = f"{batch.base_offset}..{batch.last_offset}"
@@ -191,9 +219,8 @@ class Text:
             )
         print(line)
 
-    def item(self, kind: str, item: object) -> None:
-        facts = dataclasses.asdict(item)  # type: ignore[call-overload]  # it is one
-        print("  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+    def item(self, kind: str, item: Mapping[str, object]) -> None:
+        show("  " + ", ".join(f"{name} {value}" for name, value in item.items()))
 
 
 def size_of(size: float) -> str:

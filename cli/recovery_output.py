@@ -55,7 +55,7 @@ class Shown:
                     f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
                 )
             for each in plan.steps:
-                print(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
+                output.show(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
                 with outcome.each():
                     self.kept.update(path.parent for path in plan.apply(quarantine))
@@ -75,16 +75,16 @@ class Shown:
                 "applied": self.apply,
                 "kept": sorted(map(str, self.kept)),
             }
-            print(json.dumps(facts))
+            output.show(json.dumps(facts))
             return
         done = "done" if self.apply else "to do, --apply does them"
         ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"
         read = f"{output.count(self.scanned, 'log')} read"
         if not self.apply and self.scanned < self.logs:
             read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
-        print(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
+        output.show(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
         for folder in sorted(self.kept):
-            print(f"what was cut off is in {folder}")
+            output.show(f"what was cut off is in {folder}")
 
 
 def _line(step: Step) -> str:

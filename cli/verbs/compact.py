@@ -67,7 +67,7 @@ def compact(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += plan.has_changes and not apply
-                    print(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -68,7 +68,7 @@ def convert(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    print(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,17 +16,53 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.files.checkpoints import (
+    read_clean_shutdown,
+    read_leader_epochs,
+    read_meta_properties,
+    read_offsets,
+    read_partition_metadata,
+)
+from kodec.log.files.names import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 
 __all__ = ["dump"]
 
 _SEGMENTS = (".log", ".checkpoint")
-_TABLES: dict[str, tuple[str, Callable[[bytes], list[object]]]] = {
-    ".index": ("offsetIndexEntry", lambda data: list(OffsetIndex.from_bytes(data).entries)),
-    ".timeindex": ("timeIndexEntry", lambda data: list(TimeIndex.from_bytes(data).entries)),
-    ".txnindex": ("abortedTransaction", lambda data: list(TransactionIndex.from_bytes(data).entries)),
-    ".snapshot": ("producerState", lambda data: list(ProducerSnapshot.from_bytes(data).entries)),
+_INDEXES: dict[str, tuple[str, int, Callable[[bytes], list[Any]]]] = {
+    ".index": ("offsetIndexEntry", OFFSET_ENTRY, lambda data: OffsetIndex.from_bytes(data).entries),
+    ".timeindex": ("timeIndexEntry", TIME_ENTRY, lambda data: TimeIndex.from_bytes(data).entries),
+    ".txnindex": ("abortedTransaction", 0, lambda data: TransactionIndex.from_bytes(data).entries),
+    ".snapshot": ("producerState", 0, lambda data: ProducerSnapshot.from_bytes(data).entries),
+}
+
+
+def _offsets(path: Path) -> list[dict[str, object]]:
+    return [{**key._asdict(), "offset": offset} for key, offset in read_offsets(path).items()]
+
+
+_CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+# The text files of a log directory, by name.
+_TEXTS: dict[str, tuple[str, Callable[[Path], list[dict[str, object]]]]] = {
+    **dict.fromkeys(_CHECKPOINTS, ("checkpoint", _offsets)),
+    LEADER_EPOCHS: ("leaderEpoch", lambda path: [each._asdict() for each in read_leader_epochs(path)]),
+    META_PROPERTIES: ("metaProperties", lambda path: [dict(read_meta_properties(path).properties)]),
+    PARTITION_METADATA: (
+        "partitionMetadata",
+        lambda path: [{name: str(value) for name, value in read_partition_metadata(path)._asdict().items()}],
+    ),
+    CLEAN_SHUTDOWN: ("cleanShutdown", lambda path: [read_clean_shutdown(path)._asdict()]),
 }
 
 
@@ -36,7 +73,7 @@ def dump(
             metavar="PATH...",
             exists=True,
             readable=True,
-            help="Segments (.log, .checkpoint), .index, .timeindex, .txnindex, .snapshot files, or folders.",
+            help="Segments (.log, .checkpoint), indexes, snapshots, checkpoints, or folders of segments.",
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
@@ -81,20 +118,40 @@ def _dump_paths(
     for path in _files(paths):
         printer.file(str(path))
         try:
-            if path.suffix in _TABLES:
-                kind, read = _TABLES[path.suffix]
-                try:
-                    items = read(path.read_bytes())
-                except FormatError as error:
-                    raise error.in_source(str(path)) from None
-                for item in items:
-                    printer.item(kind, item)
+            if path.name in _TEXTS:
+                name, lines = _TEXTS[path.name]
+                for line in lines(path):
+                    printer.item(name, line)
+            elif path.suffix in _INDEXES:
+                _dump_index(path, printer)
             elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only):
                 code = 1
         except FormatError as error:
             output.warn(f"{type(error).__name__}: {error}")
             code = 1
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            output.warn(f"kodec: {error}")
+            code = 1
     return code
+
+
+def _dump_index(path: Path, printer: output.Printer) -> None:
+    """Print the entries of an index, without the zeros that were allocated ahead."""
+    kind, size, read = _INDEXES[path.suffix]
+    data = path.read_bytes()
+    if size:
+        kept = data[: -(-len(data.rstrip(b"\0")) // size) * size]
+        if ahead := len(data) // size - len(kept) // size:
+            output.warn(f"{path}: {output.count(ahead, 'entry', 'entries')} of zeros allocated ahead")
+        data = kept + data[len(data) // size * size :]
+    try:
+        items = read(data)
+    except FormatError as error:
+        raise error.in_source(str(path)) from None
+    for item in items:
+        printer.item(kind, dataclasses.asdict(item))
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:

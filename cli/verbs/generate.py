@@ -111,6 +111,6 @@ def _told(found: Sequence[Change], check: bool) -> int:
         output.say("generated code is up to date")
         return 0
     for change in found:
-        print(f"{change.kind:8} {change.path}")
-    print(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
+        output.show(f"{change.kind:8} {change.path}")
+    output.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
     return 0

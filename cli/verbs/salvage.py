@@ -43,7 +43,7 @@ def salvage(
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    print(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

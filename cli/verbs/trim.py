@@ -55,7 +55,7 @@ def trim(
                     plan.apply()
                 else:
                     outcome.left_to_do += plan.has_changes
-                print(jsons.dumps(_facts(plan, apply)) if json else _text(plan, apply))
+                output.show(jsons.dumps(_facts(plan, apply)) if json else _text(plan, apply))
     raise typer.Exit(outcome.code)
 
 

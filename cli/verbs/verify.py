@@ -56,17 +56,17 @@ def _verify(paths: list[Path], *, json: bool) -> int:
 def _print(found: Problem, as_json: bool) -> None:
     """A line for one thing that is wrong."""
     if not as_json:
-        print(found)
+        output.show(str(found))
         return
     facts = {"file": str(found.path), "byte": found.at, "what": found.what}
     facts |= {"need": found.need, "have": found.have, "note": found.note}
-    print(jsons.dumps(facts, default=str))
+    output.show(jsons.dumps(facts, default=str))
 
 
 def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
     """What was checked, and how it came out."""
     if as_json:
-        print(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        output.show(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
         return
     ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
-    print(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")
+    output.show(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")

@@ -29,6 +29,7 @@ __all__ = [
 
 MAX_DELTA = 2**31 - 1
 SEQUENCES = 2**31
+_MAX_INT64 = 2**63 - 1
 _timestamp = attrgetter("timestamp")
 # About what a record takes beside key, value and headers, in any format: enough to cut batches by.
 OVERHEAD = 34
@@ -120,25 +121,31 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
     expected = 0 if base_offset is None else base_offset
     first = Record()
     for index, record in enumerate(records):
+        size = _size_of(record, index)
         offset = record.offset
         if base_offset is not None or offset == -1:
             offset = expected
         if offset < expected or offset < 0:
             need = "at least 0" if offset < 0 else f"at least {expected}"
             raise EncodeError(f"records[{index}].offset", "offsets must ascend", need=need, have=offset)
+        if offset > _MAX_INT64:
+            raise EncodeError(
+                f"records[{index}].offset", "too large", need=f"at most {_MAX_INT64}", have=offset
+            )
         timestamp = record.timestamp
         if timestamp < -1:
             raise EncodeError(
                 f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=timestamp
+            )
+        if timestamp > _MAX_INT64:
+            raise EncodeError(
+                f"records[{index}].timestamp", "too large", need=f"at most {_MAX_INT64}", have=timestamp
             )
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
         if kind is TimestampType.NO_TIMESTAMP_TYPE:
             kind = TimestampType.CREATE_TIME
         if offset != record.offset or kind is not record.timestamp_type:
             record = make_record(offset, timestamp, kind, record.key, record.value, record.headers)
-        size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
-        for name, value in record.headers:
-            size += OVERHEAD_OF_HEADER + _name_size(name) + len(value or b"")
         if batch and (
             size > room
             or len(batch) >= full
@@ -156,6 +163,50 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
         expected = offset + 1
     if batch:
         yield batch
+
+
+def _size_of(record: Record, index: int) -> int:
+    """About how many bytes a record takes. Raises EncodeError for fields of other types than a record's."""
+    try:
+        key, value = record.key, record.value
+        size = OVERHEAD
+        if key is not None:
+            size += len(key) if key.__class__ is bytes else _bytes_size(key, "key")
+        if value is not None:
+            size += len(value) if value.__class__ is bytes else _bytes_size(value, "value")
+        for name, content in record.headers:
+            if not isinstance(name, str):
+                raise EncodeError("headers", "the key is no text", need="str", have=type(name).__name__)
+            size += OVERHEAD_OF_HEADER + _name_size(name)
+            if content is not None:
+                size += len(content) if content.__class__ is bytes else _bytes_size(content, "headers")
+        if not (isinstance(record.offset, int) and isinstance(record.timestamp, int)):
+            name = "timestamp" if isinstance(record.offset, int) else "offset"
+            raise EncodeError(name, "not an integer", need="int", have=type(getattr(record, name)).__name__)
+        if record.timestamp_type.__class__ is not TimestampType:
+            have = type(record.timestamp_type).__name__
+            raise EncodeError("timestamp_type", "not a type of timestamps", need="TimestampType", have=have)
+    except EncodeError as error:
+        raise error.within(f"records[{index}]") from None
+    except (AttributeError, TypeError, ValueError) as error:
+        raise EncodeError(
+            f"records[{index}]", f"not a record: {error}", need="Record", have=type(record).__name__
+        ) from None
+    return size
+
+
+def _bytes_size(value: object, name: str) -> int:
+    """The size of what is not `bytes` but as good: other buffers have items that are no bytes."""
+    if isinstance(value, (bytes, bytearray)):
+        return len(value)
+    if isinstance(value, memoryview) and value.itemsize == 1 and value.ndim == 1 and value.contiguous:
+        return len(value)
+    raise EncodeError(name, "not bytes", need="bytes or None", have=type(value).__name__)
+
+
+def _plain(value: bytes | None) -> bytes | None:
+    """Bytes as such: a message takes another object for the messages of a wrapper."""
+    return value if value is None or value.__class__ is bytes else bytes(value)
 
 
 def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
@@ -299,7 +350,7 @@ def _entry(record: Record, magic: int, index: int, lossy: bool) -> legacy.Entry:
         magic=magic,
         attributes=legacy.MessageAttributes(timestamp_type=kind),
         timestamp=record.timestamp if magic else -1,
-        key=record.key,
-        value=record.value,
+        key=_plain(record.key),
+        value=_plain(record.value),
     )
     return legacy.Entry(offset=record.offset, message=message)

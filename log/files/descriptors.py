@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import sync_folder, sync_name
 
 __all__ = ["keep_owner", "make_folders", "open_file"]
 
@@ -38,6 +38,8 @@ def make_folders(path: Path, like: os.stat_result) -> None:
             with open_file(each, os.O_RDONLY) as fd:
                 keep_owner(fd, like)
             sync_folder(each.parent)
+    for each in (path.parent, path):
+        sync_name(each)
 
 
 def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:

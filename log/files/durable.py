@@ -20,9 +20,11 @@ __all__ = [
     "create_file",
     "drop_cached",
     "make_folder",
+    "make_root",
     "replace_file",
     "sync_file",
     "sync_folder",
+    "sync_name",
     "write_all",
 ]
 
@@ -43,15 +45,17 @@ def sync_folder(path: str | os.PathLike[str]) -> None:
     sync_file(path)
 
 
-def drop_cached(path: str | os.PathLike[str]) -> None:
+def drop_cached(path: str | os.PathLike[str], *, sync: bool = True) -> None:
     """Fsync a file and let the system forget what it has of it in memory, so that the disk is read next.
 
     After an fsync that has failed, memory may still hold what the disk has not got, and no later fsync tells.
+    Without `sync` nothing is written: what the system has not written yet it keeps, as it can still fail.
     Systems without the call, and pages that others have mapped, stay as they are. Raises OSError.
     """
     fd = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(fd)
+        if sync:
+            os.fsync(fd)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
@@ -95,6 +99,28 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         _give(fd, around.st_uid, around.st_gid, target, must=False)
     finally:
         os.close(fd)
+
+
+def make_root(path: str | os.PathLike[str]) -> None:
+    """Make a folder where none is, and those around it, so that their names are on the disk; see `sync_name`.
+
+    Each gets the owner and group of the one around it. Raises: OSError.
+    """
+    target = Path(path).absolute()
+    for each in reversed((target, *target.parents)):
+        if not each.is_dir():
+            make_folder(each)
+            sync_folder(each.parent)
+    sync_name(target)
+
+
+def sync_name(path: Path) -> None:
+    """Wait until the name of a folder is on the disk: who has made it may have died before it was.
+
+    Where the folder around it may not be opened, it is for others to make folders there. Raises OSError.
+    """
+    with suppress(PermissionError):
+        sync_folder(path.parent)
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folder: bool = True) -> None:

@@ -162,9 +162,10 @@ class _Stream:
 
     sized = False
 
-    def __init__(self, file: BinaryIO, name: str | None) -> None:
+    def __init__(self, file: BinaryIO, name: str | None, *, owned: bool = False) -> None:
         self.name = name
         self._file = file
+        self._owned = owned
         self._at = 0
         self._kept = bytearray()
         self._ended = False
@@ -202,6 +203,8 @@ class _Stream:
 
     def close(self) -> None:
         self._kept.clear()
+        if self._owned:
+            self._file.close()
 
 
 def open_source(source: Source) -> ByteSource:
@@ -209,13 +212,16 @@ def open_source(source: Source) -> ByteSource:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
-        return _File(Path(source).open("rb", buffering=0), os.fspath(source), owned=True)
+        file = Path(source).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
+        name = os.fspath(source)
+        # A pipe has a path too: /dev/stdin, a shell's <(...).
+        return _File(file, name, owned=True) if file.seekable() else _Stream(file, name, owned=True)
     if not hasattr(source, "read"):
         raise TypeError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
         raise TypeError("the file is open as text: open it with mode 'rb'")
-    name = getattr(source, "name", None)
-    shown = name if isinstance(name, str) else None
+    given = getattr(source, "name", None)
+    shown = given if isinstance(given, str) else None
     seekable = getattr(source, "seekable", None)
     return (
         _File(source, shown, owned=False) if seekable is not None and seekable() else _Stream(source, shown)

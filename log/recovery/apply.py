@@ -59,9 +59,10 @@ def apply_steps(
             status = path.lstat()
             if (status.st_size, status.st_mtime_ns) != known:
                 raise Malformed("", "the log has changed since the plan was made", at=0).in_source(str(path))
-        if steps and (root / CLEAN_SHUTDOWN).exists():
-            (root / CLEAN_SHUTDOWN).unlink()
-            sync_folder(root)
+        if steps:
+            (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+        # The plan goes by the checkpoints: one that was replaced and not fsynced since could come back.
+        sync_folder(root)
         for step in steps:
             kept += _do(step, folder, place)
         for path in scanned:

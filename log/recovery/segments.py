@@ -8,6 +8,7 @@ from __future__ import annotations
 from kodec.log.batches.records import Limits
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
+from kodec.log.files.durable import drop_cached
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.names import INDEXES, file_name
 from kodec.log.recovery.draft import Draft
@@ -33,6 +34,10 @@ def scan_segments(draft: Draft) -> int:
             if found is not None:
                 state, end = None, found
                 continue
+        # Where an fsync has failed, the disk may have less than what is in memory.
+        for path in (each.log, each.index, each.timeindex, each.txnindex):
+            if path is not None:
+                drop_cached(path, sync=False)
         before = None if last else files[number + 1].base_offset
         if state is None:
             state = producers_at(files, draft.snapshots(), number, limits=given.limits)

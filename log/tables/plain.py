@@ -115,15 +115,19 @@ def _millis(values: Any, done: int, lossy: bool) -> Any:
     if pa.types.is_timestamp(values.type):
         # the zone stays as it is: what is stored counts from 1970 in UTC either way
         kind = pa.timestamp("ms", tz=values.type.tz)
+        unit = values.type.unit
         try:
-            values = values.cast(kind, safe=not lossy)
+            # Seconds are whole milliseconds, and may overflow: that is no loss that was asked for.
+            values = values.cast(kind, safe=unit == "s" or not lossy)
         except pa.ArrowInvalid as error:
             for index, value in enumerate(values):
                 try:
                     value.cast(kind)
                 except pa.ArrowInvalid:
                     path = f"records[{done + index}].timestamp"
-                    raise EncodeError(path, "not a whole number of milliseconds", have=str(value)) from error
+                    why = "out of range" if unit == "s" else "not a whole number of milliseconds"
+                    # Not as a date: no calendar has all of them.
+                    raise EncodeError(path, why, have=f"{value.value} {unit}") from error
             raise
     elif pa.types.is_date(values.type):
         values = _cast(values, pa.timestamp("ms"), "timestamp")

@@ -15,7 +15,7 @@ from kodec.log.files.checkpoints import (
     write_meta_properties,
     write_offsets,
 )
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import make_root, sync_folder
 from kodec.log.files.listing import TopicPartition, find_partitions, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
@@ -61,7 +61,7 @@ class LogDirectoryWriter:
         self.root = Path(root).absolute()
         self.config = config
         self._writers: dict[TopicPartition, LogWriter] = {}
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_root(self.root)
         self._guard = ChangeGuard(self.root)
         self._is_open = False
         with ExitStack() as stack:

@@ -8,6 +8,7 @@ that cannot do anything raises ValueError, and so does one that is called while 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
@@ -878,16 +879,15 @@ cdef class Flattened:
         return self
 
     def __next__(self):
-        while self.at >= len(self.items):
+        while self.at >= PyList_GET_SIZE(self.items):
             # let go of before the next is asked for: a list that nobody holds can be filled again
             self.items = NO_ITEMS
             found = next(self.source)
             self.items = found if type(found) is list else list(found)
             found = None
             self.at = 0
-        item = self.items[self.at]
         self.at += 1
-        return item
+        return <object>PyList_GET_ITEM(self.items, self.at - 1)
 
 
 cdef list NO_ITEMS = []

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,3 +200,79 @@ def test_times_of_any_size_are_shown() -> None:
     assert time_of(1_600_000_000_123) == "2020-09-13 12:26:40.123"
     assert time_of(2**63 - 1) == str(2**63 - 1)
     assert time_of(-62_135_596_800_001) == "-62135596800001"
+
+
+def piped(*words: object, stdin: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "kodec", *map(str, words)]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, **options)
+
+
+LOG = ROOT / "tests/data/kafka-4.3.1/logs/orders-0/00000000000000000000.log"
+
+
+def test_dump_of_a_pipe() -> None:
+    done = piped("dump", "/dev/stdin", "--json", stdin=LOG.read_bytes())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == piped("dump", LOG, "--json").stdout
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    shell = (
+        f"{sys.executable} -m kodec dump --json {LOG} {LOG} {LOG} {LOG} | head -1; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[1:] == ["0"] and done.stderr == ""
+
+
+def test_a_terminal_of_another_alphabet() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    done = piped("dump", LOG, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u6771\u4eac" in done.stdout
+
+
+def test_control_records_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = LOG.parent.parent / "transactions-0"
+    assert main(["dump", "--json", "--control", str(folder)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    controls = [row for row in rows if "controlType" in row]
+    assert {row["controlType"] for row in controls} == {"COMMIT", "ABORT"}
+    assert controls[0]["controlData"] == {"version": 0, "coordinatorEpoch": 0}
+
+
+def test_the_text_files_of_a_log_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    root = LOG.parent.parent
+    names = ("meta.properties", "recovery-point-offset-checkpoint", "orders-0/partition.metadata")
+    assert main(["dump", "--json", *(str(root / name) for name in names)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[0]["kind"] == "metaProperties" and rows[0]["node.id"] == "1"
+    assert {row["kind"] for row in rows[1:-1]} == {"checkpoint"}
+    assert set(rows[1]) == {"kind", "topic", "partition", "offset"}
+    assert (rows[-1]["kind"], rows[-1]["version"]) == ("partitionMetadata", "0")
+
+
+def test_zeros_ahead_in_an_index_are_told_and_not_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = next(LOG.parent.glob("*.index"))
+    padded = tmp_path / index.name
+    padded.write_bytes(index.read_bytes() + bytes(8 * 1000))
+    assert main(["dump", "--json", str(index)]) == 0
+    wanted = capsys.readouterr().out
+    assert main(["dump", "--json", str(padded)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == wanted and "1000 entries of zeros" in captured.err
+    assert '"relativeOffset"' in wanted
+
+
+def test_nothing_that_a_terminal_acts_on_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "evil\x1b[2J-0" / LOG.name
+    log.parent.mkdir()
+    log.write_bytes(kodec.encode([kodec.Record(key=b"\x1b[31m", value=b"v", timestamp=1)]) + b"torn")
+    for words in (["dump", log], ["verify", log], ["dump", log.parent]):
+        main([str(word) for word in words])
+        captured = capsys.readouterr()
+        assert "\x1b" not in captured.out + captured.err
+        assert r"\x1b[2J" in captured.out + captured.err

@@ -214,8 +214,8 @@ def test_a_container_and_its_rows_may_share_names(tmp_path: Path) -> None:
         "   -codec: codec, -inner: row_list}\n"
         "types:\n  row_list: {-wire: list, seq: [{id: rows, type: row, repeat: eos}]}\n"
         "  zig: {-wire: zigzag32, seq: [{id: a, type: u1}], instances: {value: {value: 0}}}\n"
-        "  row:\n"
-        "    -row: {columns: [at, {name: first, value: _batch.data}, {name: second, value: _batch.at}]}\n"
+        "  row:\n    -row:\n"
+        "      columns: [at, {name: first, value: _batch.data}, {name: second, value: _batch.at}]\n"
         "    seq: [{id: at, type: zig}]\n"
         "enums: {codec: {0: none}}\n"
     )

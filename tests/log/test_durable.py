@@ -119,6 +119,27 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
         make_folder(tmp_path / "file")
 
 
+def test_a_new_folder_or_file_is_made_though_it_cannot_be_given_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a folder belongs to a broker's user and a group of which this user is none."""
+    real = os.fstat
+
+    def of_another(fd: int) -> os.stat_result:
+        found = list(real(fd))
+        found[4] += 1
+        return os.stat_result(found)
+
+    def refused(fd: int, uid: int, gid: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fstat", of_another)
+    monkeypatch.setattr(os, "fchown", refused)
+    make_folder(tmp_path / "t-0")
+    os.close(create_file(tmp_path / "t-0" / "file"))
+    assert [each.name for each in tmp_path.rglob("*")] == ["t-0", "file"]
+
+
 def test_a_file_whose_owner_cannot_be_kept_is_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

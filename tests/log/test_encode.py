@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import copy
 import pickle
 from collections.abc import Callable, Iterator
@@ -331,8 +332,8 @@ BAD: list[tuple[str, list[Record], dict[str, Any], str]] = [
     ("producer without epoch", [Record()], {"producer_id": 1}, "producer_epoch"),
     ("producer without sequence", [Record()], {"producer_id": 1, "producer_epoch": 0}, "base_sequence"),
     ("leader epoch beyond int32", [Record()], {"partition_leader_epoch": 2**31}, "partition_leader_epoch"),
-    ("offset beyond int64", [Record(offset=2**63)], {}, "base_offset"),
-    ("timestamp beyond int64", [Record(timestamp=2**63)], {}, "base_timestamp"),
+    ("offset beyond int64", [Record(offset=2**63)], {}, "records[0].offset"),
+    ("timestamp beyond int64", [Record(timestamp=2**63)], {}, "records[0].timestamp"),
     (
         "header key no UTF-8",
         [Record(), Record(headers=(("a", None), ("\ud800", None)))],
@@ -418,3 +419,49 @@ def test_header_keys_of_any_kind() -> None:
     many = tuple((f"h{index}", b"v") for index in range(5000))
     (record,) = read_all(kodec.encode([Record(offset=0, headers=many)], compression="gzip"))
     assert record.headers == many
+
+
+class _Other:
+    """Not a record."""
+
+
+NO_RECORDS: list[tuple[str, Any]] = [
+    ("value", {"value": array.array("d", [1.5])}),
+    ("value", {"value": "text"}),
+    ("value", {"value": memoryview(array.array("H", [1, 2]))}),
+    ("key", {"key": 5}),
+    ("offset", {"offset": 2**63}),
+    ("offset", {"offset": "1"}),
+    ("timestamp", {"timestamp": 2**63}),
+    ("timestamp", {"timestamp": 1.5}),
+    ("timestamp_type", {"timestamp_type": 0}),
+    ("headers", {"headers": ((b"a", b"x"),)}),
+    ("headers", {"headers": (("a", 5),)}),
+    ("", {"headers": 5}),
+    ("", {"headers": (("a",),)}),
+]
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize(("name", "fields"), NO_RECORDS, ids=lambda each: str(each)[:40])
+def test_what_is_no_record_is_named_with_its_number(magic: int, name: str, fields: dict[str, Any]) -> None:
+    with pytest.raises(kodec.errors.EncodeError) as caught:
+        kodec.encode([kodec.Record(), kodec.Record(**fields)], magic=magic, lossy=True)
+    assert caught.value.path == (f"records[1].{name}" if name else "records[1]")
+    with pytest.raises(kodec.errors.EncodeError, match=r"records\[1\]: not a record"):
+        kodec.encode([kodec.Record(), _Other()], magic=magic, lossy=True)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_what_is_as_good_as_bytes_is_taken(magic: int, codec: str) -> None:
+    given: Any = [bytearray(b"ab"), memoryview(b"cd"), b"ef"]
+    data = kodec.encode([kodec.Record(value=each) for each in given], magic=magic, compression=codec)
+    assert [record.value for record in kodec.read_records(data)] == [b"ab", b"cd", b"ef"]
+
+
+def test_the_last_offset_that_there_is() -> None:
+    data = kodec.encode([kodec.Record()], base_offset=2**63 - 1)
+    assert [record.offset for record in kodec.read_records(data)] == [2**63 - 1]
+    with pytest.raises(kodec.errors.EncodeError, match=r"records\[1\]\.offset: too large"):
+        kodec.encode([kodec.Record()] * 2, base_offset=2**63 - 1)

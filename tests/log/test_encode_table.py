@@ -433,3 +433,11 @@ def test_places_count_from_the_first_row_of_all() -> None:
     kinds[39_999] = 5
     with pytest.raises(EncodeError, match=r"^records\[39999\]\.timestamp_type"):
         kodec.encode_table(pa.table({"timestamp_type": kinds}))
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+@pytest.mark.parametrize("seconds", [2**62, -(2**62)])
+def test_a_timestamp_that_no_millisecond_can_tell(seconds: int, lossy: bool) -> None:
+    table = pa.table({"value": [b"a", b"b"], "timestamp": pa.array([0, seconds], pa.timestamp("s"))})
+    with pytest.raises(kodec.errors.EncodeError, match=r"records\[1\]\.timestamp: out of range"):
+        kodec.encode_table(table, lossy=lossy)

@@ -159,7 +159,7 @@ class Late(TimeoutError):
 class Interrupt:
     """Raises once, at the nth line or instruction of the code that writes."""
 
-    CODE = ("/log/writing/", "/log/directories/durable.py", "/log/directories/checkpoints.py")
+    CODE = ("/log/writing/", "/log/files/durable.py", "/log/files/checkpoints.py")
 
     def __init__(self, at: int, kind: type[BaseException], *, opcodes: bool) -> None:
         self.count = 0
@@ -225,7 +225,7 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "opcodes", "every"),
-    [(Interrupted, False, 2), (Late, False, 5), (Interrupted, True, 41)],
+    [(Interrupted, False, 4), (Late, False, 9), (Interrupted, True, 69)],
     ids=["lines", "lines, by an OSError", "instructions"],
 )
 def test_interrupted_anywhere(
@@ -298,7 +298,7 @@ def failing(base: Path, faults: Faults) -> bool:
     said.check(base / "copy" / "logs" / "t-0")
     assert problems(base / "copy" / "logs" / "t-0") == []
     # As the disk has it.
-    faults.lose(root)
+    faults.lose()
     if clean:
         assert problems(root / "t-0") == []
     recovered(root)
@@ -317,8 +317,8 @@ def failing(base: Path, faults: Faults) -> bool:
     ids=["EIO", "ENOSPC from there on", "short writes"],
 )
 def test_each_call_to_the_system_fails_once(how: dict[str, Any], tmp_path: Path) -> None:
-    faults = Faults()
     (tmp_path / "none").mkdir()
+    faults = Faults(root=tmp_path / "none")
     assert failing(tmp_path / "none", faults) is False
     made = faults.made
     assert {each.name for each in made} >= {"open", "pwrite", "fsync", "replace", "unlink", "mkdir"}
@@ -328,6 +328,6 @@ def test_each_call_to_the_system_fails_once(how: dict[str, Any], tmp_path: Path)
             continue
         base = tmp_path / "each"
         base.mkdir()
-        refused += failing(base, Faults(at, **how))
+        refused += failing(base, Faults(at, root=base, **how))
         shutil.rmtree(base)
     assert (refused == 0) is bool(how.get("short"))

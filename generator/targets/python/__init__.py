@@ -12,7 +12,7 @@ from kodec.generator.targets.python.contract_tests import ContractTests, contrac
 from kodec.generator.targets.python.emit import formatted, render_module, render_package, render_tests
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.module import Module
-from kodec.generator.targets.python.views import ModuleView
+from kodec.generator.targets.python.views.modules import ModuleView
 
 __all__ = ["TARGET"]
 

@@ -7,7 +7,7 @@ from kodec.generator.schema.model import Field, Prim
 from kodec.generator.targets.python.expressions import emit, negate
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.types import Types
-from kodec.generator.targets.python.views import Check
+from kodec.generator.targets.python.views.checks import Check
 
 __all__ = ["Checks"]
 

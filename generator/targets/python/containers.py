@@ -10,7 +10,7 @@ from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.reader import Reader
-from kodec.generator.targets.python.views import Decode, Swap
+from kodec.generator.targets.python.views.modules import Decode, Swap
 
 __all__ = ["Containers"]
 

@@ -8,7 +8,7 @@ from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.schema.model import Prim, Schema
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel
-from kodec.generator.targets.python.views import Run as RunView
+from kodec.generator.targets.python.views.modules import Run as RunView
 from kodec.generator.wire import WIRE
 
 __all__ = ["BIT_CODES", "Context"]

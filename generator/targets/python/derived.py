@@ -10,7 +10,7 @@ from kodec.generator.targets.python.expressions import operand
 from kodec.generator.targets.python.facts import Env, fields_of
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.runs import Runs
-from kodec.generator.targets.python.views import DerivedCheck
+from kodec.generator.targets.python.views.checks import DerivedCheck
 
 __all__ = ["Derived"]
 

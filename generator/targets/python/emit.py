@@ -13,7 +13,7 @@ from ruff import find_ruff_bin
 
 from kodec.generator.target import mark
 from kodec.generator.targets.python.contract_tests import ContractTests
-from kodec.generator.targets.python.views import ModuleView
+from kodec.generator.targets.python.views.modules import ModuleView
 from kodec.generator.templates import Templates
 
 __all__ = ["formatted", "render_module", "render_package", "render_tests"]

@@ -12,7 +12,7 @@ from kodec.generator.targets.python.facts import targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.units import units_view
-from kodec.generator.targets.python.views import (
+from kodec.generator.targets.python.views.modules import (
     Attribute,
     Checksum,
     Constant,

@@ -13,11 +13,9 @@ from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import NOTHING, Env, bare, expressions_of, fields_of
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.spans import Spans
-from kodec.generator.targets.python.views import (
-    Peek,
-    PeekValue,
+from kodec.generator.targets.python.views.modules import Peek, PeekValue, ReadBody
+from kodec.generator.targets.python.views.reading import (
     Place,
-    ReadBody,
     ReadBytes,
     ReadCase,
     ReadElement,

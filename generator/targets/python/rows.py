@@ -17,7 +17,7 @@ from kodec.generator.schema.roles import row_content
 from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.types import Types
-from kodec.generator.targets.python.views import (
+from kodec.generator.targets.python.views.rows import (
     Assign,
     Blob,
     HeadColumn,

@@ -11,7 +11,8 @@ from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.spans import Spans
-from kodec.generator.targets.python.views import Check, Place, ReadRun
+from kodec.generator.targets.python.views.checks import Check
+from kodec.generator.targets.python.views.reading import Place, ReadRun
 
 __all__ = ["Runs"]
 

@@ -8,7 +8,7 @@ from kodec.generator.layout import Layout, One, Run
 from kodec.generator.schema.model import Derive
 from kodec.generator.targets.python.facts import Env, fields_of
 from kodec.generator.targets.python.names import local
-from kodec.generator.targets.python.views import After, CrcCheck, End, LengthCheck
+from kodec.generator.targets.python.views.checks import After, CrcCheck, End, LengthCheck
 
 __all__ = ["Spans"]
 

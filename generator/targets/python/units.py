@@ -15,9 +15,9 @@ from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.reader import Reader
-from kodec.generator.targets.python.views import (
+from kodec.generator.targets.python.views.reading import Place
+from kodec.generator.targets.python.views.rows import (
     Assign,
-    Place,
     RowColumn,
     UnitBlob,
     UnitChecksum,

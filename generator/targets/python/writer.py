@@ -13,10 +13,12 @@ from kodec.generator.targets.python.expressions import emit
 from kodec.generator.targets.python.facts import Env, fields_of, with_type
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.reader import Reader
-from kodec.generator.targets.python.views import (
+from kodec.generator.targets.python.views.checks import Check
+from kodec.generator.targets.python.views.modules import WriteBody
+from kodec.generator.targets.python.views.reading import Place
+from kodec.generator.targets.python.views.writing import (
     Absent,
     Aggregate,
-    Check,
     Compress,
     Copy,
     CountOf,
@@ -24,9 +26,7 @@ from kodec.generator.targets.python.views import (
     Let,
     Measure,
     Patch,
-    Place,
     Prepare,
-    WriteBody,
     WriteBytes,
     WriteCase,
     WriteElement,

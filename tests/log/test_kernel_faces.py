@@ -1,0 +1,191 @@
+"""What a kernel's Python face refuses: calls out of order, and objects that would not hold."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import kodec
+from kodec.log import kernel
+
+if not kernel.is_built():
+    pytest.skip("the native kernel is not built", allow_module_level=True)
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.runtime.native import face
+
+RECORDS = [kodec.Record(offset=at, timestamp=1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
+DATA = kodec.encode(RECORDS, batch_records=10)
+PACKED = kodec.encode(RECORDS, compression="gzip")
+KINDS = {"timestamp_type": {int(kind): kind for kind in kodec.TimestampType}}
+
+
+def gathered(**options: Any) -> record_batch.Rows:
+    rows = record_batch.Rows(**options)
+    assert rows.run(DATA, 0, len(DATA)) == ("end", len(DATA))
+    return rows
+
+
+def objects(module: Any = record_batch, **options: Any) -> Any:
+    others = {"headers": ()} if module is message_set else None
+    return module.Objects(module.Shape(kodec.Record, KINDS, others), **options)
+
+
+@pytest.mark.parametrize("module", [record_batch, message_set])
+@pytest.mark.parametrize("codec", range(8))
+def test_content_is_that_of_a_compressed_unit_or_an_error(module: Any, codec: int) -> None:
+    magic = 2 if module is record_batch else 1
+    rows = [kodec.Record(offset=0, timestamp=1)]
+    data = bytearray(kodec.encode(rows, magic=magic, compression="gzip"))
+    at = 22 if magic == 2 else 17
+    data[at] = data[at] & 0xF8 | codec
+    for item, read in ((module.Rows(check=False), "run"), (objects(module, check=False), "next")):
+        with pytest.raises(ValueError, match="no compressed unit"):
+            item.content  # noqa: B018
+        with pytest.raises(ValueError, match="no compressed unit"):
+            item.rows(b"")
+        status, _ = getattr(item, read)(data, 0, len(data))
+        if status == "compressed":
+            assert item.content[0] in ("gzip", "snappy", "lz4", "zstd")
+        else:
+            with pytest.raises(ValueError, match="no compressed unit"):
+                item.content  # noqa: B018
+        assert (status == "compressed") == (codec in (range(1, 5) if magic == 2 else range(1, 4)))
+
+
+def test_a_view_of_numbers_holds_its_rows() -> None:
+    view = gathered().values("offset", 10)
+    gc.collect()
+    assert (view.format, view.tolist()) == ("q", list(range(10, 50)))
+    assert gathered().values("timestamp_type", 48).tolist() == [0, 0]
+    assert gathered().values("offset", 50).tolist() == []
+
+
+def test_a_view_of_numbers_bars_what_would_move_them() -> None:
+    rows = gathered()
+    view = rows.values("offset", 0)
+    part = view[5:7]
+    del view
+    for call in (lambda: rows.run(DATA, 0, len(DATA)), lambda: rows.cut(1), rows.take):
+        with pytest.raises(BufferError, match="in use"):
+            call()
+    rows.add("offset", 0, 100)
+    assert part.tolist() == [105, 106] and len(rows) == 50
+    behind = part.obj
+    del part
+    assert memoryview(behind).tolist()[:2] == [100, 101]
+    rows.take()
+    with pytest.raises(BufferError, match="no more where they were"):
+        memoryview(behind)
+
+
+def test_a_view_bars_rows_that_were_decompressed() -> None:
+    rows = record_batch.Rows()
+    rows.run(PACKED, 0, len(PACKED))
+    view = rows.values("offset", 0)
+    with pytest.raises(BufferError, match="in use"):
+        rows.rows(b"")
+    assert view.tolist() == []
+
+
+def test_to_initialise_again_changes_nothing() -> None:
+    rows = gathered(columns=["offset"])
+    rows.__init__(columns=["value", "headers"], elements=0)  # type: ignore[misc]
+    assert rows.run(DATA, 0, len(DATA)) == ("end", len(DATA))
+    made = pa.array(rows.take())
+    assert (made.type.num_fields, len(made)) == (1, 100)
+
+
+def test_what_is_of_no_kernel_is_refused() -> None:
+    for cls in (face.Rows, face.Heads, face.Writer):
+        with pytest.raises(TypeError, match="of no kernel"):
+            cls()
+    with pytest.raises(TypeError, match="of no kernel"):
+        face.Shape(kodec.Record)
+    with pytest.raises(TypeError, match="not of message_set"):
+        message_set.Objects(record_batch.Shape(kodec.Record))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="incorrect name"):
+        face.Kernel(pa.array([1]).__arrow_c_array__()[0])
+
+
+def test_columns_that_cannot_be_loaded_leave_none() -> None:
+    writer = record_batch.Writer()
+    (batch,) = kodec.read_table(DATA).to_batches()
+    writer.load(batch)
+    for wrong in (pa.record_batch({"nothing": [1] * 50}), pa.record_batch({"offset": ["a"] * 50})):
+        with pytest.raises(ValueError, match="is not there, or of another type"):
+            writer.load(wrong)
+        with pytest.raises(ValueError, match="no such rows"):
+            writer.rows(0, 50)
+    writer.load(batch)
+    assert writer.rows(0, 50) == "ok"
+    schema, array = batch.__arrow_c_array__()
+
+    class Given:
+        def __arrow_c_array__(self) -> tuple[object, object]:
+            return schema, array
+
+    pa.RecordBatch._import_from_c_capsule(schema, array)
+    with pytest.raises(ValueError, match="was released"):
+        writer.load(Given())
+
+
+def test_a_call_from_within_another_is_refused() -> None:
+    """Code that runs while the objects made before are filled again."""
+    reader = objects()
+    refused = []
+
+    class Loud:
+        def __del__(self) -> None:
+            for call in (lambda: reader.next(DATA, 0, len(DATA)), lambda: reader.rows(b"")):
+                try:
+                    call()
+                except ValueError as error:
+                    refused.append(str(error))
+            reader.forget()
+            gc.collect()
+
+    _, at = reader.next(DATA, 0, len(DATA))
+    for found in reader.items:
+        found.value = Loud()
+    del found
+    status, _ = reader.next(DATA, at, len(DATA))
+    assert status == "ok" and len(refused) == 20
+    assert set(refused) == {"already in use by another call", "no compressed unit was reached"}
+
+
+def test_two_threads_on_one_object_do_no_harm() -> None:
+    data = DATA * 200
+    rows = record_batch.Rows(rows=1 << 40, nbytes=1 << 40)
+    done: list[str] = []
+
+    def work() -> None:
+        for _ in range(20):
+            try:
+                done.append(rows.run(data, 0, len(data))[0])
+                rows.take()
+            except ValueError as error:
+                done.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(done) <= {"end", "already in use by another call"} and len(done) == 80
+
+
+def test_a_refused_call_loses_nothing_of_what_is_flattened() -> None:
+    def lists() -> Iterator[list[int]]:
+        for at in range(3):
+            with pytest.raises(ValueError, match="already executing"):
+                next(flat)
+            yield [at, at + 10]
+
+    flat = face.Flattened(lists())
+    assert list(flat) == [0, 10, 1, 11, 2, 12] and list(flat) == []
