@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from kodec.log.batches.options import ReadOptions
 from kodec.log.tables.table import scan_table
+from kodec.pipeline.columns import made_of
 from kodec.pipeline.plan import Bounds, SourceSegment
 from kodec.runtime.errors import KodecError
 
@@ -22,17 +23,6 @@ __all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
 FIRST_ROWS = 1_000
 
 _DEFAULT = ReadOptions()
-
-# What each column of Spark's is made of; the others are the same for a whole segment.
-_MADE_OF = {
-    "key": ("key",),
-    "value": ("value",),
-    "offset": ("offset",),
-    # the offset says which record has a timestamp that does not fit
-    "timestamp": ("timestamp", "offset"),
-    "timestampType": ("timestamp_type",),
-    "headers": ("headers",),
-}
 
 
 class TimestampOutOfRange(KodecError):
@@ -44,7 +34,7 @@ class SegmentRows:
 
     Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
 
-    Args: schema has any of the eight columns; only rows within the offsets and timestamps of `bounds` are
+    Args: schema has any of the source's columns; only rows within the offsets and timestamps of `bounds` are
     given; of `options`, `on_error` and `limits` count, as in `read_records`.
     Attributes: reader is the table reader, whose `torn_tail` and `skipped` are known after the iteration.
     Raises: kodec.errors.FormatError at a corrupt batch with `on_error="raise"`; TimestampOutOfRange; OSError.
@@ -59,7 +49,7 @@ class SegmentRows:
         options: ReadOptions = _DEFAULT,
     ) -> None:
         bounds = bounds or Bounds()
-        wanted = dict.fromkeys(name for column in schema.names for name in _MADE_OF.get(column, ()))
+        wanted = dict.fromkeys(name for column in schema.names for name in made_of(column))
         self.part = part
         self.schema = schema
         self.reader = scan_table(
@@ -97,7 +87,7 @@ class SegmentRows:
             case "headers":
                 return _headers(found["headers"], field.type)
             case name:
-                return found[_MADE_OF[name][0]]
+                return found[made_of(name)[0]]
 
     def _micros(self, found: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
         try:

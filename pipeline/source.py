@@ -25,17 +25,9 @@ from pyspark.sql.datasource import (
     LessThan,
     LessThanOrEqual,
 )
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StructType
 
+from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.plan import Bounds, Options, Task, list_segments, pack
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 
@@ -43,40 +35,6 @@ __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-
-
-def schema(*, headers: bool = False) -> StructType:
-    """The columns of the source, all nullable, as Spark's Kafka source has them."""
-    columns = [
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", TimestampType()),
-        StructField("timestampType", IntegerType()),
-    ]
-    if headers:
-        columns.append(StructField("headers", ArrayType(_HEADER)))
-    return StructType(columns)
-
-
-_ARROW = {
-    "key": pa.binary(),
-    "value": pa.binary(),
-    "topic": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestampType": pa.int32(),
-    "headers": pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-}
-
-
-def arrow_schema(wanted: StructType) -> pa.Schema:
-    """The Arrow schema that Spark demands of a batch with these columns: what its `to_arrow_schema` gives."""
-    return pa.schema([pa.field(column.name, _ARROW[column.name], column.nullable) for column in wanted])
 
 
 def check_columns(wanted: StructType) -> None:
@@ -204,7 +162,7 @@ class KafkaLogDataSource(DataSource):
         return "kafka-log"
 
     def schema(self) -> StructType:
-        """The seven columns, and headers when includeHeaders is true."""
+        """The columns, with headers when includeHeaders is true."""
         return schema(headers=Options.parse(self.options).include_headers)
 
     def reader(self, schema: StructType) -> LogReader:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import kodec
+from kodec.pipeline.java import java_home
+from kodec.runtime.errors import MissingDependency
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contributing.md"
@@ -98,14 +100,16 @@ class Copy:
         self.run("setup.py", "--quiet", "build_ext", "--inplace", CC=str(compiler), KODEC_NATIVE="require")
 
 
+COLUMN = "A Spark column from a batch header"
 CODEC = "A new compression codec"
+LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """One copy with every change of the page, since kernels take long to build."""
     made = Copy(tmp_path_factory.mktemp("copy"))
-    made.edited = {title: made.change(title) for title in (CODEC,)}
+    made.edited = {title: made.change(title) for title in (COLUMN, CODEC)}
     made.run("-m", "kodec", "generate")
     if kodec.backend() == "native":
         made.build()
@@ -113,6 +117,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 
 each_backend = pytest.mark.parametrize("pure", ["0", "1"] if kodec.backend() == "native" else ["1"])
+
+
+def test_a_spark_column_costs_an_entry_in_a_schema_and_one_in_a_list(copy: Copy) -> None:
+    assert copy.edited[COLUMN] == ["schemas/log/record.ksy", "pipeline/columns.py"]
 
 
 def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> None:
@@ -126,7 +134,14 @@ def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> Non
 
 
 @each_backend
-def test_a_codec_is_used_as_the_page_says(copy: Copy, pure: str) -> None:
-    (program,) = blocks(section(CODEC), "py")
+@pytest.mark.parametrize("title", [COLUMN, CODEC])
+def test_the_page_says_how_it_is_used(copy: Copy, title: str, pure: str) -> None:
+    if title == COLUMN:
+        try:
+            java_home()
+        except MissingDependency as error:
+            pytest.skip(str(error))
+    (program,) = blocks(section(title), "py")
+    program = program.replace("/data/kafka-logs", LOGS.as_posix())
     check = f"assert kodec.backend() == {'pure' if pure == '1' else 'native'!r}\n"
     copy.run("-c", program + check, KODEC_PURE=pure)

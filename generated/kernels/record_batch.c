@@ -150,6 +150,7 @@ static const kd_kernel kernel = {
     .numbers = numbers,
     .count_of_fields = COUNT(record_batch_fields),
     .count_of_columns = COUNT(columns),
+    .count_of_slots = 6,
     .count_of_heads = COUNT(heads),
     .count_of_numbers = COUNT(numbers) - 1,
     .place = any_place,

@@ -49,9 +49,11 @@ from .record import Record, read_record, write_record
 __all__ = [
     "BatchAttributes",
     "Compression",
+    "HEAD_TYPES_OF_RECORD_BATCH_ROWS",
     "RecordBatch",
     "TimestampType",
     "checksum_of_record_batch",
+    "head_of_record_batch_rows",
     "read_batch_attributes",
     "read_record_batch",
     "read_record_batch_head",
@@ -643,6 +645,15 @@ class RecordRow:
     value: bytes | None
 
     headers: tuple[tuple[str, bytes | None], ...]
+
+
+HEAD_TYPES_OF_RECORD_BATCH_ROWS: dict[str, str] = {}
+"""Further columns of tables, which have one value for all rows of a `RecordBatch`: their types in Arrow."""
+
+
+def head_of_record_batch_rows(batch: RecordBatch) -> dict[str, int]:
+    """What is in those columns."""
+    return {}
 
 
 def read_record_batch_rows(

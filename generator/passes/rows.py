@@ -29,7 +29,7 @@ def check_rows(model: Model, problems: Problems) -> None:
 
 def _expressions(struct: Struct) -> Iterator[tuple[str, ex.Expr]]:
     """Each expression of a row, with the key it stands under."""
-    for column in struct.columns:
+    for column in (*struct.columns, *struct.row_head):
         if isinstance(column, Column) and column.value is not None:
             yield column.name, column.value
     for field in struct.fields:

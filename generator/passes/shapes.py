@@ -322,6 +322,12 @@ def _columns(model: Model, struct: Struct, problems: Problems) -> None:
         if bound.column not in known:
             hint = nearest(bound.column, known)
             _bad(problems, struct, struct.place, "", f"`-row`: unknown column `{bound.column}`", hint)
+    for head in struct.row_head:
+        if head.value is None or ex.names(head.value) != {"_batch"}:
+            text = f"`-row`: `head`: `{head.name}` is not a value of the container alone"
+            _bad(problems, struct, struct.place, "", text, "value: _batch.base_offset")
+        if head.name in known:
+            _bad(problems, struct, struct.place, "", f"`-row`: `head`: `{head.name}` is a column of the row")
     for column in struct.columns:
         if isinstance(column, str) and column not in shown:
             _bad(

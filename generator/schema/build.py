@@ -89,7 +89,7 @@ class Builder(Fields):
             if ident in seen:
                 self.bad(node, f"{path}.{ident}", "the name stands twice in this type")
             seen.add(ident)
-        row, columns, unless, bounds = self._row(node, path)
+        row, columns, unless, bounds, head = self._row(node, path)
         return Struct(
             name,
             node.place,
@@ -103,6 +103,7 @@ class Builder(Fields):
             columns,
             unless,
             bounds,
+            head,
             versions,
             version_field,
             self.version_range(node, "-flexible", path),
@@ -111,30 +112,29 @@ class Builder(Fields):
 
     def _row(
         self, node: Node, path: str
-    ) -> tuple[bool, tuple[str | Column, ...], ex.Expr | None, tuple[Bound, ...]]:
+    ) -> tuple[bool, tuple[str | Column, ...], ex.Expr | None, tuple[Bound, ...], tuple[Column, ...]]:
         child = node.get("-row")
         if child is None or not isinstance(child.value, dict):
-            return self.flag(node, "-row", path), (), None, ()
+            return self.flag(node, "-row", path), (), None, (), ()
         self.known(child, "-row", path)
         columns: list[str | Column] = []
         for item in self.items_of(child, "columns", path):
             if isinstance(item.value, dict):
-                self.known(item, "column of a -row", path)
-                columns.append(
-                    Column(
-                        self.name(item.get("name") or item, path, "the column"),
-                        self.arrow(item, path),
-                        self.expr(item.get("value"), path),
-                    )
-                )
+                columns.append(self._row_column(item, path))
             else:
                 columns.append(self.name(item, path, "the column"))
+        head = tuple(self._row_column(item, path) for item in self.items_of(child, "head", path))
         bounds = []
         for name, item in self.mapping_of(child, "bounds", path).items():
             self.known(item, "bound of a -row", path)
             first, last = (self.expr(item.get(key), path) for key in ("first", "last"))
             bounds.append(Bound(str(name), first, last))
-        return True, tuple(columns), self.expr(child.get("unless"), path), tuple(bounds)
+        return True, tuple(columns), self.expr(child.get("unless"), path), tuple(bounds), head
+
+    def _row_column(self, node: Node, path: str) -> Column:
+        self.known(node, "column of a -row", path)
+        name = self.name(node.get("name") or node, path, "the column")
+        return Column(name, self.arrow(node, path), self.expr(node.get("value"), path))
 
     def _versions(self, node: Node, path: str) -> tuple[VersionRange | None, str]:
         child = node.get("-versions")

@@ -48,7 +48,7 @@ KEYS: Mapping[str, Keys] = {
     "-derive": _keys("value verify when"),
     "-codec": _keys("field replace when"),
     "-column": _keys("name type value"),
-    "-row": _keys("columns unless bounds"),
+    "-row": _keys("columns unless bounds head"),
     "column of a -row": _keys("name type value"),
     "bound of a -row": _keys("first last"),
     "tag": _keys("id doc doc-ref -orig-id -default -ignorable"),

@@ -273,6 +273,7 @@ class Struct:
     columns: tuple[str | Column, ...] = ()
     row_unless: Expr | None = None
     row_bounds: tuple[Bound, ...] = ()
+    row_head: tuple[Column, ...] = ()
     versions: VersionRange | None = None
     version_field: str = "version"
     flexible: VersionRange | None = None

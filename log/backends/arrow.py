@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from kodec.generated.log.record_batch import HEAD_TYPES_OF_RECORD_BATCH_ROWS
 from kodec.runtime.errors import MissingDependency
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["batch_schema", "columns_of", "pyarrow", "row_schema"]
+__all__ = ["batch_schema", "columns_of", "pyarrow", "row_schema", "scan_schema"]
 
 
 def pyarrow() -> Any:
@@ -42,6 +43,16 @@ def row_schema() -> pa.Schema:
             pa.field("headers", pa.list_(pa.field("item", header, nullable=False)), nullable=False),
         ]
     )
+
+
+def scan_schema() -> pa.Schema:
+    """What a scan of records can be asked for: `row_schema`, and what `head` of the schema's `-row` adds.
+
+    Those hold for all records of a batch; null for v0 and v1.
+    """
+    pa = pyarrow()
+    more = HEAD_TYPES_OF_RECORD_BATCH_ROWS.items()
+    return pa.schema([*row_schema(), *(pa.field(name, pa.type_for_alias(kind)) for name, kind in more)])
 
 
 def batch_schema() -> pa.Schema:

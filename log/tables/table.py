@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
-from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema
+from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema, scan_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
 from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
 from kodec.log.batches.records import Limits, TimestampType
@@ -71,7 +71,7 @@ def scan_table(
 
     Args:
         source: a path, bytes-like, or a file opened for reading in binary (read from where it stands).
-        columns: the columns wanted, in this order; others are not built. None is all.
+        columns: the columns wanted, in this order; others are not built. None is all of `row_schema`.
         offsets: (first, last), both included, either None: only rows with such an offset.
         timestamps: the same in ms since 1970-01-01 UTC. A batch of v2 whose header shows that it has no row
             in these ranges is passed over: not decompressed, and its checksum not verified.
@@ -89,7 +89,7 @@ def scan_table(
     if batch_rows < 1 or batch_bytes < 1:
         raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
     scan = Scan(
-        columns_of(row_schema(), columns),
+        row_schema() if columns is None else columns_of(scan_schema(), columns),
         Range.of("offsets", offsets),
         Range.of("timestamps", timestamps),
         batch_rows,

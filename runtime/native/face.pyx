@@ -110,6 +110,7 @@ cdef extern from "kodec_kernel.h" nogil:
         const kd_number *numbers
         int count_of_fields
         int count_of_columns
+        int count_of_slots
         int count_of_heads
         int count_of_numbers
         void (*place)(const void *, kd_place *) noexcept nogil
@@ -689,7 +690,7 @@ cdef class Shape:
     """Where the objects of a class keep the values of a row.
 
     Args:
-        cls: a class with a slot for each of COLUMNS.
+        cls: a class with a slot for each of COLUMNS, but for those that `head` of a `-row` adds.
         members: for a column of whole numbers, which object stands for which number.
         others: what is in slots that are no columns.
     """
@@ -703,7 +704,7 @@ cdef class Shape:
         self.kernel = getattr(type(self), "_kernel", None)
         if self.kernel is None:
             raise TypeError(f"{type(self).__name__} of no kernel: a kernel's module has one of its own")
-        columns = self.kernel.columns
+        columns = self.kernel.columns[: self.kernel.k.count_of_slots]
         given = {name: dict(numbers) for name, numbers in (members or {}).items()}
         constants = dict(others or {})
         for name in given:

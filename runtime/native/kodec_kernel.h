@@ -11,7 +11,7 @@
 #include "kodec_objects.h"
 
 /* To be raised with each change of what is below, and of what it is made of. */
-enum { KD_KERNEL_VERSION = 1 };
+enum { KD_KERNEL_VERSION = 2 };
 
 /* A column of rows. */
 typedef struct {
@@ -47,6 +47,7 @@ typedef struct {
   const char *const *heads; /* the names of a head's columns */
   const kd_number *numbers;
   int count_of_fields, count_of_columns, count_of_heads, count_of_numbers;
+  int count_of_slots; /* how many of the columns, the first ones, objects have too */
 
   void (*place)(const void *unit, kd_place *out);
   const char *(*codec)(const void *unit);

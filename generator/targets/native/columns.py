@@ -75,6 +75,8 @@ def row_columns(row: Struct, scope: Scope, compute: Compute) -> tuple[ColumnPlan
                 ordered.append(found[item])
             else:
                 raise NotColumnar(f"no column `{item}`")
+    # behind those of the row, which are also what its objects have
+    ordered += [_computed(item, scope, compute) for item in row.row_head]
     if len(ordered) > MOST_COLUMNS:
         raise NotColumnar(f"more than {MOST_COLUMNS} columns")
     constant = Constants("COLUMN")

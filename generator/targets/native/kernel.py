@@ -120,10 +120,11 @@ class _Builder:
         else:
             element, row, columns, inside = self._rows_inside(kernel.content, unit)
         unless = None if kernel.row.row_unless is None else self._condition(kernel.row.row_unless, row)
+        object_columns = columns[: len(columns) - len(kernel.row.row_head)]
         bounds = self._bounds(row, columns)
         heads = head_columns(unit, bounds, self._compute)
         try:
-            write = self._write(unit, element, row, columns)
+            write = self._write(unit, element, row, object_columns)
         except NotColumnar:
             write = None
         return KernelPlan(
@@ -133,11 +134,12 @@ class _Builder:
             inside=inside,
             codec=codec,
             columns=columns,
+            object_columns=object_columns,
             heads=heads,
             unless=unless,
             bounds=bounds,
             write=write,
-            objects=gives_objects(columns),
+            objects=gives_objects(object_columns),
             names=tuple(self.names.all.items()),
         )
 

@@ -419,6 +419,7 @@ class KernelPlan:
         inside: the rows in it; None where a unit is itself a row.
         codec: of its compressible field.
         columns, heads: of rows, and of the numbers in a unit's head.
+        object_columns: the columns that the objects of rows have too, the first ones.
         unless: where it holds, a unit's rows are not for users.
         bounds: what a unit says of the columns of its rows.
         write: None where the kernel cannot write.
@@ -432,6 +433,7 @@ class KernelPlan:
     inside: RowsInside | None
     codec: CodecPlan | None
     columns: tuple[ColumnPlan, ...]
+    object_columns: tuple[ColumnPlan, ...]
     heads: tuple[Number | Flag, ...]
     unless: str | None
     bounds: tuple[BoundPlan, ...]

@@ -73,6 +73,8 @@ def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
                 f"read_{function}_head",
                 f"read_{function}_rows",
                 f"write_{function}_rows",
+                f"HEAD_TYPES_OF_{function.upper()}_ROWS",
+                f"head_of_{function}_rows",
                 f"codec_of_{function}",
             ]
         if facts.checksum(struct) is not None:

@@ -135,7 +135,7 @@ class Module(Containers):
             exports.append(f"read_{function}_head")
         rows = rows_view(self, struct, function)
         if rows is not None:
-            exports += [rows.reader, rows.writer]
+            exports += [rows.reader, rows.writer, rows.head_types, rows.head_values]
         units = units_view(self, struct, function)
         if units is not None:
             exports += [units.reader]

@@ -20,6 +20,7 @@ from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views.rows import (
     Assign,
     Blob,
+    HeadColumn,
     ListOp,
     Part,
     RowColumn,
@@ -78,6 +79,13 @@ def rows_view(module: Types, struct: Struct, function: str) -> Rows | None:
         inverse=tuple(inverse),
         texts=flat.texts,
         lists=any(op.kind == "list" for op in _inside(ops)),
+        head_types=f"HEAD_TYPES_OF_{function.upper()}_ROWS",
+        head_values=f"head_of_{function}_rows",
+        head=tuple(
+            HeadColumn(column.name, column.type or "int64", hoist.of_container(column.value))
+            for column in row.row_head
+            if column.value is not None
+        ),
     )
 
 
@@ -102,6 +110,11 @@ class _Hoist:
 
     def text(self, expr: ex.Expr) -> str:
         return emit(ex.replace(expr, self._swap), self._resolve, self.module.model)
+
+    def of_container(self, expr: ex.Expr) -> str:
+        """What depends on the container alone, as it is written where the container is `batch`."""
+        named = ex.replace(expr, lambda e: self._swap(e) if isinstance(e, ex.EnumValue) else None)
+        return emit(named, lambda name: "batch" if name == "_batch" else name, self.module.model)
 
     def _resolve(self, name: str) -> str:
         return name if name in self._known.values() else column_local(name)

@@ -92,7 +92,9 @@ class _RowsOf(Gatherer):
             found["headers"] = _no_headers(rows, schema.field("headers").type)
         elif text and "headers" in found:
             found["headers"] = _as_text(found["headers"])
-        return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
+        # v0 and v1 have nothing that holds for all records of a batch
+        made = [found[each.name] if each.name in found else pa.nulls(rows, each.type) for each in schema]
+        return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 class _Batches(_RowsOf):

@@ -10,9 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from kodec.generated.log.record_batch import head_of_record_batch_rows
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Record
 from kodec.runtime.errors import FormatError, Malformed
@@ -37,7 +39,7 @@ class RowDecoder(Decoder[Any]):
         self._clear()
 
     def _clear(self) -> None:
-        self._columns: list[Any] = [_EMPTY[name]() for name in self._scan.schema.names]
+        self._columns: list[Any] = [_EMPTY.get(name, list)() for name in self._scan.schema.names]
         self._rows = 0
         self._bytes = 0
 
@@ -62,6 +64,9 @@ class RowDecoder(Decoder[Any]):
             (first, last), (start, end) = scan.offsets, scan.timestamps
             records = [r for r in records if first <= r.offset <= last and start <= r.timestamp <= end]
         for name, column in zip(scan.schema.names, self._columns, strict=True):
+            if name not in _VALUES:
+                column.extend([_of_batch(batch, name)] * len(records))
+                continue
             values = list(map(_VALUES[name], records))
             column.extend(values)
             if name in _WEIGHTS:
@@ -98,6 +103,11 @@ class RowDecoder(Decoder[Any]):
             # only a struct says how many rows there are where there is no column
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
         return pa.RecordBatch.from_arrays(made, schema=schema)
+
+
+def _of_batch(batch: Batch, name: str) -> int | None:
+    """What the batch's header says for all its records; None in v0 and v1."""
+    return head_of_record_batch_rows(batch.head)[name] if isinstance(batch, DefaultBatch) else None
 
 
 def _too_wide(batch: Batch, records: list[Record]) -> FormatError:

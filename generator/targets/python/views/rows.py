@@ -10,6 +10,7 @@ from kodec.generator.targets.python.views.reading import Place
 __all__ = [
     "Assign",
     "Blob",
+    "HeadColumn",
     "ListOp",
     "Part",
     "RowColumn",
@@ -91,6 +92,15 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadColumn:
+    """A column of tables of rows that has one value for all rows of a container: `-row: {head}`."""
+
+    name: str
+    type: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """The functions that read and write the rows of a container, `hoisted` before the loop."""
 
@@ -108,6 +118,9 @@ class Rows:
     inverse: tuple[Assign, ...]
     texts: bool
     lists: bool
+    head_types: str
+    head_values: str
+    head: tuple[HeadColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
