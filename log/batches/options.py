@@ -20,7 +20,7 @@ class ReadOptions:
     Attributes:
         check_crc: verify every checksum of what is read.
         control: give control records too.
-        on_error: `raise` stops at the first damaged batch; `skip` goes on behind it.
+        on_error: `raise` stops at the first damaged batch; `skip` goes on after it.
         limits: how much may be allocated.
 
     Raises: ValueError for another `on_error`.

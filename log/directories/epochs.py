@@ -23,7 +23,7 @@ def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
 
 
 def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
-    """The list when the log ends at `end_offset`: an epoch that starts behind goes.
+    """The list when the log ends at `end_offset`: an epoch that starts above it goes.
 
     One that starts there has not written yet. A broker drops it when it starts and adds it when it leads.
     """

@@ -1,4 +1,4 @@
-"""Tells whether what a writer knows and what is in its files agree, and refuses when they may not."""
+"""Knows whether a writer's state and its files agree, and refuses changes when they may not."""
 
 from __future__ import annotations
 
