@@ -12,15 +12,10 @@ from urllib.parse import unquote, urlsplit
 
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.batches.records import Limits
-from kodec.log.files.listing import (
-    PartitionFolder,
-    Segment,
-    TopicPartition,
-    find_partitions,
-    parse_partition_dir,
-    parse_segment_name,
-    segments,
-)
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import SegmentFiles, TopicPartition, find_partitions
+from kodec.log.files.paths import partition_path
+from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, resolve
 
 __all__ = ["Bounds", "Options", "SourceSegment", "Task", "list_segments", "pack"]
 
@@ -48,7 +43,7 @@ class SourceSegment(NamedTuple):
     """A segment and the topic-partition that it belongs to."""
 
     topic_partition: TopicPartition
-    segment: Segment
+    segment: SegmentFiles
 
 
 Task = tuple[SourceSegment, ...]
@@ -219,35 +214,24 @@ def _size(given: Mapping[str, str], name: str, default: int) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _folders(path: Path) -> tuple[list[PartitionFolder], bool]:
-    """The topic-partitions' folders that a path means, and whether the path names one itself."""
-    if any(parse_segment_name(entry.name) is not None for entry in path.iterdir()):
-        return [PartitionFolder(_owner(path, path), path)], True
-    return find_partitions(path), False
-
-
-def _owner(folder: Path, path: Path) -> TopicPartition:
-    owner = parse_partition_dir(folder.name)
-    if owner is None:
-        raise ValueError(f"kafka-log: {path}: the folder {folder.name!r} is not named like topic-0")
-    return owner
-
-
-def _listed(path: Path, options: Options, bounds: Bounds) -> Iterable[tuple[PartitionFolder, list[Segment]]]:
-    if path.is_file():
-        base_offset = parse_segment_name(path.name)
-        if base_offset is None:
-            raise ValueError(f"kafka-log: {path}: a segment is named like 00000000000000000000.log")
-        folder = PartitionFolder(_owner(path.parent, path), path.parent)
-        if bounds.holds(folder.topic_partition):
-            yield folder, [Segment(path, base_offset, path.stat().st_size)]
+def _listed(
+    path: Path, options: Options, bounds: Bounds
+) -> Iterable[tuple[TopicPartition, Path, list[SegmentFiles]]]:
+    """The topic-partitions that a path means, each with its folder and its segments."""
+    what = resolve(path)
+    if isinstance(what, LogDirectoryPath):
+        for folder in find_partitions(path):
+            if options.wants(folder.topic_partition) and bounds.holds(folder.topic_partition):
+                yield folder.topic_partition, folder.path, PartitionLog(folder.path).files.segments
         return
-    if not path.is_dir():
-        raise FileNotFoundError(f"kafka-log: {path}: no such file or directory")
-    folders, named = _folders(path)
-    for folder in folders:
-        if (named or options.wants(folder.topic_partition)) and bounds.holds(folder.topic_partition):
-            yield folder, segments(folder.path)
+    folder_path = partition_path(path.parent if isinstance(what, SegmentPath) else path)
+    if not bounds.holds(folder_path.topic_partition):
+        return
+    if isinstance(what, SegmentPath):
+        found = [SegmentFiles(what.base_offset, path, path.stat().st_size)]
+    else:
+        found = PartitionLog(path).files.segments
+    yield folder_path.topic_partition, folder_path.path, found
 
 
 def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
@@ -259,13 +243,12 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
     topic-partition it is, where two paths hold the same one, or where `subscribe` or `assign` names none.
     """
     bounds = bounds or Bounds()
-    found: dict[TopicPartition, tuple[Path, list[Segment]]] = {}
+    found: dict[TopicPartition, tuple[Path, list[SegmentFiles]]] = {}
     for path in options.paths:
-        for folder, listed in _listed(path, options, bounds):
-            owner = folder.topic_partition
+        for owner, folder, listed in _listed(path, options, bounds):
             if owner in found:
-                raise ValueError(f"kafka-log: {owner} is in both {found[owner][0]} and {folder.path}")
-            found[owner] = folder.path, listed
+                raise ValueError(f"kafka-log: {owner} is in both {found[owner][0]} and {folder}")
+            found[owner] = folder, listed
     _check_all_found(options, bounds, found)
     return [
         SourceSegment(owner, segment)

@@ -63,7 +63,7 @@ class SegmentRows:
         self.part = part
         self.schema = schema
         self.reader = scan_table(
-            part.segment.path,
+            part.segment.log,
             wanted,
             offsets=(bounds.first_offset, bounds.last_offset),
             timestamps=(bounds.first_timestamp, bounds.last_timestamp),
@@ -107,7 +107,7 @@ class SegmentRows:
         most = (2**63 - 1) // 1000
         at = pc.index(pc.or_(pc.less(millis, -most), pc.greater(millis, most)), True).as_py()
         raise TimestampOutOfRange(
-            f"{self.part.segment.path}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
+            f"{self.part.segment.log}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
             "is outside what Spark can hold"
         )
 

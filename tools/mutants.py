@@ -53,17 +53,19 @@ MODULES = {
     "log/writing/segment_scan.py": ["recovery", "writer"],
     "log/writing/writer.py": ["order_on_disk", "writer"],
     "log/writing/directory_writer.py": ["order_on_disk", "writer", "paths"],
-    "log/writing/rebuild.py": ["compaction", "convert", "writer"],
+    "log/writing/new_folder.py": ["convert", "paths", "salvage"],
+    "log/writing/rebuild.py": ["cleaning", "convert", "writer"],
     "log/recovery/apply.py": ["order_on_disk", "recovery", "paths"],
     "log/recovery/checkpoints.py": ["recovery"],
     "log/recovery/draft.py": ["recovery", "paths"],
     "log/recovery/planning.py": ["recovery", "paths"],
-    "log/recovery/replacement.py": ["recovery", "compaction"],
+    "log/recovery/replacement.py": ["recovery", "cleaning"],
+    "log/recovery/salvage.py": ["salvage"],
     "log/recovery/segments.py": ["recovery", "order_on_disk"],
     "log/recovery/snapshots.py": ["recovery"],
-    "log/cleaning/swap.py": ["compaction", "retention"],
+    "log/cleaning/swap.py": ["cleaning", "retention"],
     "log/cleaning/retention.py": ["retention", "paths"],
-    "log/cleaning/rules.py": ["compaction", "judged_compaction"],
+    "log/cleaning/rules.py": ["cleaning", "judged_compaction"],
     "runtime/varint.py": ["../runtime/test_varint.py", "edge_cases"],
     "runtime/fields.py": ["../runtime/test_fields.py", "edge_cases", "bad_input"],
 }
@@ -162,7 +164,8 @@ def tests_of(module: str) -> list[str]:
         return ["tests/runtime"] if module.startswith("runtime/") else ["tests/log"]
     found = []
     for name in names:
-        path = (Path("tests/log") / (name if "/" in name else f"test_{name}.py")).as_posix()
+        folder = Path("tests/log") / name
+        path = folder if (ROOT / folder).exists() else folder.with_name(f"test_{folder.name}.py")
         found.append(os.path.normpath(path))
     return found
 

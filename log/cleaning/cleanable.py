@@ -53,7 +53,7 @@ class Known:
             if segment is not log.segments[-1]:
                 require_whole(segment)
             segment.close()
-        stable = min(going.first.values(), default=log.end_offset)
+        stable = going.stable_offset(log.end_offset)
         if (decided := high_watermark(log)) is not None:
             stable = min(stable, decided)
         oldest = now - producer_expiration_ms

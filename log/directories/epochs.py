@@ -5,21 +5,21 @@ Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from kodec.log.files.checkpoints import LeaderEpoch
 
-__all__ = ["assigned", "from_start", "up_to"]
+__all__ = ["assign", "from_start", "up_to"]
 
 
-def assigned(epochs: Iterable[LeaderEpoch], new: LeaderEpoch) -> list[LeaderEpoch]:
-    """The list when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
-    found = list(epochs)
-    if found and found[-1].epoch == new.epoch and found[-1].start_offset <= new.start_offset:
-        return found
-    while found and (found[-1].epoch >= new.epoch or found[-1].start_offset >= new.start_offset):
-        found.pop()
-    return [*found, new]
+def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
+    """Bring the list on when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
+    if epochs and epochs[-1].epoch == new.epoch and epochs[-1].start_offset <= new.start_offset:
+        return
+    while epochs and (epochs[-1].epoch >= new.epoch or epochs[-1].start_offset >= new.start_offset):
+        epochs.pop()
+    epochs.append(new)
 
 
 def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
@@ -33,7 +33,5 @@ def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
 def from_start(epochs: Iterable[LeaderEpoch], start_offset: int) -> list[LeaderEpoch]:
     """The list when the log starts at `start_offset`: the epoch that holds there starts there."""
     found = list(epochs)
-    first = None
-    while found and found[0].start_offset <= start_offset:
-        first = found.pop(0)
-    return found if first is None else [LeaderEpoch(first.epoch, start_offset), *found]
+    before = bisect_right(found, start_offset, key=lambda each: each.start_offset)
+    return found if not before else [LeaderEpoch(found[before - 1].epoch, start_offset), *found[before:]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -112,10 +113,29 @@ def read_snapshot(path: Path) -> ProducerSnapshot:
 class OpenTransactions:
     """The transactions that are open after the batches so far: `first` has each producer's first offset."""
 
-    __slots__ = ("first",)
+    __slots__ = ("_oldest", "first")
 
     def __init__(self, first: dict[int, int] | None = None) -> None:
         self.first: dict[int, int] = {} if first is None else first
+        # (first offset, producer) of all that are open, and of some that have ended: those go when they are
+        # the oldest. So the end of a transaction costs no look at all the others.
+        self._oldest = [(offset, producer) for producer, offset in self.first.items()]
+        heapify(self._oldest)
+
+    def begin(self, producer: int, offset: int) -> None:
+        """A producer's transaction begins at an offset, unless one of it is open."""
+        if producer not in self.first:
+            self.first[producer] = offset
+            heappush(self._oldest, (offset, producer))
+
+    def stable_offset(self, end_offset: int) -> int:
+        """The first offset of the oldest open transaction, else `end_offset`."""
+        while self._oldest:
+            offset, producer = self._oldest[0]
+            if self.first.get(producer) == offset:
+                return offset
+            heappop(self._oldest)
+        return end_offset
 
     def take(self, head: TransactionHead, marker: Marker | None) -> EndedTransaction | None:
         """Go on by the next batch; the transaction that it ends, None where it ends none.
@@ -129,12 +149,12 @@ class OpenTransactions:
             first = self.first.pop(producer, None)
             if first is None:
                 return None
-            stable = min(self.first.values(), default=head.last_offset + 1)
+            stable = self.stable_offset(head.last_offset + 1)
             aborted = marker.kind is ControlRecordType.ABORT
             return EndedTransaction(producer, first, head.last_offset, stable, aborted)
         if head.is_transactional and producer >= 0:
             offset = head.last_offset if head.base_offset is None else head.base_offset
-            self.first.setdefault(producer, offset)
+            self.begin(producer, offset)
         return None
 
 
@@ -176,7 +196,7 @@ class ProducerState:
                 each.coordinator_epoch,
             )
             if each.current_txn_first_offset >= 0:
-                self.transactions.first[each.producer_id] = each.current_txn_first_offset
+                self.transactions.begin(each.producer_id, each.current_txn_first_offset)
 
     @property
     def open(self) -> dict[int, int]:
@@ -185,7 +205,7 @@ class ProducerState:
 
     def last_stable_offset(self, end_offset: int) -> int:
         """The first offset of the oldest open transaction, else `end_offset`."""
-        return min(self.open.values(), default=end_offset)
+        return self.transactions.stable_offset(end_offset)
 
     def take(self, head: ProducerHead, marker: Marker | None = None) -> EndedTransaction | None:
         """Go on by the next batch; the transaction with records that it ends, None where it ends none.

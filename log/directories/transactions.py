@@ -125,10 +125,11 @@ def find_transactions(
         if going is None:
             going = _open_at(segments, number, snapshots, reached)
         follow(segment, segment.headers(), going, aborted)
-        reached = number + 1, dict(going.first)
+        # Not copied: whoever goes on from there makes a copy.
+        reached = number + 1, going.first
     if going is None:
         going = _open_at_end(segments, snapshots, reached)
-    return Transactions(aborted, min(going.first.values(), default=end_offset))
+    return Transactions(aborted, going.stable_offset(end_offset))
 
 
 def _open_at(

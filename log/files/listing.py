@@ -21,7 +21,6 @@ __all__ = [
     "PartitionFolder",
     "ReplicaFolder",
     "ReplicaKind",
-    "Segment",
     "SegmentFiles",
     "TopicPartition",
     "find_partitions",
@@ -30,7 +29,6 @@ __all__ = [
     "parse_folder_name",
     "parse_partition_dir",
     "parse_segment_name",
-    "segments",
 ]
 
 _MAX_INT32 = 2**31 - 1
@@ -117,15 +115,6 @@ class Leftover(NamedTuple):
     base_offset: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One ``.log`` file: its path, the offset in its name, and its size in bytes when it was listed."""
-
-    path: Path
-    base_offset: int
-    size: int
-
-
 @dataclass(slots=True)
 class SegmentFiles:
     """The files of one segment, by their names: `size` is that of the log in bytes, None is not there."""
@@ -190,26 +179,6 @@ def parse_segment_name(name: str) -> int | None:
     if match is None or int(match[1]) > _MAX_INT64:
         return None
     return int(match[1])
-
-
-def segments(folder: str | os.PathLike[str]) -> list[Segment]:
-    """List the segments of a topic-partition's folder, by ascending base offset.
-
-    Raises: OSError if the folder cannot be listed. A file that disappears meanwhile, as retention
-    makes them, is left out.
-    """
-    found = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            base_offset = parse_segment_name(entry.name)
-            if base_offset is None:
-                continue
-            try:
-                if entry.is_file():
-                    found.append(Segment(Path(entry.path), base_offset, entry.stat().st_size))
-            except FileNotFoundError:
-                continue
-    return sorted(found, key=lambda segment: segment.base_offset)
 
 
 def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:

@@ -5,7 +5,7 @@ Followed: `LeaderEpochFileCache` of `org.apache.kafka.storage.internals.epoch`, 
 
 from __future__ import annotations
 
-from kodec.log.directories.epochs import assigned, from_start, up_to
+from kodec.log.directories.epochs import assign, from_start, up_to
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes, read_leader_epochs
 from kodec.log.files.listing import ReplicaKind, parse_folder_name
@@ -30,7 +30,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
             found = _epochs_of_all(draft)
     for each in found:
         if not epochs or each.epoch > epochs[-1].epoch:
-            epochs = assigned(epochs, each)
+            assign(epochs, each)
     epochs = from_start(epochs, draft.log_start)
     if epochs != there and (epochs or path is not None):
         draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs), "what the log tells")

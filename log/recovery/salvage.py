@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
-from kodec.log.directories.epochs import assigned, up_to
+from kodec.log.directories.epochs import assign, up_to
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.directories.segment import Segment
@@ -311,7 +311,7 @@ class _Salvage:
         epoch = batch.partition_leader_epoch
         if epoch > (self._epochs[-1].epoch if self._epochs else -1):
             first = batch.base_offset if batch.magic == 2 else batch.last_offset
-            self._epochs = assigned(self._epochs, LeaderEpoch(epoch, first))
+            assign(self._epochs, LeaderEpoch(epoch, first))
         if writer is None:
             return
         writer.append(batch.data, batch)
@@ -336,7 +336,7 @@ class _Salvage:
             epochs = []
         for each in self._epochs:
             if not epochs or each.epoch > epochs[-1].epoch:
-                epochs = assigned(epochs, each)
+                assign(epochs, each)
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
         if not log.segments:

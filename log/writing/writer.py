@@ -20,7 +20,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import Limits, Record, TimestampType
 from kodec.log.batches.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
-from kodec.log.directories.epochs import assigned, up_to
+from kodec.log.directories.epochs import assign, up_to
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
@@ -368,7 +368,7 @@ class LogWriter:
         epochs = up_to(there or [], self.next_offset)
         for each in found:
             if not epochs or each.epoch > epochs[-1].epoch:
-                epochs = assigned(epochs, each)
+                assign(epochs, each)
         self._epochs = epochs
         if self._epochs != there:
             write_leader_epochs(path, self._epochs)
@@ -476,7 +476,7 @@ class LogWriter:
         epoch = batch.partition_leader_epoch
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
             with self._guard.changing("an append"):
-                self._epochs = assigned(self._epochs, LeaderEpoch(epoch, first))
+                assign(self._epochs, LeaderEpoch(epoch, first))
                 write_leader_epochs(self.path / LEADER_EPOCHS, self._epochs)
         size = self._active.size
         try:

@@ -122,7 +122,7 @@ class _FileWriter:
 
     def add(self, part: SourceSegment, options: ReadOptions) -> None:
         """Decode one segment and write its rows."""
-        facts, path = self.facts, part.segment.path
+        facts, path = self.facts, part.segment.log
         rows = SegmentRows(part, self.columns, options=options)
         for batch in rows.batches():
             self._note(batch)

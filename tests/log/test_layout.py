@@ -6,12 +6,12 @@ import pytest
 
 from kodec.log.files.listing import (
     PartitionFolder,
-    Segment,
+    SegmentFiles,
     TopicPartition,
     find_partitions,
+    list_partition,
     parse_partition_dir,
     parse_segment_name,
-    segments,
 )
 
 UUID = "0123456789abcdef0123456789abcdef"
@@ -104,9 +104,9 @@ def test_segments_are_listed_by_offset_with_sizes(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(bytes(size))
     (tmp_path / "00000000000000000030.log").mkdir()
     (tmp_path / "00000000000000000040.log").symlink_to(tmp_path / "gone")
-    assert segments(tmp_path) == [
-        Segment(tmp_path / "00000000000000000002.log", 2, 5),
-        Segment(tmp_path / "00000000000000000010.log", 10, 3),
+    assert list_partition(tmp_path).segments == [
+        SegmentFiles(2, tmp_path / "00000000000000000002.log", 5, tmp_path / "00000000000000000002.index"),
+        SegmentFiles(10, tmp_path / "00000000000000000010.log", 3),
     ]
 
 
@@ -123,6 +123,6 @@ def test_partitions_are_found_by_topic_and_number(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        segments(tmp_path / "orders-0")
+        list_partition(tmp_path / "orders-0")
     with pytest.raises(FileNotFoundError):
         find_partitions(tmp_path / "logs")

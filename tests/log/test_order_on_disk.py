@@ -139,6 +139,16 @@ def test_a_failed_append_leaves_nothing_behind(error: int, tmp_path: Path) -> No
         assert not writer.failed
 
 
+def test_a_segment_that_was_left_in_order_is_on_the_disk_with_its_indexes(tmp_path: Path) -> None:
+    data = kodec.encode(RECORDS)
+    with Faults(root=tmp_path) as faults:
+        with SegmentWriter(tmp_path, 0) as writer:
+            writer.append_all(data, list(kodec.read_batches(data)))
+        faults.lose()
+    sizes = {each.suffix: each.stat().st_size for each in tmp_path.iterdir()}
+    assert sizes == {".log": len(data), ".index": 0, ".timeindex": 12}
+
+
 # -- recovery -----------------------------------------------------------------------------------------
 
 
@@ -181,6 +191,22 @@ def test_recovery_loses_nothing_whatever_fails_and_goes_on_from_there(tmp_path: 
         assert [each.offset for each in made.rows(folder)] == [0]
         done += 1
     assert done > 40
+
+
+def test_a_quarantine_on_another_file_system_gets_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "base" / "logs").mkdir(parents=True)
+    folder, contents = torn(tmp_path / "base" / "logs")
+    last = max(folder.glob("*.log")).name
+    place = tmp_path / "base" / "elsewhere"
+    with Faults(0, errno.EIO, calls=("rename",)), pytest.raises(OSError, match="Input/output"):
+        plan_recovery(folder).apply(place)
+    assert (folder / last).read_bytes() == contents[-1]
+    with Faults(0, errno.EXDEV, calls=("rename",), root=tmp_path / "base") as faults:
+        plan_recovery(folder).apply(place)
+        assert faults.failed is not None and faults.failed.file == last
+        faults.lose()
+    assert (place / folder.name / last).read_bytes() == contents[-1]
+    assert not (folder / last).exists()
 
 
 def test_recovery_reads_what_the_disk_has_where_an_fsync_has_failed(tmp_path: Path) -> None:

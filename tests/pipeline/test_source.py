@@ -170,7 +170,10 @@ def test_a_timestamp_that_spark_cannot_hold_is_named(tmp_path: Path) -> None:
     assert rows(read(tmp_path, StructType([schema()["offset"]]))) == [{"offset": 7}]
 
 
-def test_an_empty_directory_gives_no_rows(tmp_path: Path) -> None:
+def test_a_directory_without_logs_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="neither a log directory"):
+        read(tmp_path)
+    (tmp_path / "meta.properties").touch()
     assert read(tmp_path) == []
 
 
