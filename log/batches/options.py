@@ -15,7 +15,7 @@ OnError = Literal["raise", "skip"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How a log is read, from `read_records` and its kin down to the last decoder.
+    """How a log is read, from `read_records` and the other readers down to the last decoder.
 
     Attributes:
         check_crc: verify every checksum of what is read.

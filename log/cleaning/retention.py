@@ -105,8 +105,7 @@ class TrimPlan:
         """Delete what the plan says. No broker may run on the log directory.
 
         Where all segments go, an empty one is made first, so that the offsets go on. A program that has a
-        segment open can read on in it. A crash at any step leaves what the next trim, or the broker, goes on
-        with.
+        segment open can read on in it. After a crash at any step, the next trim, or the broker, completes it.
 
         Raises: Malformed where the log has changed since the plan was made; OSError (BlockingIOError where a
         broker holds the directory's lock or has the log open); ValueError for a symbolic link.

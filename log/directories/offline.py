@@ -30,7 +30,7 @@ def high_watermark(log: PartitionLog) -> int | None:
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
     """The newest producer snapshot that can be read: its offset, and what it says; 0 and nothing for none.
 
-    As a broker does when it starts, it takes up from there with the batches behind. Raises OSError.
+    As a broker does when it starts, it goes on from there with the batches after it. Raises OSError.
     """
     for offset, path in reversed(log.files.snapshots):
         if offset <= log.end_offset:

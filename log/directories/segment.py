@@ -54,7 +54,7 @@ class BatchRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchHeader:
-    """What a batch's header says, read without the records behind it.
+    """What a batch's header says, read without the records after it.
 
     The names mean what they mean in `Batch`; -1 is none. `base_offset` and `count` are None for a wrapper of
     magic 0 or 1, as only the compressed content has them.

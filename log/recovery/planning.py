@@ -76,7 +76,7 @@ def plan_recovery(
     3. All segments from the recovery point of `recovery-point-offset-checkpoint` on are read, unless the
        broker has left its clean-shutdown marker (`.kafka_cleanshutdown`); with `from_start` all are, in any
        case. The log ends with the last batch before the first that is not valid (see `scan_segment`); the
-       segments behind it go.
+       segments after it go.
     4. The indexes of what was read are rebuilt from the log, byte by byte as a broker's, with the intervals
        given here. So are the producer snapshots; one that has more, of producers whose batches are gone,
        stays.

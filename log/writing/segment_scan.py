@@ -49,7 +49,7 @@ class SegmentScan:
 
     @property
     def valid_bytes(self) -> int:
-        """Bytes from the start that are whole, right and in order."""
+        """Bytes from the start that are whole, valid and in order."""
         return self.indexes.position
 
 

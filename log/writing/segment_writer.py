@@ -52,7 +52,7 @@ class SegmentWriter:
         suffix: behind the names, as `.cleaned`.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         overwrite: remove files of these names first; otherwise FileExistsError.
-        resume: go on behind what is there: the indexes' state, as scanning the log has given it. Index files
+        resume: go on after what is there: the indexes' state, as scanning the log has given it. Index files
             must be in that state.
 
     Attributes:

@@ -380,7 +380,7 @@ def _keep_only(staging: Path, files: list[str]) -> None:
 
 
 def _publish(staging: Path, target: Path) -> None:
-    """Rename the finished directory to its place; one that is there is put aside first and deleted last."""
+    """Rename the finished directory to its place; one that is there is moved away first and deleted last."""
     aside = staging.with_name(f"{staging.name}-old")
     if target.exists():
         target.rename(aside)
