@@ -116,6 +116,11 @@ def main(given: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("interrupted: this is what was done")
         status = 130
+    finally:
+        for each in everybody:
+            # one that runs in a process of its own
+            if (close := getattr(each, "close", None)) is not None:
+                close()
     results.sort(key=lambda result: list(DIRECTIONS).index(result.direction))
     report.show(results)
     if options.out is not None and results:

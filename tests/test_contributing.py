@@ -133,15 +133,22 @@ def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> Non
     assert " passed" in said and "skipped" not in said
 
 
+def use(copy: Copy, program: str, pure: str) -> None:
+    """Run a block of the page in the copy, with the logs that there are."""
+    check = f"assert kodec.backend() == {'pure' if pure == '1' else 'native'!r}\n"
+    copy.run("-c", program.replace("/data/kafka-logs", LOGS.as_posix()) + check, KODEC_PURE=pure)
+
+
 @each_backend
 @pytest.mark.parametrize("title", [COLUMN, CODEC])
 def test_the_page_says_how_it_is_used(copy: Copy, title: str, pure: str) -> None:
-    if title == COLUMN:
-        try:
-            java_home()
-        except MissingDependency as error:
-            pytest.skip(str(error))
-    (program,) = blocks(section(title), "py")
-    program = program.replace("/data/kafka-logs", LOGS.as_posix())
-    check = f"assert kodec.backend() == {'pure' if pure == '1' else 'native'!r}\n"
-    copy.run("-c", program + check, KODEC_PURE=pure)
+    use(copy, blocks(section(title), "py")[0], pure)
+
+
+def test_spark_shows_the_column(copy: Copy) -> None:
+    try:
+        java_home()
+    except MissingDependency as error:
+        pytest.skip(str(error))
+    _, program = blocks(section(COLUMN), "py")
+    use(copy, program, "0" if kodec.backend() == "native" else "1")

@@ -279,10 +279,11 @@ def test_an_error_says_where_what_and_in_which_file(tmp_path: Path) -> None:
     data = PARTS[0] + batch(record(0) + bad, count=2, base=70)
     path.write_bytes(data)
     errors = []
-    for source in (path, str(path), path.open("rb")):
-        with pytest.raises(Truncated) as caught:
-            list(kodec.read_records(source))
-        errors.append(caught.value)
+    with path.open("rb") as file:
+        for source in (path, str(path), file):
+            with pytest.raises(Truncated) as caught:
+                list(kodec.read_records(source))
+            errors.append(caught.value)
     error = errors[0]
     assert {str(other) for other in errors} == {str(error)}
     assert error.source == str(path)

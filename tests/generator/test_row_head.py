@@ -1,0 +1,56 @@
+"""`head` of `-row`: columns of tables that have one value for all rows of a container."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from kodec.generator.problems import Problem
+
+FORMATS = Path(__file__).resolve().parent / "formats"
+
+
+def schemas(*head: str) -> dict[str, str]:
+    """The station's log with such columns in its `head`."""
+    found = {f"{name}.ksy": (FORMATS / f"{name}.ksy").read_text() for name in ("sensor_log", "varint")}
+    listed = "".join(f"        - {{{column}}}\n" for column in head)
+    text = found["sensor_log.ksy"]
+    assert text.count("    -row:\n") == 1
+    return found | {"sensor_log.ksy": text.replace("    -row:\n", f"    -row:\n      head:\n{listed}")}
+
+
+def test_head_columns_are_told_with_their_types_and_are_no_part_of_a_row(
+    codec: Callable[..., ModuleType],
+) -> None:
+    columns = (
+        "name: base, type: int64, value: _batch.base_time",
+        "name: packed, type: int8, value: _batch.flags.compression",
+    )
+    module = codec(schemas(*columns), "sensor_log")
+    (types,) = (getattr(module, name) for name in module.__all__ if name.startswith("HEAD_TYPES_OF_"))
+    assert types == {"base": "int64", "packed": "int8"}
+    (values,) = (getattr(module, name) for name in module.__all__ if name.startswith("head_of_"))
+    block = SimpleNamespace(base_time=5, flags=SimpleNamespace(compression=1))
+    assert values(block) == {"base": 5, "packed": 1}
+    assert {"base", "packed"}.isdisjoint(field.name for field in fields(module.ReadingRow))
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("name: late, value: _batch.base_time + delta", "`late` is not a value of the container alone"),
+        ("name: none", "`none` is not a value of the container alone"),
+        ("name: time, value: _batch.base_time", "`time` is a column of the row"),
+        ("name: calibrated, value: _batch.base_time", "`calibrated` is a column of the row"),
+        ("name: base, value: _batch.base_tim", "base_tim"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(
+    column: str, text: str, problems: Callable[..., list[Problem]]
+) -> None:
+    found = problems(schemas(column))
+    assert any(text in problem.text for problem in found), found
