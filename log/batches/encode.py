@@ -30,6 +30,7 @@ __all__ = [
 MAX_DELTA = 2**31 - 1
 SEQUENCES = 2**31
 _MAX_INT64 = 2**63 - 1
+_TYPES = frozenset(map(int, TimestampType))
 _timestamp = attrgetter("timestamp")
 # About what a record takes beside key, value and headers, in any format: enough to cut batches by.
 OVERHEAD = 34
@@ -142,6 +143,8 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
                 f"records[{index}].timestamp", "too large", need=f"at most {_MAX_INT64}", have=timestamp
             )
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
+        if kind.__class__ is not TimestampType:
+            kind = TimestampType(kind)
         if kind is TimestampType.NO_TIMESTAMP_TYPE:
             kind = TimestampType.CREATE_TIME
         if offset != record.offset or kind is not record.timestamp_type:
@@ -183,8 +186,8 @@ def _size_of(record: Record, index: int) -> int:
         if not (isinstance(record.offset, int) and isinstance(record.timestamp, int)):
             name = "timestamp" if isinstance(record.offset, int) else "offset"
             raise EncodeError(name, "not an integer", need="int", have=type(getattr(record, name)).__name__)
-        if record.timestamp_type.__class__ is not TimestampType:
-            have = type(record.timestamp_type).__name__
+        if record.timestamp_type.__class__ is not TimestampType and record.timestamp_type not in _TYPES:
+            have = repr(record.timestamp_type)
             raise EncodeError("timestamp_type", "not a type of timestamps", need="TimestampType", have=have)
     except EncodeError as error:
         raise error.within(f"records[{index}]") from None

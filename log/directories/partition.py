@@ -160,7 +160,12 @@ class PartitionLog:
             return files
         first = min(each.base_offset for each in new)
         end = max(Segment(each, self.limits).next_offset for each in new)
-        kept = [each for each in files.segments if not first <= each.base_offset < end]
+        replaced = {each.base_offset for each in new}
+        kept = [
+            each
+            for each in files.segments
+            if not first <= each.base_offset < end and each.base_offset not in replaced
+        ]
         files.segments = sorted([*kept, *new], key=lambda each: each.base_offset)
         return files
 

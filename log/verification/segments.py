@@ -95,6 +95,8 @@ class SegmentCheck:
                 "a whole batch",
                 f"{tail.size} bytes",
             )
+        # Nothing but compaction leaves a closed segment without a batch.
+        self.sparse |= self.last < segment.base_offset and self.after is not None and not damaged
         self.damaged = damaged
         if self.after is not None and self.last >= self.after:
             yield Problem(

@@ -205,7 +205,7 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b"\x00\x02\x05",
         {"version": 2, "a": 5, "b": 0},
     ),
-    "-row: {columns, unless, bounds}": (
+    "-row: {columns, unless, bounds, head}": (
         "seq:\n- {id: a, type: entry}\n- {id: n, type: u1}\n- {id: b, size: n}\ntypes:\n  entry:\n"
         "    -row:\n      columns: [c, {name: twice, type: int32, value: d * 2}]\n      unless: d == 9\n"
         "      bounds: {c: {first: d, last: d + 1}, twice: {last: 18}}\n"

@@ -58,7 +58,8 @@ def test_columns_can_be_left_out(spark: Any, log_dir: Path) -> None:
     assert query.selectExpr("sum(offset)", "count(value)").collect() == [(sum(range(300)), 240)]
 
 
-def test_an_empty_directory_is_an_empty_table(spark: Any, tmp_path: Path) -> None:
+def test_an_empty_log_directory_is_an_empty_table(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").touch()
     assert frame(spark, tmp_path).collect() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -124,8 +125,10 @@ def test_the_judge_survives_what_kills_it(java: None) -> None:
     question = Question(logs.by_kodec(plan))
     with Judge() as judge:
         (before,) = judge.decode([question])
-        judge.send([question, question])
         assert judge._process is not None
+        # Stopped first: it may answer before it is killed.
+        judge._process.send_signal(signal.SIGSTOP)
+        judge.send([question, question])
         judge._process.kill()
         judge._process.wait()
         answers = judge.receive()
