@@ -1,7 +1,7 @@
 """The readers and writers that are measured, each behind the same few functions.
 
 All but one give an object for each record, and the same five fields of it are read: offset, timestamp, key,
-value and headers. `kodec-columns` gives Arrow batches, which is less work and not like with like.
+value and headers. `kodec-columns` gives Arrow batches, which is less work and not directly comparable.
 """
 
 # ruff: noqa: B018  (reading an attribute is what is measured)

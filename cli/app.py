@@ -54,12 +54,12 @@ for _name, _verb in _VERBS.items():
 
 
 def run(arguments: list[str] | None) -> int:
-    """Parse and run; the exit code. Bad usage is told on stderr."""
+    """Parse and run; the exit code. Bad usage is reported on stderr."""
     try:
         app(arguments)
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
-            # The reader of our output has gone, as in `kodec dump ... | head`; nobody is to hear of it again.
+            # The reader of our output has gone, as in `kodec dump ... | head`: nothing is to report it again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         return end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -15,7 +15,7 @@ BAD_USAGE = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; give its exit code: 0 done, 1 bad bytes or a check that failed, 2 bad usage."""
+    """Run the command; give its exit code: 0 done, 1 bad bytes or a failed check, 2 bad usage, 3 dry run."""
     try:
         from kodec.cli.app import run
     except ImportError as error:

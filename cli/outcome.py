@@ -15,7 +15,7 @@ __all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "told"]
 
 FAILED = 1
 BAD_USAGE = 2
-# Not 1: a script that asks whether something could be done has to tell it from what failed.
+# Not 1: a script that asks whether something could be done has to distinguish it from what failed.
 LEFT_TO_DO = 3
 
 
@@ -32,7 +32,7 @@ class Outcome:
 
     @contextmanager
     def each(self) -> Iterator[None]:
-        """Tell of what goes wrong with one topic-partition in a line."""
+        """Report what goes wrong with one topic-partition in a line."""
         try:
             yield
         except BrokenPipeError:
@@ -41,7 +41,7 @@ class Outcome:
             self.fail(f"{type(error).__name__ if isinstance(error, KodecError) else 'kodec'}: {error}")
 
     def fail(self, text: str) -> None:
-        """Tell of something that could not be done."""
+        """Report something that could not be done."""
         self.failed += 1
         output.warn(text)
 
@@ -53,7 +53,7 @@ class Outcome:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Tell in a line of a path at which there is no log (exit code 2), and of what cannot be read (1)."""
+    """Report in a line a path at which there is no log (exit code 2), and what cannot be read (1)."""
     try:
         yield
     except NotALog as error:

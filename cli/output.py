@@ -36,7 +36,7 @@ _WIDE = 120
 
 
 class Printer(Protocol):
-    """What a dump is told to; `batches`: of logs only the batches."""
+    """The options of a dump; `batches`: of logs only the batches."""
 
     batches: bool
 

@@ -17,7 +17,7 @@ _LARGE = 16 << 20
 
 @contextmanager
 def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[Step]:
-    """A function to be told of bytes that were passed since it was told last, `size` in all.
+    """A function to call with the bytes read since the last call, `size` in all.
 
     Shows a bar where there is a person to see it and enough to do; with `beside_output` not where lines on
     stdout would tear it.

@@ -26,7 +26,7 @@ class Shown:
         self.plans = self.changes = self.refused = self.truncated = 0
         self.scanned = self.logs = self.bytes = 0
         self.kept: set[Path] = set()
-        # What the reader passes over it also logs; here each has its line already.
+        # What the reader skips it also logs; here each has its line already.
         logging.getLogger("kodec").addHandler(logging.NullHandler())
 
     def all(

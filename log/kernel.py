@@ -75,7 +75,7 @@ def row_reader() -> RowReader:
 def open_batch(data: bytes, position: int, limits: Limits) -> Batch:
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
-    Raises FormatError with places counted in the source.
+    Raises FormatError with positions in the source.
     """
     return _open_batch(data, position, limits, row_reader())
 

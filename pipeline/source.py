@@ -168,7 +168,7 @@ class KafkaLogDataSource(DataSource):
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
         # With spark.sql.python.filterPushdown.enabled off, Spark refuses a reader that has pushFilters.
-        # With it on, this is called from the module that pushes filters; nothing else tells the two apart.
+        # With it on, this is called from the module that pushes filters; nothing else distinguishes the two.
         caller = sys._getframe(1).f_globals.get("__name__", "")
         kind = PruningLogReader if caller.endswith("data_source_pushdown_filters") else LogReader
         return kind(schema, Options.parse(self.options))

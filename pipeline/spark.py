@@ -15,7 +15,7 @@ from kodec.pipeline.source import KafkaLogDataSource
 __all__ = ["QUIET", "register", "session"]
 
 _ALWAYS = {
-    # Without it Spark tells a Python source nothing of a query's filters.
+    # Without it Spark does not give a Python source a query's filters.
     "spark.sql.python.filterPushdown.enabled": "true",
     # Cheaper than TCP for what the Python workers send to the JVM.
     "spark.python.unix.domain.socket.enabled": "true",

@@ -205,7 +205,7 @@ class OffsetOutOfRange(KodecError, LookupError):
 
 
 class LogFailed(KodecError, RuntimeError):
-    """A writer that takes nothing more: something before was not completed, so log and disk may disagree.
+    """A writer that takes nothing more: an earlier change was not completed, so log and disk may disagree.
 
     An interrupted call, a failed fsync or a failed roll leads here, and a process that was forked. The writer
     is to be closed and the log opened again, which reads its end from the disk; where that is refused,

@@ -38,12 +38,13 @@ def compact(
     keep_format: Annotated[
         bool, typer.Option("--keep-format", help="Leave messages v0 and v1 in their format, as before 4.0.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Keep the last value of each key, as a broker's log cleaner does; no broker may run.
 
-    Records without a key go. The last segment stays as it is. Nothing is written without --apply.
+    Records without a key go. The last segment stays as it is. Without --apply it is a dry run: nothing is
+    written.
 
     example:  kodec compact /data/kafka-logs --topic compacted --from-start
 

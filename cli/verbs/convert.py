@@ -37,12 +37,12 @@ def convert(
     committed: Annotated[
         bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
-    """Write a log anew in another message format or codec, and say what is lost; offsets stay.
+    """Rewrite a log in another message format or codec, and say what is lost; offsets stay.
 
-    The source is only read. Nothing is written without --apply.
+    The source is only read. Without --apply it is a dry run: nothing is written.
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
 

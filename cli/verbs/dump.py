@@ -78,7 +78,7 @@ def dump(
     ],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each record.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Control records too.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
     batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
 ) -> None:
@@ -138,7 +138,7 @@ def _dump_paths(
 
 
 def _dump_index(path: Path, printer: output.Printer) -> None:
-    """Print the entries of an index, without the zeros that were allocated ahead."""
+    """Print the entries of an index, without preallocated zeros."""
     kind, size, read = _INDEXES[path.suffix]
     data = path.read_bytes()
     if size:
@@ -166,7 +166,7 @@ def _files(paths: list[Path]) -> Iterator[Path]:
 def _dump_segment(
     path: Path, printer: output.Printer, control: bool, on_error: OnError, check_crc: bool, batches_only: bool
 ) -> bool:
-    """Print the batches and records of one segment; whether nothing had to be passed over."""
+    """Print the batches and records of one segment; whether nothing had to be skipped."""
     reader = read_batches(path, check_crc=check_crc, on_error=on_error)
     good = True
     for batch in _with_progress(reader, path):

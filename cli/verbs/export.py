@@ -35,7 +35,7 @@ def export(
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Pass over what is corrupt, and say so.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
 ) -> None:
     """Write the records of a log directory to Parquet, by Spark.

@@ -34,8 +34,8 @@ def list_logs(
 ) -> None:
     """Show a log directory at a glance: offsets, times, bytes, codecs and health of each topic-partition.
 
-    Reads headers only, without --crc. Health is clean, torn (ends in a part of a batch, or in zeros) or
-    corrupt; what is wrong is told on stderr.
+    Reads headers only, without --crc. Health is clean, torn (ends in a partial batch, or in zeros),
+    corrupt or unreadable; what is wrong is reported on stderr.
 
     example:  kodec ls /data/kafka-logs
 
@@ -80,7 +80,7 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
 
 
 def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None:
-    """A row, or a JSON object, for each topic-partition; what is not clean is told on stderr."""
+    """A row, or a JSON object, for each topic-partition; what is not clean is reported on stderr."""
     if as_json:
         for log, found in rows:
             print(

@@ -1,4 +1,4 @@
-"""kodec recover: repairs logs that were not closed cleanly."""
+"""kodec recover: repairs logs that were not shut down cleanly."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["recover"]
 
 def recover(
     paths: Annotated[list[Path], DIRECTORIES],
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
     quarantine: Annotated[
         Path | None,
         typer.Option(
             "--quarantine",
-            help="Folder for what is cut off. [default: DIR.quarantine beside the log directory]",
+            help="Folder for what is truncated. [default: DIR.quarantine beside the log directory]",
             file_okay=False,
         ),
     ] = None,
@@ -42,11 +42,11 @@ def recover(
         int, typer.Option(help="The topic's index.interval.bytes.", min=0)
     ] = 4096,
 ) -> None:
-    """Repair logs that were not closed in order, as a broker does when it starts; only tells without --apply.
+    """Repair logs that were not shut down cleanly, as a starting broker does; a dry run without --apply.
 
-    Completes or takes back what compaction left half done, reads the segments from the recovery point on,
-    cuts a log behind its last valid entry, and rebuilds indexes, producer snapshots and leaders' epochs.
-    Nothing is thrown away: what is cut off is moved to the quarantine folder.
+    Completes or rolls back an interrupted compaction, reads the segments from the recovery point on,
+    truncates a log after its last valid batch, and rebuilds indexes, producer snapshots and leader epochs.
+    Nothing is thrown away: what is truncated is moved to the quarantine folder.
 
     example:  kodec recover /data/kafka-logs
 

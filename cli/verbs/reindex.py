@@ -23,13 +23,13 @@ __all__ = ["reindex"]
 
 def reindex(
     paths: Annotated[list[Path], LOGS],
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only tell.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each change.")] = False,
     index_interval_bytes: Annotated[
         int, typer.Option(help="The topic's index.interval.bytes.", min=0)
     ] = 4096,
 ) -> None:
-    """Rebuild indexes and producer snapshots from logs, which stay as they are; only tells without --apply.
+    """Rebuild indexes and producer snapshots from logs, which stay as they are; a dry run without --apply.
 
     example:  kodec reindex /data/kafka-logs/orders-0
 

@@ -22,13 +22,13 @@ def salvage(
     paths: Annotated[list[Path], PARTITIONS],
     to: Annotated[Path, typer.Option("--to", help="Folder for the new topic-partitions' folders.")],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
-    """Copy every good batch of damaged logs to new ones, offsets unchanged, and tell exactly what is missing.
+    """Copy every good batch of damaged logs to new ones, offsets unchanged; report exactly what is missing.
 
-    Where `recover`, as a broker does, cuts a log at the first bad batch, this keeps what follows. The source
-    is only read. Nothing is written without --apply.
+    Where `recover`, as a broker does, truncates a log at the first bad batch, this keeps what follows. The
+    source is only read. Without --apply it is a dry run: nothing is written.
 
     example:  kodec salvage /data/kafka-logs --topic orders --to salvaged
 

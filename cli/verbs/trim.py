@@ -28,12 +28,12 @@ def trim(
     retention_ms: Annotated[
         int | None, typer.Option("--retention-ms", help="Keep what is not older, in ms.", min=0)
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; otherwise only show.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
     """Delete the oldest segments by offset, size or time, as a broker's retention does; no broker may run.
 
-    Whole segments, oldest first. Nothing is written without --apply.
+    Whole segments, oldest first. Without --apply it is a dry run: nothing is written.
 
     example:  kodec trim /data/kafka-logs --topic orders --retention-ms 86400000
 

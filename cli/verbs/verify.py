@@ -25,7 +25,8 @@ def verify(
 ) -> None:
     """Check checksums, offsets, indexes, producer snapshots, transaction indexes and checkpoints; read only.
 
-    Prints a line for each problem (file, byte, what was needed, what is there) and a summary.
+    Prints a line for each problem (file, byte, what was needed, what is there) and a summary. A line that
+    begins with "note:" is no problem.
 
     example:  kodec verify /data/kafka-logs
 
@@ -39,7 +40,7 @@ def verify(
 def _verify(paths: list[Path], *, json: bool) -> int:
     """Print a line for each problem and a summary; 1 where there is a problem, else 0."""
     problems = segments = size = 0
-    # What the reader passes over it also logs; here each has its line already.
+    # What the reader skips it also logs; here each has its line already.
     logging.getLogger("kodec").addHandler(logging.NullHandler())
     for path in paths:
         count, total = logs_at(path)

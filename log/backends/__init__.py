@@ -1,1 +1,1 @@
-"""What is done for every record, twice: in pure Python, and by the native kernels. One contract."""
+"""What is done for every record, in two implementations: pure Python and native kernels. One contract."""

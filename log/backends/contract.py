@@ -24,7 +24,7 @@ class Decoder(Protocol[T_co]):
     """Makes items (records, Arrow batches, batches) of the batches that a walk comes to.
 
     One by one, and where it can run: many at once from a window of the source, while nothing is wrong there.
-    Whatever `run` does not do, or finds wrong, is done by `decode`: there is one set of errors.
+    Whatever `run` does not do, or finds wrong, is left to `decode`: there is one set of errors.
 
     Attributes:
         runs: whether `run` may get on at the next batch.
@@ -52,5 +52,5 @@ class Decoder(Protocol[T_co]):
         """The items that were kept back, after the last batch."""
 
     def close(self) -> None:
-        """Let go of the bytes of the source, where it keeps some."""
+        """Release the bytes of the source, where it keeps some."""
         return

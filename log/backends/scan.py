@@ -81,9 +81,9 @@ class Scan:
                 start, size = row, 0
 
     def may_hold(self, batch: Batch) -> bool:
-        """Whether a batch has rows in the ranges, as its header has it; true for all messages of v0 and v1.
+        """Whether a batch may have rows in the ranges, by its header; true for all messages of v0 and v1.
 
-        What cannot is passed over: not checksummed, not decompressed, not decoded.
+        What cannot is skipped: not checksummed, not decompressed, not decoded.
         """
         return batch.magic < 2 or (
             batch.base_offset <= self.offsets.last

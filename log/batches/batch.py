@@ -83,8 +83,8 @@ class Batch(ABC):
     def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
         """The logical records, in the order they are stored.
 
-        A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside
-        a wrapper of v0 or v1 are verified too. Raises FormatError with places counted in the source.
+        A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside a
+        wrapper of v0 or v1 are verified too. Raises FormatError with positions in the source.
         """
 
     @property
@@ -117,7 +117,7 @@ class Batch(ABC):
     def _name(self) -> str: ...
 
     def located(self, error: FormatError, *, shift: int = 0) -> FormatError:
-        """`error`, whose byte counts from `shift` into the batch, placed in the source."""
+        """`error`, whose byte counts from `shift` into the batch, with its position in the source."""
         return error.within(self._name(), shift=self.position + shift)
 
     def __repr__(self) -> str:

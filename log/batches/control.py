@@ -50,7 +50,7 @@ def control_type(key: bytes | None) -> ControlRecordType:
 
 
 def control_record(record: Record) -> ControlRecord:
-    """The record of a control batch with its key and value understood. Raises FormatError."""
+    """The record of a control batch with its key and value decoded. Raises FormatError."""
     kind = control_type(record.key)
     data: object = None
     if kind is not ControlRecordType.UNKNOWN:

@@ -61,7 +61,7 @@ def encode(
         magic: the message format: 0, 1 or 2.
         compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
         level: on the codec's own scale; None is its default.
-        base_offset: number the records anew from here, whatever offsets they have. A producer sends 0.
+        base_offset: renumber the records from here, whatever offsets they have. A producer sends 0.
         timestamp_type: None keeps what each record says. LogAppendTime gives all records of a batch one
             timestamp; a batch is cut where it changes.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
@@ -196,7 +196,7 @@ def _size_of(record: Record, index: int) -> int:
 
 
 def _bytes_size(value: object, name: str) -> int:
-    """The size of what is not `bytes` but as good: other buffers have items that are no bytes."""
+    """The size of a buffer that is not `bytes`, but one of single bytes: others are refused."""
     if isinstance(value, (bytes, bytearray)):
         return len(value)
     if isinstance(value, memoryview) and value.itemsize == 1 and value.ndim == 1 and value.contiguous:

@@ -1,4 +1,4 @@
-"""The frame of a batch: the offset, size and format that its first bytes tell before the rest is read."""
+"""The frame of a batch: its offset, size and format, in its first bytes, before the rest is read."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def open_batch(
     """The batch whose bytes are `data`, found at `position` of its source; its checksum is not yet verified.
 
     `rows` reads its records, where it is of magic 2; `frame` is its frame, where that was looked at. Raises
-    FormatError with places counted in the source.
+    FormatError with positions in the source.
     """
     frame = frame or Frame.peek(data)
     if frame is None:

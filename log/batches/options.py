@@ -15,12 +15,12 @@ OnError = Literal["raise", "skip"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How a log is read, from `read_records` and its kin down to the last decoder.
+    """How a log is read, from `read_records` and the other readers down to the last decoder.
 
     Attributes:
         check_crc: verify every checksum of what is read.
         control: give control records too.
-        on_error: `raise` stops at the first damaged batch; `skip` goes on behind it.
+        on_error: `raise` stops at the first damaged batch; `skip` goes on after it.
         limits: how much may be allocated.
 
     Raises: ValueError for another `on_error`.

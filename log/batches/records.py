@@ -72,7 +72,7 @@ class Record:
 
 @dataclass(slots=True, kw_only=True)
 class ControlRecord(Record):
-    """A record that Kafka wrote for itself: a transaction marker, or a note of the metadata quorum.
+    """A control record, which Kafka wrote for itself: a transaction marker, or one of KRaft's.
 
     Attributes:
         type: what it says.
@@ -108,7 +108,7 @@ def make_record(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a reader may allocate for bytes that it does not trust.
+    """How much a reader may allocate for untrusted bytes.
 
     Attributes:
         batch_bytes: the largest batch (of magic 0 and 1: message or wrapper) as stored.
@@ -133,7 +133,7 @@ class TornTail:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRange:
-    """Bytes `start` to `end` (exclusive) that were passed over, and the error that they gave."""
+    """Bytes `start` to `end` (exclusive) that were skipped, and the error that they gave."""
 
     start: int
     end: int

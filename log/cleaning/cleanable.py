@@ -30,7 +30,7 @@ class Known:
 
     @classmethod
     def of(cls, log: PartitionLog, *, now: int, producer_expiration_ms: int) -> Known:
-        """By the headers of all batches; the transaction indexes and the newest snapshot are believed.
+        """By the headers of all batches; the transaction indexes and the newest snapshot are trusted.
 
         A snapshot may know of batches that are gone.
         """
@@ -94,6 +94,6 @@ def first_uncleanable(
 
 
 def note_cleaned(log: PartitionLog, offset: int) -> None:
-    """Say in the root's `cleaner-offset-checkpoint` up to where the log is compacted. Raises OSError."""
+    """Write up to where the log is compacted to `cleaner-offset-checkpoint`. Raises OSError."""
     root = LogRoot(log.root)
     write_offsets(root.path / CLEANER_OFFSETS, root.cleaner_offsets() | {log.topic_partition: offset})

@@ -128,8 +128,8 @@ class CompactionPlan:
     def apply(self) -> CompactionReport:
         """Compact the log. No broker may run on the log directory.
 
-        The log is exchanged some segments at a time; when it is killed at any moment, a start of the broker,
-        or `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
+        The log is exchanged some segments at a time; when it is killed at any moment, a starting broker, or
+        `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
         the log as it was or with some of its segments compacted.
 
         Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
@@ -159,7 +159,7 @@ def plan_compaction(
     """Find what of the log of a topic-partition can be compacted; reads headers only.
 
     A record stays where no newer one of the compacted range has its key; offsets and timestamps stay as they
-    are. Records without a key go, as with a broker. The active segment is not touched, nor what lies behind
+    are. Records without a key go, as with a broker. The active segment is not touched, nor what lies above
     the last stable offset or the high watermark of `replication-offset-checkpoint`.
 
     Args:
@@ -171,15 +171,15 @@ def plan_compaction(
             gone through several times.
         producer_expiration_ms: a producer's last batch stays for so long after its timestamp.
         from_start: look at all keys again, also at those that `cleaner-offset-checkpoint` says are compacted.
-            This also takes away tombstones whose time is over in a log that has nothing new.
+            This also removes expired tombstones from a log that has nothing new.
         keep_format: messages of magic 0 and 1 stay so, for brokers before 4.0, which did that too.
             Otherwise they become batches of magic 2, as with brokers since.
         now: ms since epoch; the clock's time where it is not given.
-        progress: told now and then how many bytes were read since, by `preview` and `apply`.
+        progress: called now and then, by `preview` and `apply`, with the bytes read since the last call.
 
     Raises: OSError; FormatError for a batch that is damaged and for a segment with a torn tail, which is to
-    be recovered first; ValueError for a folder that is not that of a live topic-partition, for one that
-    something interrupted has left files in, and for the log of the metadata quorum.
+    be recovered first; ValueError for a folder that is not that of a live topic-partition, for one with files
+    of an interrupted replacement, and for the log of the metadata quorum.
     """
     options = CompactionOptions(
         delete_retention_ms,
@@ -330,7 +330,7 @@ class _Round:
 
     def _map_keys(self) -> None:
         """Fill the map from the dirty range, as far as there is room."""
-        # Columns do not tell which batches were aborted.
+        # Columns do not say which batches were aborted.
         columns = not self._known.aborted and has_columns()
         transactions = CleanedTransactions(self._known.aborted)
         segments = self.log.segments
@@ -401,7 +401,7 @@ class _Round:
 def _groups(
     log: PartitionLog, segments: Sequence[Segment], end: int, settings: CompactionOptions
 ) -> Iterator[list[Segment]]:
-    """Neighbouring segments that one can take the place of, by what they take now."""
+    """Neighbouring segments that one segment can replace, by their present sizes."""
     bases = [segment.base_offset for segment in log.segments]
     group: list[Segment] = []
     sizes = [0, 0, 0]
@@ -473,14 +473,14 @@ class _Output:
             self._writer.close()
 
     def close(self, last: Segment) -> None:
-        """All is written and on the disk, with the time of the last segment that went in."""
+        """Write everything durably, with the time of the last segment that went in."""
         self._finish()
         status = last.path.stat()
         for path in self._paths:
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def abandon(self) -> None:
-        """Take away what was written."""
+        """Remove what was written."""
         if self._writer is not None:
             with suppress(OSError):
                 self._writer.close(flush=False)

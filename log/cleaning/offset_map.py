@@ -1,4 +1,4 @@
-"""The newest offset of each key, in a buffer of a set size."""
+"""The newest offset of each key, in a buffer of a fixed size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class OffsetMap:
         self._all_have_keys = True
 
     def add(self, rows: Iterable[tuple[bytes | None, int, bool]]) -> bool:
-        """Note records, each told by its key, its offset and whether it is a tombstone.
+        """Add records, each by its key, its offset and whether it is a tombstone.
 
         They ascend, and lie in the range; `latest` becomes the offset of the last one with a key. False where
         a key that is new finds no room: the record with it and those behind it are not in.

@@ -104,8 +104,8 @@ class TrimPlan:
     def apply(self) -> None:
         """Delete what the plan says. No broker may run on the log directory.
 
-        Where all segments go, an empty one is made first, so that the offsets go on. Who has a segment open
-        can read on in it. A crash at any step leaves what the next trim, or the broker, goes on with.
+        Where all segments go, an empty one is made first, so that the offsets go on. A program that has a
+        segment open can read on in it. After a crash at any step, the next trim, or the broker, completes it.
 
         Raises: Malformed where the log has changed since the plan was made; OSError (BlockingIOError where a
         broker holds the directory's lock or has the log open); ValueError for a symbolic link.
@@ -114,7 +114,7 @@ class TrimPlan:
             if _planned(log, self.options) != self:
                 error = Malformed("", "the log has changed since the plan was made", at=0)
                 raise error.in_source(str(self.path))
-            # Also where nothing goes: a trim that was cut short is completed.
+            # Also where nothing goes: a trim that was interrupted is completed.
             _apply(log, self)
 
 
@@ -136,15 +136,15 @@ def plan_trim(
     Args:
         path: the topic-partition's folder.
         before_offset: records below it are deleted, as by DeleteRecords: it becomes the log start offset,
-            written to the root's `log-start-offset-checkpoint` where it lies inside of a segment.
+            written to the log directory's `log-start-offset-checkpoint` where it lies inside of a segment.
         retention_bytes: segments go as long as the others together have that many bytes.
         retention_ms: segments go whose largest timestamp is older; where no record has one, the time that
             the file was last written counts. A time to come keeps the segment.
         now: ms since epoch; the clock's time where it is not given.
 
     Raises: OffsetOutOfRange for a `before_offset` above the high watermark; OSError; FormatError for a batch
-    that is damaged; ValueError for a folder that is not that of a live topic-partition, for one that
-    something interrupted has left files in, and for a negative size or time.
+    that is damaged; ValueError for a folder that is not that of a live topic-partition, for one with files of
+    an interrupted replacement, and for a negative size or time.
     """
     moment = time.time_ns() // 1_000_000 if now is None else now
     options = TrimOptions(before_offset, retention_bytes, retention_ms, moment, limits)
@@ -193,7 +193,7 @@ class _Choice:
         self._size = log.size
 
     def delete(self, reason: Reason, wanted: Callable[[Segment, int | None], bool]) -> None:
-        """Take the oldest segments as long as they are `wanted`, each told with the next one's offset."""
+        """Take the oldest segments as long as they are `wanted`, each with the next one's offset."""
         while self.rest:
             segment = self.rest[0]
             after = self.rest[1].base_offset if len(self.rest) > 1 else None
@@ -215,7 +215,7 @@ class _Choice:
 
 
 def _apply(log: PartitionLog, plan: TrimPlan) -> None:
-    """The start offset first: where it is cut short, the next trim, or the broker, goes on."""
+    """The start offset first: where this is interrupted, the next trim, or the broker, goes on."""
     checkpoint = log.root / LOG_START_OFFSETS
     starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
     key = log.topic_partition

@@ -37,7 +37,7 @@ class CleanedTransactions:
 
     def __init__(self, aborted: Iterable[transaction_index.Entry]) -> None:
         self.kept: list[transaction_index.Entry] = []
-        # (first offset, a number that tells equal ones apart, the transaction)
+        # (first offset, a number that orders equal ones, the transaction)
         self._ahead = [(each.first_offset, number, each) for number, each in enumerate(aborted)]
         heapify(self._ahead)
         self._committed: set[int] = set()

@@ -1,7 +1,7 @@
 """Puts new segments in the place of old ones, so that a crash at any step leaves the old log or the new one.
 
-Followed: `LocalLog.replaceSegments` of `org.apache.kafka.storage.internals.log`, Kafka 4; what it leaves
-behind when it is cut short, `LogLoader` completes or takes back.
+Followed: `LocalLog.replaceSegments` of `org.apache.kafka.storage.internals.log`, Kafka 4; what it leaves when
+it is interrupted, `LogLoader` completes or rolls back.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _renamed(paths: Iterable[Path], old: str, new: str) -> list[Path]:
 def delete_files(folder: Path, paths: Sequence[Path]) -> None:
     """Delete files that belong together: first all get the name of deleted ones, then they go.
 
-    A crash leaves them there, or with `.deleted` behind their names, or gone; who has one open can go on
-    reading it. Raises OSError.
+    A crash leaves them there, or with `.deleted` behind their names, or gone; a program that has one open can
+    go on reading it. Raises OSError.
     """
     if not paths:
         return
@@ -52,15 +52,15 @@ def delete_files(folder: Path, paths: Sequence[Path]) -> None:
 
 
 def replace_segments(folder: Path, new: Sequence[int], old: Sequence[int]) -> None:
-    """Put the segments `new`, written with `.cleaned` behind their names and on the disk, in place of `old`.
+    """Put the segments `new`, written durably with the suffix `.cleaned`, in place of `old`.
 
     Both are base offsets in ascending order. The producer snapshots of old segments whose base offset no new
-    one has go with them. The steps, each on the disk before the next:
+    one has go with them. The steps, each durable before the next:
 
-    1. `.cleaned` becomes `.swap`, the last segment first. Before all are renamed a start takes the new ones
-       away: a `.cleaned` tells it that those behind are not complete.
-    2. The old ones get `.deleted`. From here a start completes the swap.
-    3. `.swap` goes from the names.
+    1. `.cleaned` becomes `.swap`, the last segment first. Before all are renamed, a starting broker deletes
+       the new ones: a `.cleaned` says that the later ones are not complete.
+    2. The old ones get `.deleted`. From here on, a starting broker completes the swap.
+    3. The suffix `.swap` is removed.
     4. The old ones are deleted.
 
     Raises OSError.
@@ -84,7 +84,7 @@ def replace_segments(folder: Path, new: Sequence[int], old: Sequence[int]) -> No
 
 
 def remove_cleaned(folder: Path, base_offsets: Iterable[int]) -> None:
-    """Delete what was written with `.cleaned` behind its names. Raises OSError."""
+    """Delete what was written with the suffix `.cleaned`. Raises OSError."""
     for base_offset in base_offsets:
         for path in segment_files(folder, base_offset, CLEANED):
             path.unlink()

@@ -1,4 +1,4 @@
-"""Converts batches of a log between message formats and codecs; offsets stay, and what is lost is told.
+"""Converts batches of a log between message formats and codecs; offsets stay, and what is lost is reported.
 
 Followed: `RecordsUtil.downConvert` and `LogValidator` of Kafka up to 3.9, where brokers converted.
 """
@@ -49,10 +49,10 @@ def convert_batches(
     Args:
         magic: the format to convert to; None keeps each batch's.
         compression: the codec to compress with; None keeps each batch's.
-        level: on the codec's own scale; with one, a batch is compressed anew also where its codec stays.
-        transactions: which were aborted, and what is undecided, to tell of them.
+        level: on the codec's own scale; with one, a batch is recompressed also where its codec stays.
+        transactions: which were aborted, and what is undecided, to report them.
         committed: leave out the records of those.
-        report: where to add what was read, written and lost; `segment` is the name to tell with it.
+        report: where to add what was read, written and lost; `segment` is the name to report with it.
 
     Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2).
     """
@@ -67,8 +67,8 @@ class Converter:
 
     Attributes:
         options: how to convert.
-        report: where what was read, written and lost is added; losses are told with the name `segment`.
-        transactions: which were aborted, and what is undecided; None: nothing is told of them.
+        report: where what was read, written and lost is added; losses are reported with the name `segment`.
+        transactions: which were aborted, and what is undecided; None: nothing is reported of them.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Converter:
         self.report.lose(what, count, self.segment, offset)
 
     def _records(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of a batch that go into another; timestamps that are lost are told."""
+        """The records of a batch that go into another; timestamps that are lost are reported."""
         records = batch.records()
         self.report.records += len(records)
         if magic == 0:
@@ -167,7 +167,7 @@ class Converter:
         return records
 
     def _down(self, batch: Batch, magic: int) -> list[Record]:
-        """The records of a batch of magic 2 that go into an older format; what that cannot hold is told."""
+        """The records of a batch of magic 2 that go into an older format; reports what that cannot hold."""
         at, count = batch.base_offset, batch.count
         if batch.is_control:
             self.report.records += count

@@ -41,7 +41,7 @@ class ConversionPlan:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
         options: what was asked for.
-        progress: told now and then how many bytes of the source were read since.
+        progress: called now and then with the bytes of the source read since the last call.
     """
 
     path: Path
@@ -65,9 +65,9 @@ class ConversionPlan:
     def apply(self) -> ConversionReport:
         """Write the target. The source is only read.
 
-        The folder appears when all is written and on the disk, so that after a crash it is whole or not
-        there; the lock of the log directory around it is held meanwhile. Files get the owner, group and
-        permissions of the source's.
+        The folder appears when all of it is durable, so that after a crash it is whole or not there; the lock
+        of the log directory around it is held meanwhile. Files get the owner, group and permissions of the
+        source's.
 
         Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
         target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
@@ -97,14 +97,15 @@ def plan_conversion(
     """Plan to convert the log of a topic-partition into a new folder; reads nothing yet.
 
     Options as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
-    change; one that would grow too large is split. Indexes are made anew, `partition.metadata` is
-    copied; in magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint`
-    has an offset for the source, the target's root gets it.
+    change; one that would grow too large is split. Indexes are rebuilt, `partition.metadata` is copied; in
+    magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint` has an
+    offset for the source, that of the target's log directory gets it.
 
     Args:
         target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
-        progress: told now and then how many bytes of the source were read since, by `preview` and `apply`.
+        progress: called now and then, by `preview` and `apply`, with the bytes of the source read since the
+            last call.
 
     Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
     """
@@ -181,7 +182,7 @@ class _Conversion:
 
 
 class _Aborted:
-    """The aborted transactions of a segment, as its index tells them or, with `derive`, its batches."""
+    """The aborted transactions of a segment, by its index or, with `derive`, by its batches."""
 
     def __init__(self, entries: list[transaction_index.Entry], *, derive: bool) -> None:
         self.entries = entries
@@ -243,7 +244,7 @@ class _Output:
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def close(self) -> None:
-        """All is written and on the disk."""
+        """Write everything durably."""
         self._end(2**63)
 
     def let_go(self) -> None:

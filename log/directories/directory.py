@@ -57,7 +57,7 @@ class LogRoot:
         return read_offsets(path) if path.is_file() else {}
 
     def recovery_points(self) -> dict[TopicPartition, int]:
-        """The first offset of each topic-partition that may not be on the disk yet."""
+        """The recovery points: the first offset of each topic-partition that may not be durable yet."""
         return self._offsets(RECOVERY_POINTS)
 
     @cached_property
@@ -79,7 +79,7 @@ class LogRoot:
         return read_meta_properties(path) if path.is_file() else None
 
     def clean_shutdown(self) -> CleanShutdown | None:
-        """The note of a broker that stopped in order; None where there is none: it runs, or was killed."""
+        """The clean-shutdown marker of the broker; None where there is none: it runs, or was killed."""
         path = self.path / CLEAN_SHUTDOWN
         return read_clean_shutdown(path) if path.is_file() else None
 
@@ -123,7 +123,7 @@ class LogDirectory:
         self.close()
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         for log in self._logs.values():
             log.close()
 

@@ -14,7 +14,7 @@ __all__ = ["assign", "from_start", "up_to"]
 
 
 def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
-    """Bring the list on when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
+    """Update the list when a batch of the log has the epoch `new`; what contradicts it at the end goes."""
     if epochs and epochs[-1].epoch == new.epoch and epochs[-1].start_offset <= new.start_offset:
         return
     while epochs and (epochs[-1].epoch >= new.epoch or epochs[-1].start_offset >= new.start_offset):
@@ -23,7 +23,7 @@ def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
 
 
 def up_to(epochs: Iterable[LeaderEpoch], end_offset: int) -> list[LeaderEpoch]:
-    """The list when the log ends at `end_offset`: an epoch that starts behind goes.
+    """The list when the log ends at `end_offset`: an epoch that starts above it goes.
 
     One that starts there has not written yet. A broker drops it when it starts and adds it when it leads.
     """

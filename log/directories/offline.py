@@ -1,4 +1,4 @@
-"""What is asked before a log is changed offline: is it whole, and up to where is it decided."""
+"""What has to be known before a log is changed offline: is it whole, and up to where is it decided."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = [
 
 
 def high_watermark(log: PartitionLog) -> int | None:
-    """What the root's `replication-offset-checkpoint` says of a topic-partition; None where it says nothing.
+    """The high watermark in the log directory's `replication-offset-checkpoint`; None where it has none.
 
-    What lies above may be taken back, should another replica become the leader. Raises OSError, Malformed.
+    What lies above may be truncated, should another replica become the leader. Raises OSError, Malformed.
     """
     return LogRoot(log.root).high_watermarks().get(log.topic_partition)
 
@@ -30,7 +30,7 @@ def high_watermark(log: PartitionLog) -> int | None:
 def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
     """The newest producer snapshot that can be read: its offset, and what it says; 0 and nothing for none.
 
-    As a broker does when it starts, it takes up from there with the batches behind. Raises OSError.
+    As a broker does when it starts, it goes on from there with the batches after it. Raises OSError.
     """
     for offset, path in reversed(log.files.snapshots):
         if offset <= log.end_offset:
@@ -42,7 +42,7 @@ def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
 
 
 def require_in_order(log: PartitionLog) -> None:
-    """Refuse a replica that is not live, and one that something interrupted has left files in.
+    """Refuse a replica that is not live, and one with files of an interrupted replacement.
 
     Raises ValueError.
     """

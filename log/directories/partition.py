@@ -126,7 +126,7 @@ class PartitionLog:
         self.close()
 
     def close(self) -> None:
-        """Let go of all files; they are opened again when they are needed."""
+        """Close all files; they are opened again when they are needed."""
         with self._lock:
             for segment in self._open.values():
                 segment.close()
@@ -138,15 +138,15 @@ class PartitionLog:
     def files(self) -> PartitionFiles:
         """The files of the folder.
 
-        Where a replacement of segments was cut short after it was complete, its new segments (`.swap`) stand
-        for the ones that they replace, as they will once a broker, or recovery, has completed it.
+        Where a replacement of segments was interrupted, but its new segments (`.swap`) are complete, these
+        stand for the ones that they replace, as they will once a broker, or recovery, has completed it.
         """
         return self._with_swaps(list_partition(self.path))
 
     def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
         """Source: org.apache.kafka.storage.internals.log.LogLoader.load."""
         cleaned = [each.base_offset for each in files.leftovers if each.kind is LeftoverKind.CLEANED]
-        # Before all are renamed a start takes the new ones back.
+        # Before all are renamed, a starting broker deletes the new ones.
         least = min((each for each in cleaned if each is not None), default=2**63)
         new = [
             SegmentFiles(each.base_offset, each.path, each.path.stat().st_size)
@@ -180,7 +180,7 @@ class PartitionLog:
 
     @property
     def leftovers(self) -> list[Leftover]:
-        """Files that are deleted, half made, or not yet in place."""
+        """Files that are deleted, incomplete, or not yet in place."""
         return self.files.leftovers
 
     def leader_epochs(self) -> list[LeaderEpoch]:
@@ -212,7 +212,7 @@ class PartitionLog:
 
     @cached_property
     def end_offset(self) -> int:
-        """The offset after the last one (ListOffsets: latest); the high watermark is not asked."""
+        """The offset after the last one (ListOffsets: latest); the high watermark is not used."""
         if not self.segments:
             return self.start_offset
         return max(self.segments[-1].next_offset, self.start_offset)
@@ -254,7 +254,7 @@ class PartitionLog:
         """The first record that is not older than `timestamp` (ms since 1970-01-01 UTC); None: all are older.
 
         As ListOffsets: control records count, a LogAppendTime batch's records have its time, records without
-        a timestamp (magic 0) are never found. See `Segment` for how far the time index is believed.
+        a timestamp (magic 0) are never found. See `Segment` for how far the time index is trusted.
         Raises ValueError for a negative timestamp.
         """
         if timestamp < 0:

@@ -1,4 +1,4 @@
-"""What the batches of a log tell of its producers: epochs, sequences, open and ended transactions, snapshots.
+"""What the batches of a log say of its producers: epochs, sequences, open and ended transactions, snapshots.
 
 Followed: `ProducerStateManager`, `ProducerAppendInfo` and `ProducerStateEntry` of
 `org.apache.kafka.storage.internals.log`, as they are used when a log is recovered: nothing is refused.
@@ -111,7 +111,7 @@ def read_snapshot(path: Path) -> ProducerSnapshot:
 
 
 class OpenTransactions:
-    """The transactions that are open behind the batches so far: `first` has each producer's first offset."""
+    """The transactions that are open after the batches so far: `first` has each producer's first offset."""
 
     __slots__ = ("_oldest", "first")
 
@@ -175,7 +175,7 @@ class Producer:
 
 
 class ProducerState:
-    """The producers and their open transactions behind the batches so far.
+    """The producers and their open transactions after the batches so far.
 
     Producers are not forgotten with time, as a broker does after `producer.id.expiration.ms`: the broker does
     so again when it loads a snapshot.

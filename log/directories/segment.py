@@ -1,4 +1,4 @@
-"""One segment of a log: look up by offset and by time, with indexes that are never believed unchecked."""
+"""One segment of a log: look up by offset and by time, with indexes that are never trusted unchecked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Position(NamedTuple):
 
 
 class TimestampOffset(NamedTuple):
-    """A record's timestamp (ms since 1970-01-01 UTC) and offset, and its leader's epoch (-1: none)."""
+    """A record's timestamp (ms since 1970-01-01 UTC) and offset, and its leader epoch (-1: none)."""
 
     timestamp: int
     offset: int
@@ -54,10 +54,10 @@ class BatchRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchHeader:
-    """What a batch's header says, read without the records behind it.
+    """What a batch's header says, read without the records after it.
 
     The names mean what they mean in `Batch`; -1 is none. `base_offset` and `count` are None for a wrapper of
-    magic 0 or 1, where only what is compressed could tell.
+    magic 0 or 1, as only the compressed content has them.
     """
 
     position: int
@@ -100,11 +100,11 @@ class Segment:
         size: the log's size in bytes when it was listed.
         torn_tail: why reading ended before the file did, once something has read to the end; else None.
 
-    The indexes are advice. Where an index leads, a whole batch with a right checksum and a fitting offset
-    must stand (for the time index: with the timestamp it names); else the segment is read from its start. So
-    a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can see is a time
-    index without an entry that it should have, where timestamps fall, and an offset index made to point into
-    a record's value that is itself a whole batch: `use_index=False` reads the headers from the start.
+    The indexes are hints. Where an index points, there must be a whole batch with a right checksum and a
+    fitting offset (for the time index: with the timestamp it names); else the segment is read from its start.
+    So a missing, padded, damaged or wrong index costs time only. What no check of bounded cost can detect is
+    a missing entry of a time index, where timestamps go back, and an offset index made to point into a
+    record's value that is itself a whole batch: `use_index=False` reads the headers from the start.
 
     Several threads may ask the same segment: each reads at positions of its own.
 
@@ -164,7 +164,7 @@ class Segment:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files; they are opened again when they are needed."""
+        """Close the files; they are opened again when they are needed."""
         with self._lock:
             for file in (self._pages, self._offsets, self._times):
                 if file is not None:
@@ -387,7 +387,7 @@ class Segment:
         return position if self._stands(position, self.base_offset + relative) else 0
 
     def _stands(self, position: int, last_offset: int) -> bool:
-        """Whether a batch as good as any starts here, and not above the offset that the index names.
+        """Whether a valid batch starts here, and not above the offset that the index names.
 
         Brokers name the last offset of the batch, before 3.8 that of all that was appended together, and
         those of 0.10 and 0.11 the first one.
@@ -433,7 +433,7 @@ class Segment:
     def largest_timestamp(self, *, use_index: bool = True) -> tuple[int, int] | None:
         """The largest timestamp in a header, and the position of the first batch that has it; None: no time.
 
-        Reads the headers behind the last entry of the time index; a broker leaves none or few there.
+        Reads the headers after the last entry of the time index; a broker leaves none or few there.
         """
         if self._largest_known and use_index:
             return self._largest

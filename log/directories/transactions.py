@@ -81,7 +81,7 @@ def _marker(segment: Segment, head: BatchHeader) -> Marker | None:
 
 
 def _open_in(path: Path) -> OpenTransactions | None:
-    """The open transactions that a producer snapshot tells of; None for one that cannot be used."""
+    """The open transactions in a producer snapshot; None for one that cannot be used."""
     try:
         return ProducerState(read_snapshot(path)).transactions
     except (FileNotFoundError, FormatError):
@@ -101,7 +101,7 @@ def find_transactions(
     A segment's aborted transactions come from its transaction index. Where it has none, or a damaged one, the
     headers of the segment are read for control batches, with the transactions open at its start taken from
     the producer snapshot there, or else from the segments before. What is open at the end comes from the
-    newest snapshot and the headers behind it. With `use_index=False` all headers are read instead.
+    newest snapshot and the headers after it. With `use_index=False` all headers are read instead.
 
     Raises FormatError for a batch that is damaged.
     """
@@ -152,7 +152,7 @@ def _open_at(
 def _open_at_end(
     segments: list[Segment], snapshots: dict[int, Path], reached: tuple[int, dict[int, int]]
 ) -> OpenTransactions:
-    """The transactions that are open behind the last segment."""
+    """The transactions that are open after the last segment."""
     last = segments[-1]
     for offset in sorted((each for each in snapshots if each > last.base_offset), reverse=True):
         if offset > last.next_offset:

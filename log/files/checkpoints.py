@@ -1,4 +1,4 @@
-"""The small text files of a log directory: checkpoints, leader epochs, ids, the note of a clean shutdown.
+"""The small text files of a log directory: checkpoints, leader epochs, ids, the clean-shutdown marker.
 
 Each is read strictly, and written so that a crash leaves the old file or the new one.
 
@@ -76,7 +76,7 @@ class MetaProperties(NamedTuple):
 
 
 class CleanShutdown(NamedTuple):
-    """A broker that stopped in order left this; its epoch is -1 where it was not written (before 3.7)."""
+    """The clean-shutdown marker of a broker; its epoch is -1 where it was not written (before 3.7)."""
 
     broker_epoch: int
 
@@ -150,7 +150,7 @@ def _checkpoint(path: str | os.PathLike[str], fields: int) -> tuple[_Text, list[
 
 
 def read_offsets(path: str | os.PathLike[str]) -> dict[TopicPartition, int]:
-    """Read a checkpoint of the root of a log directory: an offset for each topic-partition.
+    """Read a checkpoint of a log directory: an offset for each topic-partition.
 
     An empty file has no entries. Raises: OSError; Malformed, whose path is the line, for anything that is not
     in the format, and for a topic-partition that is there twice.
@@ -274,7 +274,7 @@ def _checkpoint_bytes(lines: list[str]) -> bytes:
 
 
 def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition, int]) -> None:
-    """Write a checkpoint of the root of a log directory. Raises OSError."""
+    """Write a checkpoint of a log directory. Raises OSError."""
     lines = [f"{key.topic} {key.partition} {offset}" for key, offset in sorted(offsets.items())]
     replace_file(path, _checkpoint_bytes(lines))
 

@@ -28,7 +28,7 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
 
 
 def make_folders(path: Path, like: os.stat_result) -> None:
-    """See to it that a folder and those around it are there, and their names on the disk.
+    """Make a folder and those around it where they are not there, and make their names durable.
 
     New ones get the owner, group and permissions of another folder. Raises OSError.
     """
@@ -53,5 +53,5 @@ def keep_owner(fd: int, like: os.stat_result, mode: int | None = None) -> None:
     for owner, group in ((like.st_uid, -1), (-1, like.st_gid)):
         with suppress(PermissionError):
             os.fchown(fd, owner, group)
-    # Last: a change of the owner takes set-id bits away.
+    # Last: a change of the owner clears set-id bits.
     os.fchmod(fd, (like.st_mode if mode is None else mode) & 0o7777)

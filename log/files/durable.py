@@ -1,12 +1,12 @@
-"""Files that are whole or not there: what is written here has reached the disk when the call returns.
+"""Durable files, whole or not there: what is written here has reached the disk when the call returns.
 
 A crash of the machine may lose what was written and not followed by fsync, and a new name of a file may be
 lost while its folder was not fsynced. Each function says which of both it does.
 
-Who writes may be another user than the one whose files these are, as an administrator is who repairs the logs
-of a stopped broker. A file that is replaced keeps its owner, group and mode, or is not replaced. A new one
-gets the owner and group of its folder, as far as the user may give them, and the mode of a file beside it (a
-segment's log, where there is one). No file is made or opened through a symbolic link of its name.
+The user who writes may not be the owner of the files, as an administrator who repairs the logs of a stopped
+broker. A file that is replaced keeps its owner, group and mode, or is not replaced. A new one gets the owner
+and group of its folder, as far as the user may give them, and the mode of a file beside it (a segment's log,
+where there is one). No file is made or opened through a symbolic link of its name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
 
 def sync_file(path: str | os.PathLike[str]) -> None:
-    """Wait until the contents of a file are on the disk. Raises OSError."""
+    """Make the contents of a file durable. Raises OSError."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -41,14 +41,14 @@ def sync_file(path: str | os.PathLike[str]) -> None:
 
 
 def sync_folder(path: str | os.PathLike[str]) -> None:
-    """Wait until the names in a folder (created, renamed, removed) are on the disk. Raises OSError."""
+    """Make the names in a folder (created, renamed, removed) durable. Raises OSError."""
     sync_file(path)
 
 
 def drop_cached(path: str | os.PathLike[str], *, sync: bool = True) -> None:
-    """Fsync a file and let the system forget what it has of it in memory, so that the disk is read next.
+    """Fsync a file and drop it from the page cache, so that the disk is read next.
 
-    After an fsync that has failed, memory may still hold what the disk has not got, and no later fsync tells.
+    After a failed fsync, memory may still hold what the disk does not have, and no later fsync reports it.
     Without `sync` nothing is written: what the system has not written yet it keeps, as it can still fail.
     Systems without the call, and pages that others have mapped, stay as they are. Raises OSError.
     """
@@ -102,7 +102,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
 
 def make_root(path: str | os.PathLike[str]) -> None:
-    """Make a folder where none is, and those around it, so that their names are on the disk; see `sync_name`.
+    """Make a folder where none is, and those around it, with durable names; see `sync_name`.
 
     Each gets the owner and group of the one around it. Raises: OSError.
     """
@@ -115,7 +115,7 @@ def make_root(path: str | os.PathLike[str]) -> None:
 
 
 def sync_name(path: Path) -> None:
-    """Wait until the name of a folder is on the disk: who has made it may have died before it was.
+    """Make the name of a folder durable: the program that made it may have died before it was.
 
     Where the folder around it may not be opened, it is for others to make folders there. Raises OSError.
     """

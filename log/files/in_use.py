@@ -1,6 +1,6 @@
 """Finds programs that have a log open for writing, whatever path they know it by.
 
-The lock of a log directory tells of a broker only where the log directory is known. A folder that a broker
+The lock of a log directory shows a broker only where the log directory is known. A folder that a broker
 reaches by a symbolic link or another mount lies elsewhere; its open files are found all the same.
 """
 
@@ -18,7 +18,7 @@ _PROCESSES = Path("/proc")
 def writing_processes(folder: Path) -> list[int]:
     """The ids of other processes that have a file of a folder open for writing.
 
-    Only Linux tells, and only of processes that this user may look at; otherwise the list is empty. A broker
+    Only Linux knows, and only of processes that this user may look at; otherwise the list is empty. A broker
     has the log of its active segment open. Raises OSError where the folder cannot be listed.
     """
     with os.scandir(folder) as entries:

@@ -15,7 +15,7 @@ __all__ = ["IndexFile"]
 
 
 class IndexFile:
-    """An index file: entries of one size, read one by one, up to zeros that were allocated ahead."""
+    """An index file: entries of one size, read one by one, up to preallocated zeros."""
 
     def __init__(self, path: Path, size: int, entry: Callable[[bytes], tuple[int, int]]) -> None:
         self._pages = Pages(path)

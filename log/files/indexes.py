@@ -73,7 +73,7 @@ class IndexBuilder:
         )
 
     def fits(self, last_offset: int) -> bool:
-        """Whether an offset can be told relative to the base offset, in 31 bits."""
+        """Whether an offset can be stored relative to the base offset, in 31 bits."""
         return self.base_offset <= last_offset <= self.base_offset + MAX_RELATIVE
 
     def take(self, head: Indexed) -> None:

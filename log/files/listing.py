@@ -1,4 +1,4 @@
-"""Tells which files of a Kafka log directory hold which topic-partition's records; opens none of them.
+"""Lists which files of a Kafka log directory hold which topic-partition's records; opens none of them.
 
 Follows `org.apache.kafka.storage.internals.log.UnifiedLog.parseTopicPartitionName` for folders and
 `LogFileUtils` for files.
@@ -134,7 +134,7 @@ class PartitionFiles:
     Attributes:
         segments: by ascending base offset.
         snapshots: producer snapshots, (offset, path) by ascending offset.
-        leftovers: files that are deleted, half made or not yet in place, by name.
+        leftovers: files that are deleted, incomplete or not yet in place, by name.
         orphans: index files without a log beside them, by name. A broker deletes them when it starts.
     """
 

@@ -1,7 +1,7 @@
 """Keeps two from writing into one log: the lock that a running broker holds, and who has which log here.
 
 Two things are held. The lock of the log directory (`.lock` of an entry of `log.dirs`) keeps other processes
-out, brokers too. A process takes it once, for all who write below that directory, and lets go of it with the
+out, brokers too. A process takes it once, for all who write below that directory, and releases it with the
 last of them. The claim of one topic-partition keeps others of the same process out. A directory is known by
 its device and inode, so links and other spellings of a path make no second lock.
 
@@ -11,7 +11,7 @@ that of an open file description (`F_OFD_SETLK`): it excludes POSIX locks of oth
 by them, but only closing that very description ends it. A child made by fork has the description too; it
 closes its own copy at once and holds nothing, so it outlives the parent without keeping the lock. Where the
 system has no such locks (macOS), a POSIX lock is taken, and taken again before what was written is declared
-to be on the disk (`RootLock.confirm`): a loss of it is found then, where another has it in the meantime.
+durable (`RootLock.confirm`): a loss of it is found then, where another has it in the meantime.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RootLock:
                 os.close(fd)
 
     def confirm(self) -> None:
-        """See that the lock is still held.
+        """Check that the lock is still held.
 
         Raises: BlockingIOError where it was lost: the file was removed or replaced, or, where the system has
         only POSIX locks, a descriptor of it was closed in this process and another has taken it since.

@@ -30,7 +30,7 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # of a topic-partition's folder
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-# beside a segment's log, in the order in which they are told
+# beside a segment's log, in the order in which they are listed
 INDEXES = ("index", "timeindex", "txnindex")
 
 

@@ -15,13 +15,13 @@ _LOOK, _WALK = 8 << 10, 1 << 20
 class Pages:
     """A file by position: what was read last is kept, and reading on makes the next read larger.
 
-    Not a memory map: a broker cuts the files that it had allocated ahead, and touching a page of a map that
+    Not a memory map: a broker truncates the files that it had preallocated, and touching a page of a map that
     is no longer there kills the process. A map saves 1 microsecond a read and costs 20 to set up.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
-        # Files are kept open for speed: who asks a log one question need not close it.
+        # Files are kept open for speed: a program that asks a log one question need not close it.
         finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size
         self._at = 0

@@ -98,7 +98,7 @@ def writable_partition(path: str | os.PathLike[str]) -> PartitionPath:
     """As `partition_path`, for a folder that is to be changed; symbolic links are refused.
 
     A link is in one log directory and the folder in another place: whose lock a broker holds, and whose
-    checkpoints count, cannot be told from here. Raises ValueError.
+    checkpoints count, cannot be known from here. Raises ValueError.
     """
     found = partition_path(path)
     require_no_link(found.path)

@@ -16,7 +16,7 @@ __all__ = ["LogDirectoryPath", "NotALog", "SegmentPath", "resolve"]
 
 
 class NotALog(ValueError):
-    """A path at which there is nothing of Kafka's."""
+    """A path at which there is no log."""
 
 
 @dataclass(frozen=True, slots=True)

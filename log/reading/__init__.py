@@ -1,1 +1,1 @@
-"""A log from end to end: bytes by position, batches one after another, damage passed over."""
+"""A log from start to end: bytes by position, batches one after another, damage skipped."""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Reader(Generic[T]):
-    """An iterator over a source that says afterwards where it ended and what it passed over."""
+    """An iterator over a source that says afterwards where it ended and what it skipped."""
 
     def __init__(self, walk: Walk, items: Iterator[T]) -> None:
         self._walk = walk
@@ -37,7 +37,7 @@ class Reader(Generic[T]):
 
     @property
     def skipped(self) -> list[SkippedRange]:
-        """The ranges passed over with `on_error="skip"`, in order."""
+        """The ranges skipped with `on_error="skip"`, in order."""
         return self._walk.skipped
 
     def __iter__(self) -> Iterator[T]:
@@ -55,7 +55,7 @@ class Reader(Generic[T]):
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._walk.close()
 
 
@@ -78,15 +78,15 @@ def read_records(
     """Read the logical records of a log, of formats v0, v1 and v2 in any mix, in the order they are stored.
 
     Args:
-        source: a path, bytes-like, or a file opened for reading in binary (read from where it stands).
+        source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
         check_crc: verify every checksum.
         control: also give control records, as ControlRecord.
-        on_error: `raise` stops at the first corrupt batch; `skip` passes over it whole and goes on at the
-            next batch with a right checksum, and keeps the range in `.skipped`.
+        on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
+            batch with a right checksum, and keeps the range in `.skipped`.
         limits: how much may be allocated.
 
-    A part of a batch at the end (a crash, a copy cut short) or zeros (a file allocated ahead) end the
-    reading without an error: `.torn_tail` says where and why.
+    A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
+    an error: `.torn_tail` says where and why.
 
     The reader is for one thread at a time, as iterators are; its records may go to any.
 

@@ -1,4 +1,4 @@
-"""Where to go on behind a damaged batch: the one place that says what counts as evidence for the next one."""
+"""Where to resume after a damaged batch: the one place that says what counts as evidence for the next one."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Resumption:
         self._chained = -1
 
     def after(self, pos: int) -> int:
-        """Where to go on after a bad batch at `pos`: where its own length leads, if that can be right.
+        """Where to resume after a bad batch at `pos`: where its own length points, if that can be right.
 
-        Else at the next batch that can be believed, and without one at the end.
+        Else at the next batch that can be trusted, and without one at the end.
         """
         own = self._stated_end(pos)
         if own is not None and (self._is_batch(pos) or self._leads_on(own)):
@@ -78,7 +78,7 @@ class Resumption:
         return end is not None and (batch := self._opens(pos, end)) is not None and batch.crc_ok
 
     def _leads_on(self, pos: int) -> bool:
-        """Whether lengths lead from `pos` to a right batch or just to the end, over damaged ones in between.
+        """Whether lengths lead from `pos` to a valid batch or just to the end, over damaged ones in between.
 
         Looking into the damaged ones instead would find batches that are the value of a record.
         """
@@ -110,7 +110,7 @@ class Resumption:
     def _afford(self, cost: int, reached: int) -> bool:
         """Whether `cost` more may be spent on questions that got as far as `reached`.
 
-        A source made of false starts so ends the search and not the reader's patience.
+        So the cost of a source made of false starts is bounded.
         """
         self._spent += cost
         return self._spent <= 64 * CHUNK + 16 * reached

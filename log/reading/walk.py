@@ -29,7 +29,7 @@ class Walk:
     Attributes:
         position: the byte after the last batch that was decoded.
         torn_tail: why the walk ended before the source did; None where it did not.
-        skipped: the ranges passed over with `on_error="skip"`, in order.
+        skipped: the ranges skipped with `on_error="skip"`, in order.
 
     Raises: what `open_source` does.
     """
@@ -45,7 +45,7 @@ class Walk:
         self.skipped: list[SkippedRange] = []
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._source.close()
 
     def items(self, decoder: Decoder[T]) -> Iterator[T]:
@@ -165,13 +165,13 @@ class Walk:
         self._cut_short(pos, size, have)
 
     def _cut_short(self, pos: int, size: int, have: int) -> None:
-        """Cut off by a crash, or a length that was hit: a batch further on tells the two apart."""
+        """Truncated by a crash, or a damaged length: a batch further on decides which."""
         if self._resumption.next_batch(pos + 1) is not None or self._resumption.exhausted:
             raise Truncated("batch", at=pos, need=size, have=have)
         self.torn_tail = TornTail(pos, have, f"the batch has {size} bytes, {have} are there")
 
     def _zeros_to_the_end(self, pos: int) -> bool:
-        """Whether only zeros follow, as in a file that was allocated ahead; they are then the torn tail."""
+        """Whether only zeros follow, as in a preallocated file; they are then the torn tail."""
         at, width = pos, _FIRST_BLOCK
         while block := self._source.read(at, width):
             if any(block) if len(block) <= _FIRST_BLOCK else block.count(0) != len(block):

@@ -1,1 +1,1 @@
-"""Logs that were not closed cleanly: what a broker does to them when it starts."""
+"""Logs that were not shut down cleanly: what a starting broker does to them; and salvage."""

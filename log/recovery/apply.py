@@ -1,10 +1,10 @@
 """Carries out the steps of a recovery, so that a crash at any of them loses nothing.
 
-The steps are done in the order of the plan. What goes is moved to the quarantine folder and what is cut off
-is copied there, and both are on the disk, before they are gone from the log. Segments behind the end of a log
-go from the last to the first, and before the log is truncated: were it truncated first, those that a crash
-leaves would be taken for the log. Derived files are replaced whole. So a recovery that is cut short leaves
-what a new plan brings to the same end.
+The steps are done in the order of the plan. What is removed is moved to the quarantine folder and what is
+truncated is copied there, and both are durable, before they are gone from the log. Segments after the end of
+a log go from the last to the first, and before the log is truncated: were it truncated first, those that a
+crash leaves would be taken for the log. Derived files are replaced whole. So after an interrupted recovery, a
+new plan leads to the same result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = 1 << 20
 
 
 def default_quarantine(root: Path) -> Path:
-    """Where what is cut goes if nothing else is said: `<log directory>.quarantine`, beside the log directory.
+    """Where what is truncated goes by default: `<log directory>.quarantine`, beside the log directory.
 
     Not inside: a broker does not start with a folder in its log directory that is no replica's, and takes
     files with an offset in their names for parts of a log.
@@ -61,7 +61,7 @@ def apply_steps(
                 raise Malformed("", "the log has changed since the plan was made", at=0).in_source(str(path))
         if steps:
             (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
-        # The plan goes by the checkpoints: one that was replaced and not fsynced since could come back.
+        # The plan relies on the checkpoints: one that was replaced and not fsynced since could come back.
         sync_folder(root)
         for step in steps:
             kept += _do(step, folder, place)
@@ -128,7 +128,7 @@ def _truncate(step: Truncate, place: Path) -> list[Path]:
 
 
 def _copy(path: Path, start: int, end: int, target: Path) -> None:
-    """Copy a part of a file, under a name that it gets when all is on the disk."""
+    """Copy a part of a file, under a name that it gets when all of it is durable."""
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
     with (

@@ -37,7 +37,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
 
 
 def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
-    """The leaders' epochs that the batches of all segments tell, by their headers where not read yet."""
+    """The leader epochs in the batches of all segments, by their headers where not read yet."""
     found: list[LeaderEpoch] = []
     for files in draft.segments():
         if files.base_offset in draft.epochs:
@@ -49,7 +49,7 @@ def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
                 if head.partition_leader_epoch > (found[-1].epoch if found else -1):
                     found.append(LeaderEpoch(head.partition_leader_epoch, head.base_offset or 0))
         except FormatError:
-            # A segment that nobody has asked to check: what it tells up to there has to do.
+            # A segment that was not to be checked: what it says up to there has to do.
             continue
         finally:
             segment.close()

@@ -40,11 +40,11 @@ class Draft:
 
     Attributes:
         names: the files that the folder then holds, and where each is now.
-        log_start: what the root's checkpoint says; 0 where it says nothing.
+        log_start: what the log directory's checkpoint says; 0 where it says nothing.
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
         made: names that are there only when the plan has been carried out.
         first: the base offset of the first segment; 0 where there is none.
-        anew: whether the log begins anew, with an empty segment.
+        anew: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
 
@@ -62,7 +62,7 @@ class Draft:
         self.anew = False
 
     def refuse_links(self) -> bool:
-        """Refuse symbolic links: what a step would cut or replace lies outside of the log directory."""
+        """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory."""
         for path in (self.plan.path, *self.names.values()):
             try:
                 require_no_link(path)

@@ -19,11 +19,11 @@ class RecoveryPlan:
     Attributes:
         path: the folder, whose name says which `topic_partition` it holds; the log directory is around it.
         steps: what would change, in the order in which it is done; [] where nothing would.
-        refused: why nothing is planned though something is not as it should be; "" where that is not so.
+        refused: why nothing is planned though something is wrong; "" where that is not so.
         start_offset, end_offset: of the log afterwards.
         segments: how many there are afterwards.
-        damage_below_recovery_point: whether a log ends before the recovery point, up to which all was on the
-            disk: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
+        damage_below_recovery_point: whether a log ends before the recovery point, up to which all was
+            durable: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
         scanned: the logs that were read to see whether they are valid, and their bytes.
         seen: size and time of modification (ns) of the logs that were read.
     """
@@ -59,14 +59,14 @@ class RecoveryPlan:
     def apply(self, quarantine: Path | None = None) -> list[Path]:
         """Do what the plan says; the files in quarantine that hold what is not part of the log any more.
 
-        All logs that were read for the plan are on the disk afterwards, also where nothing was to be done.
-        Where anything is done, the log directory's `.kafka_cleanshutdown` goes, so that a broker looks for
-        itself. A crash at any step loses nothing, and the next recovery goes on.
+        All logs that were read for the plan are durable afterwards, also where nothing was to be done. Where
+        anything is done, the log directory's clean-shutdown marker (`.kafka_cleanshutdown`) is removed, so
+        that a broker does its own recovery. A crash at any step loses nothing, and the next recovery goes on.
 
         Args:
             quarantine: the folder for what is not part of the log; None: `<log directory>.quarantine`, beside
                 the log directory. Each topic-partition has a folder there. A name that is taken gets a number
-                behind it. What is there keeps the owner, group and permissions of the log.
+                as a suffix. What is there keeps the owner, group and permissions of the log.
 
         Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
         link; Malformed where a log has changed since it was read; BlockingIOError where a broker runs there;

@@ -1,4 +1,4 @@
-"""Finds what is to be done to a log that was not closed cleanly, as a broker does when it starts; reads only.
+"""Finds what is to be done to a log that was not shut down cleanly, as a starting broker does; reads only.
 
 Followed: `LogLoader`, `LogSegment.recover`, `ProducerStateManager` and `LeaderEpochFileCache` of Kafka 4.
 """
@@ -68,18 +68,20 @@ def plan_recovery(
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
-    """Find what a broker that starts would do to a topic-partition's folder; reads only.
+    """Find what a starting broker would do to a topic-partition's folder; reads only.
 
-    1. What a compaction or a split has left half done is taken back (`.cleaned`), or completed (`.swap`), and
+    1. A compaction or a split that was interrupted is rolled back (`.cleaned`) or completed (`.swap`), and
        files that wait for their deletion go (`.deleted`).
     2. Indexes without a log go. A segment without an index, or with a wrong transaction index, is read.
     3. All segments from the recovery point of `recovery-point-offset-checkpoint` on are read, unless the
-       broker has left `.kafka_cleanshutdown`; with `from_start` all are, in any case. The log ends with the
-       last batch before the first that is not valid (see `scan_segment`); the segments behind it go.
-    4. The indexes of what was read become what the log tells, byte by byte, with the intervals given here.
-       So do the producer snapshots; one that tells more, of producers whose batches are gone, stays.
-    5. Leader epochs, and the recovery point, that lie behind the end of the log go.
-    6. A log that ends before its `log-start-offset-checkpoint` begins anew there.
+       broker has left its clean-shutdown marker (`.kafka_cleanshutdown`); with `from_start` all are, in any
+       case. The log ends with the last batch before the first that is not valid (see `scan_segment`); the
+       segments after it go.
+    4. The indexes of what was read are rebuilt from the log, byte by byte as a broker's, with the intervals
+       given here. So are the producer snapshots; one that has more, of producers whose batches are gone,
+       stays.
+    5. Leader epochs above the end of the log go; a recovery point above it is lowered to it.
+    6. A log that ends before its `log-start-offset-checkpoint` starts again there, empty.
 
     What goes is kept in quarantine when the plan is applied. Where a batch is right by its checksum and
     cannot be read by this version, and where the folder or a file in it is a symbolic link, nothing is
@@ -89,7 +91,7 @@ def plan_recovery(
         path: the folder. What the files in the folder around it say of it counts.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         limits: how much may be allocated for one batch.
-        progress: is told how many bytes of logs were read since it was told last.
+        progress: called now and then with the bytes of logs read since the last call.
 
     Raises: OSError; ValueError for a folder that is not a topic-partition's.
     """
@@ -109,7 +111,7 @@ def plan_reindex(
     limits: Limits = Limits(),
     progress: Progress = None,
 ) -> RecoveryPlan:
-    """Find which indexes and producer snapshots are not what the log tells; no log is to change.
+    """Find which indexes and producer snapshots differ from what the log says; no log is to change.
 
     Args:
         path: the folder of a topic-partition.
@@ -146,7 +148,7 @@ def _given(
 
 
 def _offsets(path: Path) -> dict[TopicPartition, int]:
-    """A checkpoint of the root; one that cannot be read says nothing, as when a broker starts."""
+    """A checkpoint of the log directory; one that cannot be read says nothing, as when a broker starts."""
     try:
         return read_offsets(path)
     except (FileNotFoundError, FormatError):

@@ -1,4 +1,4 @@
-"""Takes back, or completes, a replacement of segments that was interrupted.
+"""Rolls back, or completes, a replacement of segments that was interrupted.
 
 Followed: `LogLoader.removeTempFilesAndCollectSwapFiles` and `load` of
 `org.apache.kafka.storage.internals.log`, Kafka 4.
@@ -22,7 +22,7 @@ _MAX_INT64 = 2**63 - 1
 
 
 def finish_replacement(draft: Draft) -> None:
-    """Take back, or complete, what the replacement of segments has left behind."""
+    """Roll back, or complete, what the replacement of segments has left."""
     steps = draft.plan.steps
     kinds: dict[LeftoverKind, list[str]] = {kind: [] for kind in LeftoverKind}
     for name in draft.names:
@@ -33,7 +33,7 @@ def finish_replacement(draft: Draft) -> None:
         draft.quarantine(name, "waits for its deletion", steps)
     cleaned = kinds[LeftoverKind.CLEANED]
     least = min((_offset(name) for name in cleaned), default=_MAX_INT64)
-    # Before the .cleaned files, which tell that these are not complete.
+    # Before the .cleaned files, which say that these are not complete.
     for name in kinds[LeftoverKind.SWAP]:
         if _offset(name) >= least:
             draft.quarantine(name, "part of a replacement that is not complete", steps)

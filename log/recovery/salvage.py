@@ -1,7 +1,7 @@
-"""Copies every good batch of a damaged log into a new folder, and tells exactly what is missing.
+"""Copies every good batch of a damaged log into a new folder, and reports exactly what is missing.
 
-A broker's recovery cuts a log at its first bad batch and sets aside all that follows. What follows is mostly
-good: here it is kept, with the offsets that it has.
+A broker's recovery truncates a log at its first bad batch and deletes all that follows. What follows is
+mostly good: here it is kept, with its offsets.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def plan_salvage(
         target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
             in the source nor in the log directory around it.
         limits: how much may be allocated for one batch.
-        progress: told now and then how many bytes of the source were read since.
+        progress: called now and then with the bytes of the source read since the last call.
 
     Raises: FileExistsError; ValueError for another name or place.
     """

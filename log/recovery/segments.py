@@ -1,4 +1,4 @@
-"""Reads the segments that may be damaged, and plans where the log ends and what their indexes become.
+"""Reads the segments that may be damaged, and plans where the log ends and which indexes are rebuilt.
 
 Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
 """

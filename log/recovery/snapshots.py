@@ -34,7 +34,7 @@ def write_snapshot(draft: Draft, offset: int, state: ProducerState) -> ProducerS
 
 
 def drop_snapshots(draft: Draft, end: int) -> None:
-    """Plan that snapshots behind the end go, unreadable ones, and those amid what was read.
+    """Plan that snapshots above the end go, unreadable ones, and those within what was read.
 
     A broker keeps those at the start of a segment, and the newest.
     """

@@ -21,7 +21,7 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A replacement that is complete: it gets the name `target`."""
+    """A replacement that is complete: it is renamed to `target`."""
 
     path: Path
     target: Path
@@ -29,9 +29,9 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """A log of `size` bytes that are not valid from `position` on: they are cut off.
+    """A log of `size` bytes that are not valid from `position` on: it is truncated there.
 
-    What is cut off is saved to the quarantine folder first, if it is not only zeros.
+    What is truncated is saved to the quarantine folder first, if it is not only zeros.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A file that tells what the log tells already: it gets these contents."""
+    """A derived file (index, snapshot, leader epochs): it is rewritten with these contents."""
 
     path: Path
     data: bytes
@@ -52,7 +52,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class LowerRecoveryPoint:
-    """A recovery point in a root's checkpoint that lies behind the end of the log: it gets to that end."""
+    """A recovery point in a checkpoint that is above the end of the log: it is lowered to it."""
 
     path: Path
     topic_partition: TopicPartition

@@ -70,11 +70,11 @@ def scan_table(
     Bytes of a header's key that are not UTF-8 are U+FFFD, as Kafka shows them.
 
     Args:
-        source: a path, bytes-like, or a file opened for reading in binary (read from where it stands).
+        source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
         columns: the columns wanted, in this order; others are not built. None is all of `row_schema`.
         offsets: (first, last), both included, either None: only rows with such an offset.
         timestamps: the same in ms since 1970-01-01 UTC. A batch of v2 whose header shows that it has no row
-            in these ranges is passed over: not decompressed, and its checksum not verified.
+            in these ranges is skipped: not decompressed, and its checksum not verified.
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
         control: also give the rows of control records.
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
@@ -112,7 +112,8 @@ def read_table(
 ) -> pa.Table:
     """Read the records of a log as one `pyarrow.Table`; arguments, columns and errors as in `scan_table`.
 
-    Where a torn tail or skipped ranges matter, `scan_table` tells them, and its `read_all` gives the table.
+    Where a torn tail or skipped ranges matter, use `scan_table`, which reports them; its `read_all` gives the
+    table.
     """
     return scan_table(
         source,

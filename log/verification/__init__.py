@@ -1,1 +1,1 @@
-"""Logs checked against themselves, and at a glance; reads only."""
+"""Logs checked (`verify`), and summed up (`survey`); reads only."""

@@ -14,7 +14,7 @@ __all__ = ["Problem", "from_error", "unreadable"]
 class Problem:
     """One thing that is wrong: the file, the byte, what it is, what was needed and what is there.
 
-    A `note` says what is as it may be and what a person should know all the same.
+    A `note` is not wrong, but worth knowing.
     """
 
     path: Path

@@ -21,7 +21,7 @@ class Producers:
     def __init__(self) -> None:
         self.reliable = True
         self.first_offset: int | None = None
-        # Whether compaction may have removed what a snapshot tells of.
+        # Whether compaction may have removed what a snapshot mentions.
         self.compacted = False
         self.state = ProducerState()
 
@@ -32,7 +32,7 @@ class Producers:
         return self.state.take(batch, marker)
 
     def compare(self, offset: int, path: Path) -> Iterator[Problem]:
-        """Check the snapshot that tells of the batches below `offset`, which all have been taken."""
+        """Check the snapshot of the batches below `offset`, which all have been taken."""
         try:
             entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
         except FormatError as error:
@@ -62,7 +62,7 @@ class Producers:
                 )
 
     def _differences(self, told: producer_snapshot.Entry) -> Iterator[tuple[str, object, object]]:
-        """(what, what the log says, what the snapshot says). Compaction may have removed what it tells of."""
+        """(what, what the log says, what the snapshot says). Compaction may have removed what it mentions."""
         state = self.state.known.get(told.producer_id)
         if state is not None and told.producer_epoch < state.epoch:
             yield "epoch", state.epoch, told.producer_epoch
@@ -80,7 +80,7 @@ class Producers:
                     yield name, need, have
         began = self.state.open.get(told.producer_id, -1)
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
-        # The cleaner removes what was aborted, and markers after it; a snapshot from before tells of them.
+        # The cleaner removes what was aborted, and markers after it; a snapshot from before mentions them.
         gone = gone or (self.compacted and began == -1)
         if told.current_txn_first_offset != began and not gone:
             yield "first offset of its transaction", began, told.current_txn_first_offset

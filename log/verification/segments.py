@@ -85,7 +85,7 @@ class SegmentCheck:
             self.state.reliable = False
             if offsets is not None:
                 offsets.skip_to(end)
-        # A broker that runs may be in the middle of an append, and has zeros ahead.
+        # A running broker may be in the middle of an append, and preallocates zeros.
         if (tail := reader.torn_tail) is not None and not (self.live and self.after is None):
             damaged = damaged or self.after is not None
             yield Problem(
@@ -116,10 +116,9 @@ class SegmentCheck:
         segment, last = self.segment, self.last
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         self.last = max(last, batch.last_offset)
-        if batch.magic == 2:
-            self.sparse |= batch.count != batch.last_offset - first + 1 or first > last + 1
-        elif batch.codec == "none":
-            self.sparse |= first > last + 1
+        # Of a wrapper of magic 0 or 1 only the last offset is known here, and a conversion to these formats
+        # leaves control records out.
+        self.sparse |= batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:
@@ -129,7 +128,7 @@ class SegmentCheck:
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
 
     def _snapshots_below(self, batch: Batch) -> Iterator[Problem]:
-        """The snapshots that tell of what lies before this batch."""
+        """The snapshots of what lies before this batch."""
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         while self.snapshots and self.snapshots[0][0] <= first:
             yield from self.state.compare(*self.snapshots.pop(0))

@@ -25,12 +25,12 @@ class Overview:
         segments, bytes, batches: how many, and the bytes of the logs as listed.
         start_offset, end_offset: the first offset that can be read, and the one after the last; where the log
             is corrupt, `end_offset` is the one after the last batch that was reached.
-        first_timestamp, last_timestamp: the smallest and largest that headers tell, in ms since 1970-01-01
+        first_timestamp, last_timestamp: the smallest and largest in headers, in ms since 1970-01-01
             UTC; None where there is none. Records inside a batch may be older than its header says.
         codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
-        health: `clean`; `torn` where a segment ends in a part of a batch or in zeros; `corrupt` where an
-            batch is damaged, as far as lengths and headers show (and checksums, where they were asked for);
+        health: `clean`; `torn` where a segment ends in a partial batch or in zeros; `corrupt` where a batch
+            is damaged, as far as lengths and headers show (and checksums, where they were asked for);
             `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
     """
@@ -53,7 +53,7 @@ def survey(
 ) -> Overview:
     """Look at the headers of all batches, with `check_crc` at all bytes.
 
-    `progress` is told now and then how many bytes of logs were passed since it was told last.
+    `progress` is called now and then with the bytes of logs read since the last call.
     """
     found = Overview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()

@@ -40,10 +40,10 @@ def verify(
 ) -> Iterator[Problem]:
     """Check a log directory, a topic-partition's folder, or a segment with the indexes beside it; reads only.
 
-    Yields a `Problem` for each thing that is wrong, notes among them: nothing but notes where all is well. A
+    Yields a `Problem` for each thing that is wrong, and notes (`Problem.note`), which are no problems. A
     file that cannot be read is a problem, and the rest goes on. Where a broker holds the lock of the log
-    directory, that is noted, and a torn tail of an active segment is none. `progress` is told now and then
-    how many bytes of logs were read since it was told last.
+    directory, that is noted, and a torn tail of an active segment is none. `progress` is called now and then
+    with the bytes of logs read since the last call.
 
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed.
     """
@@ -90,7 +90,7 @@ def verify_partition(
 ) -> Iterator[Problem]:
     """Check all segments of a topic-partition and the files beside them.
 
-    An index or a snapshot is held against what the batches say. After a damaged batch, transactions,
+    An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
     segment holds are a note where compaction explains them, and a problem where it does not. A segment that
     is deleted meanwhile is left out; another one that cannot be read is a problem.
@@ -146,7 +146,7 @@ def verify_partition(
 
 
 def _is_compacted(log: PartitionLog) -> bool:
-    """Whether the cleaner has been here, as the root's checkpoint says."""
+    """Whether the log was compacted, by the log directory's checkpoint."""
     try:
         return LogRoot(log.root).cleaner_offsets().get(log.topic_partition, 0) > 0
     except (OSError, FormatError):

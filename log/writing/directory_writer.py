@@ -26,14 +26,14 @@ __all__ = ["LogDirectoryWriter"]
 
 
 class LogDirectoryWriter:
-    """Writes the logs of an entry of `log.dirs`, and leaves it as a broker does that stops in order.
+    """Writes the logs of an entry of `log.dirs`, and leaves it as a broker does on a clean shutdown.
 
-    `close` closes all logs, checkpoints their recovery points, and then leaves the note of a clean shutdown,
-    by which a broker takes the logs as they are. It leaves none where that would not be so: where a log has
-    failed or was not closed in order, where another part of this process has written to a log of the
-    directory in the meantime, and where the directory had none when it was opened and holds a topic-partition
-    that was not written here: that one is to be recovered. On an error, or where it is not closed, there is
-    no note either. A recovery point covers only what an fsync has succeeded for.
+    `close` closes all logs, checkpoints their recovery points, and then writes the clean-shutdown marker,
+    which lets a broker skip recovery. It writes none where that would be wrong: where a log has failed or was
+    not closed cleanly, where another part of this process has written to a log of the directory in the
+    meantime, and where the directory had none when it was opened and holds a topic-partition that was not
+    written here: that one is to be recovered. On an error, or where it is not closed, there is no marker
+    either. A recovery point covers only what an fsync has succeeded for.
 
     There is one such writer of a directory at a time. Beside it, other logs of the directory can be written,
     trimmed, compacted and recovered from the same process. As a `LogWriter`, it is of no use in a process
@@ -156,8 +156,8 @@ class LogDirectoryWriter:
     def close(self, *, broker_epoch: int = -1) -> None:
         """Close all logs and leave the directory as a broker does on a clean shutdown. May be called again.
 
-        Raises OSError, LogFailed: then neither recovery points nor the note of a clean shutdown are written.
-        The other logs are closed and all is let go in any case.
+        Raises OSError, LogFailed: then neither recovery points nor the clean-shutdown marker are written. The
+        other logs are closed and everything is released in any case.
         """
         with self._stack:
             if not self._is_open:
@@ -176,13 +176,13 @@ class LogDirectoryWriter:
         try:
             write_clean_shutdown(note, broker_epoch)
         except BaseException:
-            # It may be there, and who is told of an error is to find none.
+            # It may be there, and after an error there must be none.
             with suppress(OSError):
                 note.unlink(missing_ok=True)
             raise
 
     def _is_clean(self) -> bool:
-        """Whether each log of the directory was closed in order, as far as is known."""
+        """Whether each log of the directory was closed cleanly, as far as is known."""
         if self._lock.claims != self._claims or not all(each.is_complete for each in self._writers.values()):
             return False
         written = {str(key) for key in self._writers}

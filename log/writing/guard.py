@@ -1,4 +1,4 @@
-"""Tells whether what a writer knows and what is in its files agree, and refuses when they may not."""
+"""Knows whether a writer's state and its files agree, and refuses changes when they may not."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class ChangeGuard:
     """What a writer asks before each change: whether all changes before it were completed.
 
     A change is noted before it begins and the note is taken away after it has ended, so there is no moment
-    at which an exception, one of a signal handler included, leaves a change half done and not noted. A change
-    that was left by an exception ends the writer: each later one raises LogFailed. So does each change in a
-    process that was forked from the one that opened the log: the files and the lock are the parent's.
+    at which an exception, one of a signal handler included, leaves a change incomplete and not noted. A
+    change that was left by an exception ends the writer: each later one raises LogFailed. So does each change
+    in a process that was forked from the one that opened the log: the files and the lock are the parent's.
 
         with guard.changing("a flush"):
             ...
@@ -66,6 +66,6 @@ class ChangeGuard:
             self._cause = error
 
     def undone(self) -> None:
-        """The change that was left by an exception has been taken back: nothing is changed."""
+        """The change that was left by an exception has been undone: nothing is changed."""
         self._unfinished = ""
         self._cause = None

@@ -38,9 +38,9 @@ def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
 
 @contextmanager
 def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which becomes `target` at the end, when all in it is on the disk.
+    """A folder to write to, which becomes `target` at the end, when all in it is durable.
 
-    What writes there sees to it that the files' contents are. The lock of the log directory around the target
+    The caller makes the files' contents durable. The lock of the log directory around the target
     is held meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset goes
     along. On an error nothing is left.
 
@@ -58,7 +58,7 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Pa
                 working.rmdir()
                 raise FileExistsError(f"{target} is there already")
             for path in working.iterdir():
-                # of one that a crash has cut short
+                # of one that a crash has interrupted
                 path.unlink()
             try:
                 yield working
@@ -95,7 +95,7 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
 
 
 def _note_start(log: PartitionLog, new: PartitionPath) -> None:
-    """Where records are deleted but still in the first segment, the new root says so as well.
+    """Where records are deleted but still in the first segment, the new log directory says so as well.
 
     What it says of a topic-partition that was there before does not hold any more.
     """

@@ -1,4 +1,4 @@
-"""One batch made anew from some of its records, with all else that its header says kept.
+"""One batch rebuilt from some of its records; everything else in its header is kept.
 
 Followed: `filterTo`, `buildRetainedRecordsInto` and `MemoryRecordsBuilder` of
 `org.apache.kafka.common.record.internal`, Kafka 4.
@@ -76,7 +76,7 @@ def same_format(batch: Batch, records: Sequence[Record]) -> bytes:
 
 
 def empty_batch(batch: Batch) -> bytes:
-    """The batch without records, which still tells its offsets, its largest timestamp and its producer.
+    """The batch without records, which still has its offsets, its largest timestamp and its producer.
 
     In magic 2, not compressed, without a delete horizon. A message of magic 0 or 1 keeps its last offset.
     """

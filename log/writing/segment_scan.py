@@ -1,4 +1,4 @@
-"""Reads a segment from its start to the last byte that is valid, and tells what its indexes should be."""
+"""Reads a segment from its start to the last byte that is valid, and says what its indexes should be."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SegmentScan:
         batches: how many.
         fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
         first_timestamp: the largest of the first batch; None where there is no batch.
-        epochs: each leader's epoch that is higher than those before, with the first offset that has it.
+        epochs: each leader epoch that is higher than those before, with the first offset that has it.
     """
 
     indexes: IndexBuilder
@@ -49,7 +49,7 @@ class SegmentScan:
 
     @property
     def valid_bytes(self) -> int:
-        """Bytes from the start that are whole, right and in order."""
+        """Bytes from the start that are whole, valid and in order."""
         return self.indexes.position
 
 
@@ -69,10 +69,10 @@ def scan_segment(
     A batch is part of the log where it is whole, its checksum is right, and its offsets are above those of
     the batches before it, not below the base offset, and below `before` (the next segment's base offset).
     No checksum covers the offset in a header. So where one is not above the one before, either may be wrong:
-    if the earlier one leaves a gap that the later would fit, the earlier one is not believed.
+    if the earlier one leaves a gap that the later would fit, the earlier one is not trusted.
 
     `producers` is brought from what was known where the segment starts to where it ends; with it, aborted
-    transactions get their entries. `progress` is told now and then how many bytes were passed since.
+    transactions get their entries. `progress` is called now and then with the bytes read since the last call.
 
     Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
     Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, and
@@ -106,7 +106,7 @@ def scan_segment(
 
 
 class _Walk:
-    """Takes batches in one later than they are read: the next one tells whether an offset can be believed."""
+    """Takes batches in one later than they are read: the next one shows whether an offset can be trusted."""
 
     def __init__(self, path: Path, found: SegmentScan, producers: ProducerState, before: int | None) -> None:
         self.path = path
@@ -118,7 +118,7 @@ class _Walk:
         self.refused = False
 
     def goes_on(self, batch: Batch) -> bool:
-        """Whether the log goes on up to this batch; else the fault is told, and what waits may be dropped."""
+        """Whether the log goes on up to this batch; else the fault is set, and what waits may be dropped."""
         found, waiting = self.found, self.waiting
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         last = (found.next_offset if waiting is None else waiting.next_offset) - 1
@@ -238,7 +238,7 @@ def producers_at(
                 if head.producer_id >= 0 and head.last_offset >= at:
                     state.take_batch(segment.batch_at(head, check_crc=False))
         except FormatError:
-            # A segment that nobody has asked to check: what it tells up to there has to do.
+            # A segment that was not to be checked: what it says up to there has to do.
             pass
         finally:
             segment.close()

@@ -35,13 +35,14 @@ if hasattr(os, "register_at_fork"):
 class SegmentWriter:
     """The files of one segment, while batches are added at its end. Use it from one thread.
 
-    What `append` has returned from is in the log and with the operating system, so it survives the end of
-    this process; what `flush` or `close` has returned from survives the end of the machine too. Indexes are
-    written by `flush` and `close`; they are not allocated ahead, so a killed writer leaves no zeros behind.
+    What `append` has returned from is in the log and with the operating system, so it survives a crash of
+    this process; what `flush` or `close` has returned from is durable: it survives a crash of the machine
+    too. Indexes are written by `flush` and `close`; they are not preallocated, so a killed writer leaves no
+    zeros.
 
-    A call that is left by an exception before files and indexes agree again, a failed `flush` above all, is
-    the last: each later one raises LogFailed, and so does each in a process that was forked. An `append`
-    that could be taken back, as where the disk is full, is none of these.
+    When an exception ends a call before files and indexes agree again, a failed `flush` above all, the writer
+    has failed: each later call raises LogFailed, and so does each in a process that was forked. An `append`
+    that could be undone, as where the disk is full, is not such a failure.
 
     New files get owner, group and mode as `create_file` says. A symbolic link is not followed.
 
@@ -51,7 +52,7 @@ class SegmentWriter:
         suffix: behind the names, as `.cleaned`.
         index_interval_bytes, max_index_bytes: the topic's `index.interval.bytes` and `segment.index.bytes`.
         overwrite: remove files of these names first; otherwise FileExistsError.
-        resume: go on behind what is there: the indexes' state, as scanning the log has given it. Index files
+        resume: go on after what is there: the indexes' state, as scanning the log has given it. Index files
             must be in that state.
 
     Attributes:
@@ -172,7 +173,7 @@ class SegmentWriter:
         return self._indexes.is_full
 
     def fits(self, last_offset: int, size: int = 0) -> bool:
-        """Whether a batch up to `last_offset` of `size` bytes can be told of in the indexes' 32 bits."""
+        """Whether a batch up to `last_offset` of `size` bytes fits the indexes' 32 bits."""
         return self._indexes.fits(last_offset) and self.size + size <= MAX_SEGMENT
 
     # -- adding -----------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class SegmentWriter:
             raise
 
     def add_aborted(self, entry: transaction_index.Entry) -> None:
-        """Tell the transaction index of an aborted transaction with records, whose marker is in here."""
+        """Add an aborted transaction with records, whose marker is in here, to the transaction index."""
         with self._guard.changing("an append"):
             self._indexes.abort(entry)
 
@@ -239,11 +240,11 @@ class SegmentWriter:
                 self._written[kind] = len(data)
 
     def flush(self, *, indexes: bool = True) -> None:
-        """Wait until all is on the disk: the log, then its indexes, then, where they are new, their names.
+        """Make everything durable: the log, then its indexes, then, where they are new, their names.
 
-        Without `indexes` they are written and left to the system: recovery makes those of a last segment
-        anew. Raises OSError: what was appended since the last flush may then be on the disk or not, and no
-        later call can tell; LogFailed after that.
+        Without `indexes` they are written and left to the system: recovery rebuilds those of a last segment.
+        Raises OSError: what was appended since the last flush may then be durable or not, and no later call
+        can know; LogFailed after that.
         """
         with self._guard.changing("a flush"):
             self._flush(indexes=indexes)
@@ -258,10 +259,10 @@ class SegmentWriter:
             self._names_durable = True
 
     def close(self, *, flush: bool = True) -> None:
-        """Add the last entry of the time index, flush, and let go of the files. May be called again.
+        """Add the last entry of the time index, flush, and close the files. May be called again.
 
-        Without `flush` the caller sees to it that the files reach the disk. Raises OSError; LogFailed where a
-        call before has failed. The files are let go in any case.
+        Without `flush` the caller makes the files durable. Raises OSError; LogFailed where a call before has
+        failed. The files are closed in any case.
         """
         if not self._files:
             return
@@ -276,7 +277,7 @@ class SegmentWriter:
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files as they are, as a crash does."""
+        """Close the files as they are, as a crash does."""
         while self._files:
             # Taken out first: closed twice, it might be another's.
             _, fd = self._files.popitem()

@@ -1,4 +1,4 @@
-"""Writes the log of one topic-partition: offsets, segments, indexes, producers, and what is on the disk when.
+"""Writes the log of one topic-partition: offsets, segments, indexes, producers, durability.
 
 Followed: `UnifiedLog.append`, `roll`, `flush` and `close`, `LogValidator`, `LogSegment.shouldRoll`, Kafka 4.
 """
@@ -115,7 +115,7 @@ class AppendResult(NamedTuple):
         first_offset, last_offset: of what was appended, both included; for nothing, `last_offset` is the one
             before `first_offset`.
         bytes: written to the log.
-        recovery_point: what is below it is on the disk; the rest with the operating system.
+        recovery_point: what is below it is durable; the rest is with the operating system.
     """
 
     first_offset: int
@@ -125,7 +125,7 @@ class AppendResult(NamedTuple):
 
     @property
     def durable(self) -> bool:
-        """Whether all that was appended is on the disk already."""
+        """Whether all that was appended is durable already."""
         return self.last_offset < self.recovery_point
 
 
@@ -134,30 +134,31 @@ class LogWriter:
 
     What survives what:
 
-    - What `append` has returned from is in the log and with the operating system: it survives the end of
-      this process (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
-    - What is below `recovery_point` survives the end of the machine too. `flush` brings it to the end: it
-      fsyncs the log, and the folder where files are new. The indexes of the last segment it leaves to the
-      system: they tell what the log tells, and recovery, which always reads that segment, makes them anew.
+    - What `append` has returned from is in the log and with the operating system: it survives a crash of this
+      process (`kill -9` at any moment) and is found by `recover`, or by a broker when it starts.
+    - What is below `recovery_point` is durable: it survives a crash of the machine too. `flush` moves it to
+      the end of the log: it fsyncs the log, and the folder where files are new. It does not fsync the indexes
+      of the last segment: they are derived from the log, and recovery, which always reads that segment,
+      rebuilds them.
     - A roll fsyncs the old segment, its indexes and its names before the new one gets a batch, so all
-      segments but the last are on the disk. (A broker does this a little later, in the background.)
-    - `leader-epoch-checkpoint`, `partition.metadata` and producer snapshots are written beside, fsynced and
-      renamed, so they are never there in part. An epoch is on the disk before a batch that has it.
+      segments but the last are durable. (A broker does this a little later, in the background.)
+    - `leader-epoch-checkpoint`, `partition.metadata` and producer snapshots are written to a temporary file,
+      fsynced and renamed, so they are never partial. An epoch is durable before a batch that has it.
     - `close` flushes and leaves what a broker leaves on a clean shutdown: the last entry of the time index, a
       producer snapshot at the end of the log.
 
-    What recovery finds above `recovery_point` after the machine went down is whole batches in order, from
+    What recovery finds above `recovery_point` after the machine has crashed is whole batches in order, from
     what was appended; which ones is up to the system.
 
-    What ends a writer: a call that is left by an exception before the files and what the writer knows of them
-    agree again. That is an fsync that failed (what it was for may be lost, and no later fsync tells), a roll
-    or a file beside that could not be written, a lock that was lost, and any exception of a signal handler,
-    as KeyboardInterrupt, that comes at the wrong moment. Each later call then raises LogFailed, the recovery
-    point stays where it was, and `close` lets go without leaving what a clean shutdown leaves. A failed or
-    interrupted write of a batch that could be cut off again, as where the disk is full, ends nothing.
-    `next_offset` tells what of an append is there; of what was appended nothing is taken back. Opening the
-    log again fsyncs its last segment, reads it from the disk and not from memory, and goes on only where that
-    is whole.
+    What makes a writer fail: a call that an exception ends before the files and the writer's state agree
+    again. That is a failed fsync (what it was for may be lost, and no later fsync reports it), a roll or a
+    file beside the segments that could not be written, a lock that was lost, and any exception of a signal
+    handler, as KeyboardInterrupt, that comes at the wrong moment. Each later call then raises LogFailed, the
+    recovery point stays where it was, and `close` releases files and lock without leaving what a clean
+    shutdown leaves. A failed or interrupted write of a batch that could be truncated again, as where the disk
+    is full, is no such failure. `next_offset` says how much of an append is there; nothing that was appended
+    is undone. Opening the log again fsyncs its last segment, reads it from the disk and not from memory, and
+    goes on only where that is whole.
 
     There is one writer of a log: the lock of the log directory, which is a broker's, keeps other processes
     out, and a claim on the folder other writers in this one. A writer is of no use in a process that was
@@ -276,7 +277,7 @@ class LogWriter:
             write_partition_metadata(metadata, topic_id)
 
     def _take_note_away(self) -> None:
-        """What the note says, that all logs were closed, ends here; before anything is changed."""
+        """Remove the clean-shutdown marker, that all logs were closed, before anything is changed."""
         (self.path.parent / CLEAN_SHUTDOWN).unlink(missing_ok=True)
         sync_folder(self.path.parent)
 
@@ -299,14 +300,14 @@ class LogWriter:
             base_offset,
             index_interval_bytes=self.config.index_interval_bytes,
             max_index_bytes=self.config.segment_index_bytes,
-            # of a roll that a crash has cut short: files without a log
+            # of a roll that a crash has interrupted: files without a log
             overwrite=True,
         )
         self._begun = self._flushed_at = self._clock()
         self.next_offset = self.recovery_point = max(self.next_offset, base_offset)
 
     def _resume(self, files: PartitionFiles) -> list[LeaderEpoch]:
-        """Go on behind the last segment; the leaders' epochs in it."""
+        """Go on after the last segment; the leader epochs in it."""
         last = files.segments[-1]
         for each in (last.log, last.index, last.timeindex, last.txnindex):
             if each is not None:
@@ -389,8 +390,7 @@ class LogWriter:
 
         Offsets are assigned from the end of the log on, and batches of magic 2 get the writer's
         `leader_epoch`; both are set in place, where no checksum covers them. A wrapper of magic 0 or 1 whose
-        records cannot be renumbered in place is written anew. Whether a producer's sequence goes on is not
-        looked at.
+        records cannot be renumbered in place is rewritten. Producers' sequences are not checked.
 
         Args:
             keep_offsets: take the offsets and epochs that are there, as a follower does: they must ascend
@@ -448,7 +448,7 @@ class LogWriter:
         return batches
 
     def _assigned(self, batch: Batch) -> list[Batch]:
-        """The batch with the next offsets; several where it had to be written anew."""
+        """The batch with the next offsets; several where it had to be rewritten."""
         start = self.next_offset
         data = bytearray(batch.data)
         if batch.magic == 2:
@@ -512,7 +512,7 @@ class LogWriter:
     def roll(self, base_offset: int = 0) -> int:
         """Begin a new segment, of `base_offset` or the end of the log, whichever is higher; its base offset.
 
-        The old segment is on the disk when this returns, and the producers' snapshot at the new base offset
+        The old segment is durable when this returns, and the producers' snapshot at the new base offset
         is written. Where the last segment has that base offset, nothing is done. Raises OSError; LogFailed.
         """
         self._require_open()
@@ -541,7 +541,7 @@ class LogWriter:
         return unflushed >= self.config.flush_messages or (unflushed > 0 and since >= self.config.flush_ms)
 
     def flush(self) -> int:
-        """Wait until all that was appended is on the disk; the new `recovery_point`.
+        """Make all that was appended durable; the new `recovery_point`.
 
         Raises OSError: what was appended since the last flush may be lost, also where it can still be read,
         and the writer takes nothing more; LogFailed after that.
@@ -561,7 +561,7 @@ class LogWriter:
         """Flush, and leave the folder as a broker does on a clean shutdown. May be called again.
 
         Raises OSError and LogFailed: then nothing is left of a clean shutdown, and the log is to be opened
-        again or recovered. Files and lock are let go in any case.
+        again or recovered. Files and lock are released in any case.
         """
         with self._stack:
             if not self._is_open:

@@ -56,7 +56,8 @@ class PartitionSummary:
 
     Offsets and timestamps (ms since 1970) are None where there is no record, timestamps also where no
     record has one. `bytes` counts the segments that were read, `written` the Parquet files. `skipped` has a
-    line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a batch.
+    line for each corrupt range that was left out, `torn_tails` one for each segment that ends in a partial
+    batch.
     """
 
     topic: str
@@ -379,7 +380,7 @@ def _keep_only(staging: Path, files: list[str]) -> None:
 
 
 def _publish(staging: Path, target: Path) -> None:
-    """Rename the finished directory to its place; one that is there is put aside first and deleted last."""
+    """Rename the finished directory to its place; one that is there is moved away first and deleted last."""
     aside = staging.with_name(f"{staging.name}-old")
     if target.exists():
         target.rename(aside)

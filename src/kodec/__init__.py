@@ -104,5 +104,5 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# a library speaks where a program has asked it to: whoever configures logging hears of skipped ranges
+# a library logs only where a program asks for it: one that configures logging sees skipped ranges
 logging.getLogger("kodec").addHandler(logging.NullHandler())

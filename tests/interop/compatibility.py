@@ -169,7 +169,7 @@ What the brokers wrote is in `tests/data/kafka-<version>/`, with the text of kaf
 folders of the older lines hold edge cases in each format and codec, a topic whose format was raised in place,
 a compacted one after cleaning, LogAppendTime, recompression by the broker, idempotent and transactional
 producers with an open transaction at the end, several segments, a record of 70 KB, the internal topics, and
-in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md) tells of the newest one.
+in `crashed/` partitions as a killed broker left them. [Real logs](real-logs.md) describes the newest one.
 
     python tests/interop/run.py                    # all lines: directories, both directions, the table
     python tests/interop/run.py --generation 0.9   # one line

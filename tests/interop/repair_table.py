@@ -22,7 +22,7 @@ CONSUMER = "Java consumer"
 BROKER = "broker"
 APPENDS = "appends"
 REBUILDS = "as the broker rebuilds"
-NO_NOTE = "broker, without the note"
+NO_NOTE = "broker, without the marker"
 RECOVERS = "as the broker recovers"
 STARTS = "the broker does not start"
 CLEANS = "as the broker cleans"
@@ -120,9 +120,9 @@ TITLES = {
     "A": """\
 ## A directory written by LogDirectoryWriter and LogWriter
 
-The whole entry of `log.dirs` is ours, `meta.properties`, `partition.metadata` and the note of a clean
-shutdown too. Without that note the broker reads all segments, finds nothing to repair, and the consumer
-reads the same (**broker, without the note**). A copy of the logs alone, without what lies beside them, was
+The whole entry of `log.dirs` is ours, `meta.properties`, `partition.metadata` and the clean-shutdown
+marker too. Without that marker the broker reads all segments, finds nothing to repair, and the consumer
+reads the same (**broker, without the marker**). A copy of the logs alone, without what lies beside them, was
 given to the broker to recover: what it made is the same as ours, byte by byte (**as the broker rebuilds**;
 producer snapshots by what they say). Our idempotent producers go on: their next sequence is taken, a repeated
 one is known, a gap is refused.

@@ -298,7 +298,8 @@ class Model:
             getattr(self, f"_{what}")(*given)
 
     def _end(self) -> int:
-        return max([self.start, *(offset + 1 for offset in self.due)])
+        # Not `start`: a trim that failed has moved nothing.
+        return max([self.told_start, *(offset + 1 for offset in self.due)])
 
     def _open(self, offset: int) -> None:
         require(offset >= self._end(), f"opened at {offset}, {self._end()} was acknowledged")

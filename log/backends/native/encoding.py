@@ -96,7 +96,7 @@ class _Encoder:
         return max(1, int(most) + 1)
 
     def _whole(self, write: Any, rows: Any, more: bool) -> Generator[bytes, None, int]:
-        """Write the batches that the rows begin with, gives how many rows: all, unless `more` may follow."""
+        """Write the batches that the rows begin with; returns how many rows: all, unless `more` follow."""
         cut = Cut(rows, self.options)
         done = 0
         for first, stop in cut:
