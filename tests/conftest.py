@@ -11,7 +11,8 @@ settings.register_profile("kodec-ci", deadline=None, derandomize=True)
 settings.load_profile("kodec-ci" if os.environ.get("CI") else "kodec")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how to have the same order again, at the end too: `--quiet` hides the plugin's header."""
-    if config.pluginmanager.hasplugin("randomly"):
-        terminalreporter.write_line(f"order of tests: --randomly-seed={config.option.randomly_seed}")
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Say how to have the same order again, which `--quiet` keeps the plugin from; before anything can crash."""
+    seed = getattr(session.config.option, "randomly_seed", None)
+    if session.config.pluginmanager.hasplugin("randomly") and not session.config.option.collectonly:
+        session.config.get_terminal_writer().line(f"order of tests: --randomly-seed={seed}")

@@ -8,6 +8,7 @@ Usage: check.py [STEP...]   (all steps when none is named)
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -51,6 +52,8 @@ def run(name: str, shown: bool) -> bool:
     )
     if done.returncode and not shown:
         print(done.stdout, end="")
+    if done.returncode < 0:
+        print(f"      ended by {signal.Signals(-done.returncode).name}")
     return done.returncode == 0
 
 
