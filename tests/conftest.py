@@ -12,7 +12,7 @@ settings.load_profile("kodec-ci" if os.environ.get("CI") else "kodec")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Say how to have the same order again, before anything can crash; `--quiet` hides the header."""
+    """Say how to have the same order again, before anything can crash; `--quiet` hides that."""
     seed = getattr(session.config.option, "randomly_seed", None)
     if session.config.pluginmanager.hasplugin("randomly") and not session.config.option.collectonly:
         session.config.get_terminal_writer().line(f"order of tests: --randomly-seed={seed}")
