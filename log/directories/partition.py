@@ -156,16 +156,12 @@ class PartitionLog:
             and each.base_offset < least
             and each.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
         ]
-        if not new:
+        first = min((each.base_offset for each in new), default=-1)
+        # While the first of the old segments has its name, none is gone: the log is whole without the new.
+        if not new or any(each.base_offset == first for each in files.segments):
             return files
-        first = min(each.base_offset for each in new)
         end = max(Segment(each, self.limits).next_offset for each in new)
-        replaced = {each.base_offset for each in new}
-        kept = [
-            each
-            for each in files.segments
-            if not first <= each.base_offset < end and each.base_offset not in replaced
-        ]
+        kept = [each for each in files.segments if not first <= each.base_offset < end]
         files.segments = sorted([*kept, *new], key=lambda each: each.base_offset)
         return files
 

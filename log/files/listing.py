@@ -26,6 +26,7 @@ __all__ = [
     "find_partitions",
     "find_replicas",
     "list_partition",
+    "parse_file_name",
     "parse_folder_name",
     "parse_partition_dir",
     "parse_segment_name",
@@ -173,6 +174,14 @@ def parse_partition_dir(name: str) -> TopicPartition | None:
     return TopicPartition(topic, int(partition))
 
 
+def parse_file_name(name: str) -> tuple[int, str] | None:
+    """The offset and the kind in the name of a segment's file or a snapshot; None for any other name."""
+    match = _FILE.fullmatch(name)
+    if match is None or int(match[1]) > _MAX_INT64:
+        return None
+    return int(match[1]), match[2]
+
+
 def parse_segment_name(name: str) -> int | None:
     """The base offset in ``<20 digits>.log``; None for any other name, ``<20 digits>.log.deleted`` too."""
     match = _SEGMENT.fullmatch(name)
@@ -192,15 +201,13 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     beside: list[tuple[int, str, Path]] = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            match = _FILE.fullmatch(entry.name)
-            if match is None:
+            parsed = parse_file_name(entry.name)
+            if parsed is None:
                 leftover = _leftover(entry)
                 if leftover is not None:
                     found.leftovers.append(leftover)
                 continue
-            offset, kind = int(match[1]), match[2]
-            if offset > _MAX_INT64:
-                continue
+            offset, kind = parsed
             try:
                 if not entry.is_file():
                     continue

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import struct
 import threading
 from collections.abc import Iterator
@@ -26,12 +25,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kodec.log.files.durable import create_file
+from kodec.log.files.listing import parse_segment_name
 from kodec.log.files.names import LOCK
 
 __all__ = ["RootLock", "claimed", "is_locked", "locked"]
 
 
-_SEGMENT = re.compile(r"[0-9]{20}\.log")
 _Identity = tuple[int, int]
 
 
@@ -138,7 +137,7 @@ def _open_lock(folder: int, path: Path) -> int:
             return os.open(LOCK, flags, dir_fd=folder)
         except FileNotFoundError:
             with os.scandir(folder) as entries:
-                if any(_SEGMENT.fullmatch(entry.name) for entry in entries):
+                if any(parse_segment_name(entry.name) is not None for entry in entries):
                     raise ValueError(
                         f"{path}: holds segments, so it is no log directory: its parent is to be locked"
                     ) from None
@@ -193,13 +192,20 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
     """
     try:
         import fcntl
-
+    except ImportError:
+        return False
+    # Asked before the file is opened: where this process has taken a POSIX lock, closing the file loses it.
+    if not hasattr(fcntl, "F_OFD_SETLK"):
+        return False
+    status = Path(root).stat()
+    with _mutex:
+        if (status.st_dev, status.st_ino) in _held:
+            return True
+    try:
         fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except (ImportError, FileNotFoundError):
+    except FileNotFoundError:
         return False
     try:
-        if not hasattr(fcntl, "F_OFD_SETLK"):
-            return False
         wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         kind, *_ = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, wanted))
         return bool(kind != fcntl.F_UNLCK)

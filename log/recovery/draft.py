@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.files.checkpoints import LeaderEpoch
-from kodec.log.files.listing import SegmentFiles, TopicPartition
+from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_file_name
 from kodec.log.files.names import INDEXES, file_name
 from kodec.log.files.paths import require_no_link
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.steps import Quarantine, Step, Write
 
 __all__ = ["Draft", "Given"]
-
-_FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
-_MAX_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,9 @@ class Draft:
     def _of_kind(self, kind: str) -> dict[int, Path]:
         found = {}
         for name, path in self.names.items():
-            match = _FILE.fullmatch(name)
-            if match is not None and match[2] == kind and int(match[1]) <= _MAX_INT64:
-                found[int(match[1])] = path
+            parsed = parse_file_name(name)
+            if parsed is not None and parsed[1] == kind:
+                found[parsed[0]] = path
         return dict(sorted(found.items()))
 
     def logs(self) -> dict[int, Path]:
@@ -112,8 +108,8 @@ class Draft:
 
     def index_names(self) -> list[tuple[str, int]]:
         """The names of the indexes, each with its base offset."""
-        found = [(name, _FILE.fullmatch(name)) for name in self.names]
-        return [(name, int(match[1])) for name, match in found if match is not None and match[2] in INDEXES]
+        found = [(name, parse_file_name(name)) for name in self.names]
+        return [(name, parsed[0]) for name, parsed in found if parsed is not None and parsed[1] in INDEXES]
 
     def segments(self) -> list[SegmentFiles]:
         """The segments' files by base offset."""

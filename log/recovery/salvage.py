@@ -193,7 +193,12 @@ class _Salvage:
 
     def run(self, folder: Path | None) -> SalvageReport:
         log, report = self._log, self.report
-        report.unread = [each.path for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
+        read = {segment.path for segment in log.segments}
+        report.unread = [
+            each.path
+            for each in log.leftovers
+            if each.kind is not LeftoverKind.DELETED and each.path not in read
+        ]
         self._reached = log.segments[0].base_offset if log.segments else 0
         for number, segment in enumerate(log.segments):
             before = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None

@@ -15,7 +15,7 @@ from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import ReplicaKind
 from kodec.log.files.lock import locked
 from kodec.log.files.names import LOG_START_OFFSETS
-from kodec.log.files.paths import PartitionPath, require_apart, writable_partition
+from kodec.log.files.paths import PartitionPath, require_apart, require_no_link, writable_partition
 
 __all__ = ["new_folder", "require_new"]
 
@@ -51,11 +51,13 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Pa
     make_folders(new.root, log.root.stat())
     with locked(new.root) as lock:
         working = new.root / _working_name(new.path.name)
+        # A link here would lead to files of somebody else, which are removed below.
+        require_no_link(working)
         make_folders(working, log.path.stat())
         # The claim keeps out others in this process that make the same folder.
         with lock.claim(working):
             if new.path.exists():
-                working.rmdir()
+                shutil.rmtree(working, ignore_errors=True)
                 raise FileExistsError(f"{target} is there already")
             for path in working.iterdir():
                 # of one that a crash has interrupted

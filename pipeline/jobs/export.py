@@ -284,6 +284,8 @@ def export(
         partitions = _merge(found)
         _keep_only(staging, [file for row in partitions for file in row.files])
         (staging / _SUCCESS).touch()
+        # Again: somebody may have written there while the tasks ran.
+        _check_target(target, overwrite)
         _publish(staging, target)
     except PySparkException:
         for path in staging.glob(f"{_ERROR}*"):

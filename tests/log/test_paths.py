@@ -302,3 +302,14 @@ def test_what_is_cut_can_be_read_by_those_who_could_read_the_log(root: Path) -> 
     (kept,) = plan_recovery(root / "topic-0", from_start=True).apply()
     want, have = log.stat(), kept.stat()
     assert (have.st_mode, have.st_uid, have.st_gid) == (want.st_mode, want.st_uid, want.st_gid)
+
+
+def test_a_link_in_the_place_of_the_working_folder_is_not_followed(root: Path) -> None:
+    out, precious = root.parent / "out", root.parent / "precious"
+    out.mkdir()
+    precious.mkdir()
+    (precious / "file").write_bytes(b"precious")
+    (out / "topic-0.kodec-unfinished-delete").symlink_to(precious)
+    with pytest.raises(ValueError, match="symbolic link"):
+        plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
+    assert (precious / "file").read_bytes() == b"precious"

@@ -208,6 +208,8 @@ def test_files_of_an_interrupted_swap_are_named(tmp_path: Path) -> None:
     folder = whole(tmp_path / "in")
     (folder / f"{0:020d}.log.swap").write_bytes(b"")
     assert salvaged(folder, tmp_path / "out" / "topic-0").unread == [folder / f"{0:020d}.log.swap"]
+    # The old segments are all there, so nothing is lost with the new one.
+    assert offsets(tmp_path / "out" / "topic-0") == list(range(150))
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
