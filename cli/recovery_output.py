@@ -97,7 +97,7 @@ def _line(step: Step) -> str:
         return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} cut off: {step.reason}"
     if isinstance(step, LowerRecoveryPoint):
         return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
-    return f"{step.path}: {output.count(len(step.data), 'byte')} written anew: {step.reason}"
+    return f"{step.path}: {output.count(step.size, 'byte')} written anew: {step.reason}"
 
 
 def _camel(name: str) -> str:
@@ -119,4 +119,4 @@ def _facts(plan: RecoveryPlan, step: Step) -> dict[str, object]:
         return facts | {"byte": step.position, "bytes": step.size - step.position, "reason": step.reason}
     if isinstance(step, LowerRecoveryPoint):
         return facts | {"from": step.old, "to": step.new}
-    return facts | {"bytes": len(step.data), "reason": step.reason}
+    return facts | {"bytes": step.size, "reason": step.reason}

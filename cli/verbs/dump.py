@@ -186,6 +186,10 @@ def _dump_segment(
             f"{path}: skipped bytes {skipped.start} to {skipped.end}: "
             f"{type(skipped.error).__name__}: {skipped.error}"
         )
+    if reader.skipped.omitted:
+        output.warn(
+            f"{path}: skipped {reader.skipped.omitted} more ranges, {reader.skipped.omitted_bytes} bytes"
+        )
     if reader.torn_tail is not None:
         tail = reader.torn_tail
         output.warn(

@@ -16,7 +16,7 @@ from kodec.log.files.listing import find_replicas
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.recovery.plan import RecoveryPlan
-from kodec.log.recovery.planning import plan_reindex
+from kodec.log.recovery.planning import plan_reindex, unreadable_plan
 
 __all__ = ["reindex"]
 
@@ -54,4 +54,10 @@ def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[Recove
     else:
         folders, only = [replica.path for replica in find_replicas(path)], None
     for folder in folders:
-        yield plan_reindex(folder, segments=only, index_interval_bytes=index_interval_bytes, progress=step)
+        try:
+            plan = plan_reindex(
+                folder, segments=only, index_interval_bytes=index_interval_bytes, progress=step
+            )
+        except OSError as error:
+            plan = unreadable_plan(folder, error)
+        yield plan

@@ -132,8 +132,11 @@ class _FileWriter:
                 self._flush()
         facts.segments += 1
         facts.bytes += part.segment.size
-        for lost in rows.reader.skipped:
+        skipped = rows.reader.skipped
+        for lost in skipped:
             facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
+        if skipped.omitted:
+            facts.skipped.append(f"{path}: {skipped.omitted} more ranges, {skipped.omitted_bytes} bytes")
         if tail := rows.reader.torn_tail:
             facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
 
