@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -31,14 +32,16 @@ class Outcome:
         self.left_to_do = 0
 
     @contextmanager
-    def each(self) -> Iterator[None]:
-        """Report what goes wrong with one topic-partition in a line."""
+    def each(self, path: Path) -> Iterator[None]:
+        """Report what goes wrong with one topic-partition, the folder `path`, in a line that names it."""
         try:
             yield
         except BrokenPipeError:
             raise
         except (KodecError, OSError, ValueError) as error:
-            self.fail(f"{type(error).__name__ if isinstance(error, KodecError) else 'kodec'}: {error}")
+            name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
+            place = "" if str(path) in str(error) else f"{path}: "
+            self.fail(f"{name}: {place}{error}")
 
     def fail(self, text: str) -> None:
         """Report something that could not be done."""

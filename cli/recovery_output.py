@@ -57,7 +57,7 @@ class Shown:
             for each in plan.steps:
                 output.show(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
-                with outcome.each():
+                with outcome.each(plan.path):
                     self.kept.update(path.parent for path in plan.apply(quarantine))
             else:
                 outcome.left_to_do += plan.has_changes

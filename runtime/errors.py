@@ -160,7 +160,8 @@ class LimitExceeded(FormatError):
 class EncodeError(KodecError, ValueError):
     """A value cannot be written in the format asked for.
 
-    Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value).
+    Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value), `source`
+    (the name of the file that the value comes from, where one is known).
     """
 
     def __init__(self, path: str, reason: str, *, need: object = None, have: object = None) -> None:
@@ -169,6 +170,12 @@ class EncodeError(KodecError, ValueError):
         self.reason = reason
         self.need = need
         self.have = have
+        self.source: str | None = None
+
+    def in_source(self, name: str | None) -> Self:
+        """Name the file that the value comes from."""
+        self.source = name
+        return self
 
     def within(self, parent: str, index: int | None = None) -> Self:
         """Put ``parent`` (or ``parent[index]``) in front of the path."""
@@ -180,7 +187,8 @@ class EncodeError(KodecError, ValueError):
         if self.have is not None:
             facts.append(f"have {self.have!r:.80}")
         start = f"{self.path}: " if self.path else ""
-        return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "")
+        place = f", in {self.source}" if self.source is not None else ""
+        return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "") + place
 
 
 class MissingDependency(KodecError, ImportError):

@@ -55,7 +55,7 @@ def compact(
         wanted = folders(paths, topic or [])
         with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_compaction(
                         folder,
                         delete_retention_ms=delete_retention_ms,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json as jsons
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,13 @@ from kodec.log.conversion.report import ConversionReport
 from kodec.log.files.paths import resolved
 
 __all__ = ["convert"]
+
+
+class Negative(enum.Enum):
+    """`NegativeTimestamps` for typer."""
+
+    refuse = "refuse"
+    none = "none"
 
 
 def convert(
@@ -37,6 +45,9 @@ def convert(
     committed: Annotated[
         bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
     ] = False,
+    negative_timestamps: Annotated[
+        Negative, typer.Option("--negative-timestamps", help="What becomes of timestamps below -1.")
+    ] = Negative.refuse,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -55,7 +66,7 @@ def convert(
         wanted = folders(paths, topic or [])
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_conversion(
                         folder,
                         to / resolved(folder).name,
@@ -64,6 +75,7 @@ def convert(
                         level=level,
                         batch_bytes=batch_bytes,
                         committed=committed,
+                        negative_timestamps=negative_timestamps.value,
                         progress=step,
                     )
                     report = plan.apply() if apply else plan.preview()

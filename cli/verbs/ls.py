@@ -67,7 +67,7 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     outcome = Outcome()
     with progress("ls", sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
         for log in logs:
-            with outcome.each():
+            with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))
                 log.close()
     _print(rows, json)

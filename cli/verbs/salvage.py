@@ -39,7 +39,7 @@ def salvage(
         wanted = folders(paths, topic or [])
         with progress("salvage", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply

@@ -44,7 +44,7 @@ def trim(
     outcome = Outcome()
     with told():
         for folder in folders(paths, topic or []):
-            with outcome.each():
+            with outcome.each(folder):
                 plan = plan_trim(
                     folder,
                     before_offset=before_offset,

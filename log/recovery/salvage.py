@@ -315,13 +315,14 @@ class _Salvage:
         try:
             for number in kept:
                 data = segment.read_bytes(found.positions[number], found.sizes[number])
+                if writer is not None and not writer.fits(found.last(number), len(data)):
+                    # No broker starts with a segment of more than 2 GiB: it is split.
+                    _close(writer, segment)
+                    self._snapshot(folder, found.first(number), 1)
+                    writer = SegmentWriter(writer.path.parent, found.first(number))
                 self._take(next(read_batches(data, limits=self._log.limits)), writer)
             if writer is not None:
-                paths = writer.paths
-                writer.close()
-                status = segment.path.stat()
-                for path in paths:
-                    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+                _close(writer, segment)
         finally:
             if writer is not None:
                 writer.abandon()
@@ -373,6 +374,15 @@ class _Salvage:
         if self._progress is not None and self._untold >= _ENOUGH:
             told, self._untold = self._untold, 0
             self._progress(told)
+
+
+def _close(writer: SegmentWriter, source: Segment) -> None:
+    """Close a new segment, and give its files the time of the one that it is made of."""
+    paths = writer.paths
+    writer.close()
+    status = source.path.stat()
+    for path in paths:
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _said(error: FormatError | OSError) -> str:
