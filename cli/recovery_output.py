@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
@@ -55,7 +54,7 @@ class Shown:
                     f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
                 )
             for each in plan.steps:
-                output.show(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
+                output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
                 with outcome.each(plan.path):
                     self.kept.update(path.parent for path in plan.apply(quarantine))
@@ -75,7 +74,7 @@ class Shown:
                 "applied": self.apply,
                 "kept": sorted(map(str, self.kept)),
             }
-            output.show(json.dumps(facts))
+            output.show(output.as_json(facts))
             return
         done = "done" if self.apply else "to do, --apply does them"
         ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"

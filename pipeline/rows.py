@@ -6,7 +6,9 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,8 +16,8 @@ import pyarrow.compute as pc
 from kodec.log.batches.options import ReadOptions
 from kodec.log.tables.table import scan_table
 from kodec.pipeline.columns import made_of
-from kodec.pipeline.plan import Bounds, SourceSegment
-from kodec.runtime.errors import KodecError
+from kodec.pipeline.plan import Bounds, SourceSegment, shown
+from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
 __all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
 
@@ -23,6 +25,7 @@ __all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
 FIRST_ROWS = 1_000
 
 _DEFAULT = ReadOptions()
+_log = logging.getLogger("kodec")
 
 
 class TimestampOutOfRange(KodecError):
@@ -36,8 +39,10 @@ class SegmentRows:
 
     Args: schema has any of the source's columns; only rows within the offsets and timestamps of `bounds` are
     given; of `options`, `on_error` and `limits` count, as in `read_records`.
-    Attributes: reader is the table reader, whose `torn_tail` and `skipped` are known after the iteration.
-    Raises: kodec.errors.FormatError at a corrupt batch with `on_error="raise"`; TimestampOutOfRange; OSError.
+    Attributes: reader is the table reader, whose `torn_tail` and `skipped` are known after the iteration;
+    unread is why nothing is read, where the file has gone or cannot be opened; None where it is read.
+    Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch, and ReadFailed where the file
+    has gone or cannot be read; TimestampOutOfRange.
     """
 
     def __init__(
@@ -52,17 +57,33 @@ class SegmentRows:
         wanted = dict.fromkeys(name for column in schema.names for name in made_of(column))
         self.part = part
         self.schema = schema
-        self.reader = scan_table(
-            part.segment.log,
-            wanted,
+        self.unread: ReadFailed | None = None
+        scan = partial(
+            scan_table,
+            columns=wanted,
             offsets=(bounds.first_offset, bounds.last_offset),
             timestamps=(bounds.first_timestamp, bounds.last_timestamp),
             on_error=options.on_error,
             limits=options.limits,
         )
+        try:
+            self.reader = scan(part.segment.log)
+        except OSError as error:
+            # A broker deletes segments, and disks die: the other segments go on, where that is wanted.
+            self.unread = ReadFailed.of(error, source=shown(part.segment.log))
+            if options.on_error == "raise":
+                raise self.unread from error
+            _log.warning("skipped: %s", self.unread)
+            self.reader = scan(b"")
 
     def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
+        try:
+            yield from self._batches(first_rows)
+        except (FormatError, ReadFailed) as error:
+            raise error.in_source(shown(self.part.segment.log)) from None
+
+    def _batches(self, first_rows: int | None) -> Iterator[pa.RecordBatch]:
         with self.reader:
             for found in self.reader:
                 batch = self._batch(found)
@@ -97,7 +118,7 @@ class SegmentRows:
         most = (2**63 - 1) // 1000
         at = pc.index(pc.or_(pc.less(millis, -most), pc.greater(millis, most)), True).as_py()
         raise TimestampOutOfRange(
-            f"{self.part.segment.log}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
+            f"{shown(self.part.segment.log)}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
             "is outside what Spark can hold"
         )
 

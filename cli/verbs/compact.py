@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +67,7 @@ def compact(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += plan.has_changes and not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -80,7 +79,7 @@ def convert(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,7 +83,7 @@ def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None
     if as_json:
         for log, found in rows:
             print(
-                jsons.dumps(
+                output.as_json(
                     {
                         "topic": log.topic_partition.topic,
                         "partition": log.topic_partition.partition,

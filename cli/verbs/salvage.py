@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +42,7 @@ def salvage(
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +54,7 @@ def trim(
                     plan.apply()
                 else:
                     outcome.left_to_do += plan.has_changes
-                output.show(jsons.dumps(_facts(plan, apply)) if json else _text(plan, apply))
+                output.show(output.as_json(_facts(plan, apply)) if json else _text(plan, apply))
     raise typer.Exit(outcome.code)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 import logging
 from pathlib import Path
 from typing import Annotated
@@ -61,13 +60,13 @@ def _print(found: Problem, as_json: bool) -> None:
         return
     facts = {"file": str(found.path), "byte": found.at, "what": found.what}
     facts |= {"need": found.need, "have": found.have, "note": found.note}
-    output.show(jsons.dumps(facts, default=str))
+    output.show(output.as_json(facts))
 
 
 def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
     """What was checked, and how it came out."""
     if as_json:
-        output.show(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        output.show(output.as_json({"segments": segments, "bytes": size, "problems": problems}))
         return
     ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
     output.show(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")

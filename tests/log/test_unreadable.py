@@ -21,7 +21,7 @@ from kodec.log.batches.options import OnError
 
 from . import made
 from .made import START, batch
-from .unreadable import unreadable
+from .unreadable import unlisted, unreadable
 
 EIO = OSError(errno.EIO, os.strerror(errno.EIO))
 DENIED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -245,6 +245,51 @@ def test_each_verb_names_the_file_and_goes_on(
     if verb.endswith("json"):
         for line in told.out.splitlines():
             json.loads(line)
+
+
+@pytest.mark.parametrize("fault", ["cannot be opened", "not allowed", "gone"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_goes_on_where_a_folder_cannot_be_listed(
+    verb: str,
+    fault: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logs = root(tmp_path)
+    bad = logs / "b-0"
+    kind = FAULTS[fault]
+    assert not isinstance(kind, tuple)
+    unlisted(monkeypatch, bad, kind)
+    command, rest = VERBS[verb]
+    code = main([each.format(root=logs, to=tmp_path / "out") for each in command])
+    told = capsys.readouterr()
+    everything = told.out + told.err
+    assert "Traceback" not in everything
+    assert code == 1 and str(bad) in everything
+    for text in rest:
+        assert text.replace("9", "6") in everything or "topic-partitions" in text
+
+
+def test_names_that_are_not_utf_8(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    logs = root(tmp_path / os.fsdecode(b"\xfflogs"))
+    for name in (b"x\xfe.swap", b"x\xfe.deleted", b"caf\xe9.log"):
+        (logs / "b-0" / os.fsdecode(name)).write_bytes(b"")
+    for name in (b"caf\xe9-0", b"b-1.\xe9-delete", b"b-1.\xe9-stray"):
+        (logs / os.fsdecode(name)).mkdir()
+    to = tmp_path / os.fsdecode(b"out\xff")
+    for verb, (command, _) in VERBS.items():
+        code = main([each.format(root=logs, to=to) for each in command])
+        told = capfd.readouterr()
+        assert code in (0, 1, 3) and "Traceback" not in told.err
+        (told.out + told.err).encode()
+        assert "\\udc" not in told.out + told.err
+        if verb in ("ls, json", "verify", "verify, json", "recover", "recover, json", "reindex", "dump"):
+            assert "\\xff" in told.out + told.err
+        if verb.endswith("json"):
+            for line in told.out.splitlines():
+                json.dumps(json.loads(line), ensure_ascii=False).encode()
+    assert main(["recover", "--from-start", "--apply", str(logs)]) == 0
 
 
 # -- what programs call -------------------------------------------------------------------------------

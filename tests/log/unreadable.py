@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,22 @@ class _Unreadable(io.FileIO):
     def readinto(self, buffer: Any, /) -> int:
         view = memoryview(buffer).cast("B")
         return super().readinto(view[: self._bounded(len(view))]) or 0
+
+
+def unlisted(monkeypatch: pytest.MonkeyPatch, folder: Path, fault: OSError | None) -> None:
+    """Let listing a folder fail; or, for None, let it be gone."""
+
+    def failing(listing: Callable[..., Any]) -> Callable[..., Any]:
+        def lists(path: Any = ".") -> Any:
+            if Path(os.fspath(path)) == folder:
+                kind = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) if fault is None else fault
+                raise type(kind)(kind.errno, kind.strerror, str(folder))
+            return listing(path)
+
+        return lists
+
+    for name in ("scandir", "listdir"):
+        monkeypatch.setattr(os, name, failing(getattr(os, name)))
 
 
 def unreadable(
