@@ -12,7 +12,7 @@ from kodec.cli import output
 from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError
 
-__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "told"]
+__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "errors_reported"]
 
 FAILED = 1
 BAD_USAGE = 2
@@ -55,7 +55,7 @@ class Outcome:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def errors_reported() -> Iterator[None]:
     """Report in a line a path at which there is no log (exit code 2), and what cannot be read (1)."""
     try:
         yield

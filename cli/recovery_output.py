@@ -44,14 +44,14 @@ class Shown:
             step(max(size_of_logs(plan.path) - plan.bytes_scanned, 0))
             if plan.refused:
                 self.refused += 1
-                outcome.fail(f"{plan.path}: nothing is done: {plan.refused}")
+                outcome.fail(f"{plan.path}: refused: {plan.refused}")
                 continue
             self.changes += len(plan.steps)
             self.truncated += plan.truncated_bytes
             if plan.damage_below_recovery_point:
                 output.warn(
-                    f"{plan.path}: damaged below the recovery point, where all was on the disk: recovery, "
-                    f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
+                    f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
+                    f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
                 )
             for each in plan.steps:
                 output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
@@ -83,20 +83,22 @@ class Shown:
             read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
         output.show(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
         for folder in sorted(self.kept):
-            output.show(f"what was cut off is in {folder}")
+            output.show(f"what was truncated is in {folder}")
 
 
 def _line(step: Step) -> str:
     if isinstance(step, Quarantine):
-        return f"{step.path}: {output.count(step.size, 'byte')} moved aside: {step.reason}"
+        return f"{step.path}: {output.count(step.size, 'byte')} moved to the quarantine folder: {step.reason}"
     if isinstance(step, Rename):
-        return f"{step.path}: becomes {step.target.name}"
+        return f"{step.path}: renamed to {step.target.name}"
     if isinstance(step, Truncate):
         cut = step.size - step.position
-        return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} cut off: {step.reason}"
+        return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} truncated: {step.reason}"
     if isinstance(step, LowerRecoveryPoint):
-        return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
-    return f"{step.path}: {output.count(step.size, 'byte')} written anew: {step.reason}"
+        return (
+            f"{step.path}: {step.topic_partition}: lowered from {step.old} to {step.new}, the end of the log"
+        )
+    return f"{step.path}: rebuilt, {output.count(step.size, 'byte')}: {step.reason}"
 
 
 def _camel(name: str) -> str:

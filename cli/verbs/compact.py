@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
@@ -50,7 +50,7 @@ def compact(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:

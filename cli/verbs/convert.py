@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.batches.batch import CODECS
@@ -61,7 +61,7 @@ def convert(
     if magic is None and compression is None and level is None:
         raise typer.BadParameter("give --magic, --compression or --level")
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
@@ -107,8 +107,8 @@ def _text(report: ConversionReport) -> str:
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
     lines = [
-        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} as they "
-        f"are; {report.records} records become {report.records_written}; {before} become {after}"
+        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} "
+        f"copied unchanged; {report.records} records become {report.records_written}; {before} become {after}"
     ]
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]

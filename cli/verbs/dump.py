@@ -90,7 +90,7 @@ def dump(
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
-    exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
+    exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage
     """
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, Outcome, told
+from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.directories.directory import LogDirectory
@@ -40,15 +40,15 @@ def list_logs(
 
     exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
     """
-    with told():
+    with errors_reported():
         code = _list(paths, json=json, check_crc=crc)
     raise typer.Exit(code)
 
 
 _MEANING = {
     LeftoverKind.DELETED: "not part of the log",
-    LeftoverKind.CLEANED: "of a replacement that was interrupted, not part of the log",
-    LeftoverKind.SWAP: "of a replacement that was interrupted: recovery completes it",
+    LeftoverKind.CLEANED: "left by an interrupted compaction, not part of the log",
+    LeftoverKind.SWAP: "of an interrupted swap of segments: recovery completes it",
 }
 
 

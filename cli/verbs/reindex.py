@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import LOGS, logs_at
@@ -36,7 +36,7 @@ def reindex(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome, shown = Outcome(), Shown(json, apply)
-    with told():
+    with errors_reported():
         for path in paths:
             with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, index_interval_bytes, step), outcome, step)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.files.paths import resolved
@@ -34,7 +34,7 @@ def salvage(
     exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("salvage", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
@@ -80,7 +80,7 @@ def _text(report: SalvageReport) -> str:
         f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
         for each in report.missing
     ]
-    lines += [f"{path}: not read: left by a replacement that was interrupted" for path in report.unread]
+    lines += [f"{path}: not read: left by an interrupted swap of segments" for path in report.unread]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: transactions without an end: of producer {producers}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.selection import PARTITIONS, TOPICS, folders
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 
@@ -41,7 +41,7 @@ def trim(
     if before_offset is None and retention_bytes is None and retention_ms is None:
         raise typer.BadParameter("give --before-offset, --retention-bytes or --retention-ms")
     outcome = Outcome()
-    with told():
+    with errors_reported():
         for folder in folders(paths, topic or []):
             with outcome.each(folder):
                 plan = plan_trim(
@@ -87,7 +87,7 @@ def _text(plan: TrimPlan, applied: bool) -> str:
         for each in plan.deleted
     ]
     if plan.new_segment is not None:
-        lines.append(f"{name}: an empty segment {plan.new_segment} goes on with the offsets")
+        lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")
     if not plan.has_changes:
         return f"{name}: nothing to delete"
     part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, told
+from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
 from kodec.log.verification.verify import Problem
@@ -31,7 +31,7 @@ def verify(
 
     exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
     """
-    with told():
+    with errors_reported():
         code = _verify(paths, json=json)
     raise typer.Exit(code)
 

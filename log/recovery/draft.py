@@ -80,13 +80,14 @@ class Draft:
             if file_name(base_offset, kind) in self.names:
                 self.quarantine(file_name(base_offset, kind), reason, self.dropped)
 
-    def write(self, name: str, data: bytes | bytearray, reason: str) -> None:
-        """Plan the contents of a file, if it has not got them."""
+    def write(self, name: str, data: bytes | bytearray, reason: str = "") -> None:
+        """Plan the contents of a file, if it has not got them; the reason, where it is not just that."""
         path = self.names.get(name)
         there = path if name not in self.made else None
         if there is not None and _holds(there, data):
             return
         target = self.plan.path / name
+        reason = reason or ("missing" if there is None else "differs from the log")
         if path is None:
             self.names[name] = target
             self.made.add(name)

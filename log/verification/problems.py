@@ -42,4 +42,4 @@ def from_error(error: FormatError | ReadFailed, path: Path) -> Problem:
 def unreadable(error: OSError, path: Path) -> Problem:
     """A file that cannot be read, or from some byte on."""
     at = error.at if isinstance(error, ReadFailed) else 0
-    return Problem(path, at, "cannot be read", "its bytes", error.strerror or str(error))
+    return Problem(path, at, "cannot be read", "a readable file", error.strerror or str(error))
