@@ -45,10 +45,14 @@ _ROW_OPTIONS = (
 
 
 class SourceSegment(NamedTuple):
-    """A segment and the topic-partition that it belongs to."""
+    """A segment as it was listed, and the topic-partition that it belongs to.
+
+    `after` is the base offset of the segment listed after it; None for the last one.
+    """
 
     topic_partition: TopicPartition
     segment: SegmentFiles
+    after: int | None = None
 
 
 Task = tuple[SourceSegment, ...]
@@ -277,7 +281,7 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
             found[owner] = folder, listed
     _check_all_found(options, bounds, found)
     return [
-        SourceSegment(owner, segment)
+        SourceSegment(owner, segment, after.base_offset if after else None)
         for owner, (_, listed) in sorted(found.items())
         for segment, after in zip(listed, [*listed[1:], None][: len(listed)], strict=True)
         if bounds.overlap(segment.base_offset, after.base_offset if after else None)

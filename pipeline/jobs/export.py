@@ -132,15 +132,16 @@ class _FileWriter:
                 self._flush()
         facts.segments += 1
         facts.bytes += part.segment.size
-        skipped = rows.reader.skipped
         if rows.unread is not None:
             facts.skipped.append(str(rows.unread))
-        for lost in skipped:
-            facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
-        if skipped.omitted:
-            facts.skipped.append(f"{path}: {skipped.omitted} more ranges, {skipped.omitted_bytes} bytes")
-        if tail := rows.reader.torn_tail:
-            facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
+        for reader in rows.readers:
+            skipped = reader.skipped
+            for lost in skipped:
+                facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
+            if skipped.omitted:
+                facts.skipped.append(f"{path}: {skipped.omitted} more ranges, {skipped.omitted_bytes} bytes")
+            if tail := reader.torn_tail:
+                facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
 
     def _note(self, batch: pa.RecordBatch) -> None:
         times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)

@@ -42,13 +42,17 @@ def planned(path: str, mode: str) -> tuple[Any, list[Any]]:
     return pickle.loads(pickle.dumps(reader)), pickle.loads(pickle.dumps(reader.partitions()))
 
 
-def read(reader: Any, partitions: list[Any]) -> Rows:
-    return {
+def read_all(reader: Any, partitions: list[Any]) -> list[tuple[str, int]]:
+    return sorted(
         (row["topic"], row["offset"])
         for partition in partitions
         for batch in reader.read(partition)
         for row in batch.to_pylist()
-    }
+    )
+
+
+def read(reader: Any, partitions: list[Any]) -> Rows:
+    return set(read_all(reader, partitions))
 
 
 class _Failing(io.FileIO):
@@ -117,6 +121,30 @@ def test_failfast_names_the_file(
     with pytest.raises(KodecError, match=str(middle(logs))) as caught:
         read(reader, partitions)
     assert isinstance(caught.value, ReadFailed)
+
+
+@pytest.mark.parametrize("mode", ["failfast", "permissive"])
+@pytest.mark.parametrize("what", ["retention", "a merge", "a merge that left nothing", "a merge before"])
+def test_what_a_broker_does_to_segments_meanwhile(
+    what: str, mode: str, logs: Path, write_segment: Callable[..., Path]
+) -> None:
+    """Each record once that is there: the listing is taken anew for a segment that has gone."""
+    reader, partitions = planned(str(logs), mode)
+    first = logs / "a-0" / f"{0:020d}.log"
+    if what == "retention":
+        first.unlink()
+        middle(logs).unlink()
+        assert read_all(reader, partitions) == sorted(everything(*range(20)))
+        return
+    data = first.read_bytes()
+    if what != "a merge that left nothing":
+        data += middle(logs).read_bytes()
+    first.write_bytes(data)
+    if what != "a merge before":
+        middle(logs).unlink()
+    (logs / "cleaner-offset-checkpoint").write_text("0\n1\na 0 20\n")
+    left = everything(*range(10, 20)) if what == "a merge that left nothing" else everything()
+    assert read_all(reader, partitions) == sorted(left)
 
 
 @pytest.mark.parametrize("kind", ["gone", "denied"])
