@@ -136,8 +136,8 @@ cdef extern from "kodec_kernel.h" nogil:
             const void *, const uint8_t *, size_t, const kd_options *, const kd_shape *, kd_texts *, PyObject *, kd_where *
         ) except -1
         int (*make_units)(
-            const uint8_t *, size_t, size_t, size_t, const kd_options *, const kd_shape *, kd_texts *, PyObject *, void *,
-            size_t *, kd_where *
+            const uint8_t *, size_t, size_t, size_t, const kd_options *, const kd_shape *, kd_texts *, PyObject *,
+            size_t *, void *, size_t *, kd_where *
         ) except -1
 
 cdef extern from "kodec_kernel.h":
@@ -741,6 +741,7 @@ cdef class Objects(Bound):
         shape: of the class.
         check: verify checksums.
         stop_at_hidden: stop at a unit whose rows are not for users, which is else passed over.
+        rows: where a unit is a row, the most that are made at once.
         unit_bytes, elements: as of Rows.
 
     An object is to be used by one thread at a time.
@@ -750,9 +751,18 @@ cdef class Objects(Bound):
     cdef kd_options o
     cdef kd_texts texts
     cdef list made
+    # where a unit is a row: where the unit of each object ends, and of how many that is known
+    cdef size_t *ends
+    cdef Py_ssize_t ended
 
     def __cinit__(
-        self, Shape shape not None, *, bint check=True, bint stop_at_hidden=False, size_t unit_bytes=1 << 30,
+        self,
+        Shape shape not None,
+        *,
+        bint check=True,
+        bint stop_at_hidden=False,
+        size_t rows=256,
+        size_t unit_bytes=1 << 30,
         size_t elements=1_000_000,
     ):
         memset(&self.o, 0, sizeof(self.o))
@@ -763,16 +773,23 @@ cdef class Objects(Bound):
         self.shape = shape
         self.o.check = check
         self.o.stop_at_hidden = stop_at_hidden
+        self.o.most_rows = max(rows, 1)
         self.o.unit_bytes = unit_bytes
         self.o.elements = elements
+        if self.k.make_units != NULL:
+            self.ends = <size_t *>calloc(self.o.most_rows, sizeof(size_t))
+            if self.ends == NULL:
+                raise MemoryError
 
     def __dealloc__(self):
         kd_texts_clear(&self.texts)
+        free(self.ends)
 
     cdef list to_fill(self):
         """The list to be filled: of what it holds the values are dropped, which may run any code."""
         self.start()
         self.compressed = False
+        self.ended = 0
         if not kd_is_alone(<PyObject *>self.made):
             self.made = []
         return self.made
@@ -782,7 +799,8 @@ cdef class Objects(Bound):
 
         `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`, and the same.
         `hidden`: its rows are not for users. `end`, and anything else: why there is none, and where that unit
-        starts. Where a unit is a row, it is its only one.
+        starts. Where a unit is a row, `items` are the rows that follow one another, and the place is where the
+        last of them ends; the next call says what is there.
         """
         cdef Py_buffer view
         cdef size_t stop = pos
@@ -793,9 +811,11 @@ cdef class Objects(Bound):
             try:
                 if self.k.make_units != NULL:
                     status = self.k.make_units(
-                        buf, pos, end, 1, &self.o, &self.shape.s, &self.texts, <PyObject *>items, self.u, &stop, &self.w
+                        buf, pos, end, self.o.most_rows, &self.o, &self.shape.s, &self.texts, <PyObject *>items,
+                        self.ends, self.u, &stop, &self.w,
                     )
-                    if status == KD_FULL or (status == KD_END and len(items)):
+                    self.ended = PyList_GET_SIZE(items)
+                    if self.ended:
                         status = KD_OK
                     self.reached(status, buf)
                     if status == KD_COMPRESSED:
@@ -842,7 +862,7 @@ cdef class Objects(Bound):
                 try:
                     status = self.k.make_units(
                         buf, 0, len(data), self.o.elements, &self.o, &self.shape.s, &self.texts, <PyObject *>items,
-                        inner, &stop, &self.w,
+                        NULL, inner, &stop, &self.w,
                     )
                 finally:
                     free(inner)
@@ -855,6 +875,12 @@ cdef class Objects(Bound):
     def items(self):
         """The objects that were made last. The list is filled again where nobody else holds it then."""
         return self.made
+
+    def size_of_last(self, Py_ssize_t count):
+        """How many bytes the units of the last `count` objects take; 0 where one unit has them all."""
+        if not 0 < count < self.ended:
+            return 0
+        return self.ends[self.ended - 1] - self.ends[self.ended - 1 - count]
 
     def forget(self):
         """Keep no object."""
@@ -877,6 +903,10 @@ cdef class Flattened:
 
     def __iter__(self):
         return self
+
+    def left(self):
+        """How many items of the list that was given last are still to come."""
+        return max(PyList_GET_SIZE(self.items) - self.at, 0)
 
     def __next__(self):
         while self.at >= PyList_GET_SIZE(self.items):
