@@ -28,7 +28,7 @@ static int make_units(const uint8_t *buf, size_t pos, size_t end, size_t most, c
                       const kd_shape *shape, kd_texts *kept, PyObject *list, size_t *ends, void *unit,
                       size_t *next, kd_where *where) {
   message_set_unit *const u = unit;
-  message_set_object row;
+  message_set_object row = {0};
   Py_ssize_t i = 0;
   int status = KD_OK;
   *next = pos;

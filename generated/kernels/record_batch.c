@@ -45,9 +45,9 @@ static int fill(const kd_shape *shape, const record_batch_unit *u, const record_
  * but KD_OK what it holds says nothing; -1 with an exception where Python has no memory. */
 static int make(const record_batch_unit *u, const uint8_t *data, size_t size, const kd_options *options,
                 const kd_shape *shape, kd_texts *kept, PyObject *list, kd_where *where) {
-  record_batch_object row;
-  kd_items rest;
-  size_t room;
+  record_batch_object row = {0};
+  kd_items rest = {0};
+  size_t room = 0;
   int status = record_batch_open(u, data, size, options, &rest, &room, where);
   if (status) return status;
   const Py_ssize_t count = (Py_ssize_t)rest.count;

@@ -38,8 +38,9 @@ from kodec.log.tables.table import (
 )
 from kodec.log.verification.survey import Overview, survey
 from kodec.log.verification.verify import Problem, verify
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
-from kodec.log.writing.writer import AppendResult, LogConfig, LogWriter
+from kodec.log.writing.writer import AppendResult, LogWriter
 from kodec.runtime import errors
 
 __all__ = [

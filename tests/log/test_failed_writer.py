@@ -25,8 +25,9 @@ from kodec.log.files.checkpoints import read_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import claimed
 from kodec.log.verification.verify import verify_partition
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.writer import LogWriter
 
 from .faults import Faults
 from .walk import walk
