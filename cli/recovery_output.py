@@ -97,7 +97,7 @@ def _line(step: Step) -> str:
         return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} cut off: {step.reason}"
     if isinstance(step, LowerRecoveryPoint):
         return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
-    return f"{step.path}: {output.count(len(step.data), 'byte')} written anew: {step.reason}"
+    return f"{step.path}: {output.count(len(step.data), 'byte')} rewritten: {step.reason}"
 
 
 def _camel(name: str) -> str:

@@ -40,7 +40,7 @@ class Draft:
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
         made: names that are there only when the plan has been carried out.
         first: the base offset of the first segment; 0 where there is none.
-        anew: whether the log starts again, with an empty segment.
+        starts_again: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
 
@@ -55,7 +55,7 @@ class Draft:
         self.made: set[str] = set()
         self.first = min(self.logs(), default=0)
         self.epochs: dict[int, list[LeaderEpoch]] = {}
-        self.anew = False
+        self.starts_again = False
 
     def refuse_links(self) -> bool:
         """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory."""
