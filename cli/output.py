@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from kodec.cli.lines import printable, say, show, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
@@ -47,29 +47,6 @@ class Printer(Protocol):
     def record(self, record: Record) -> None: ...
 
     def item(self, kind: str, item: Mapping[str, object]) -> None: ...
-
-
-def printable(text: str) -> str:
-    """Text without what a terminal would act on: names of files, and what a log holds, are from outside."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def show(text: str) -> None:
-    """A line, or some, on stdout."""
-    print(printable(text))
-
-
-def say(text: str) -> None:
-    """A line of progress, on stderr."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def warn(text: str) -> None:
-    """A line that something is wrong, on stderr."""
-    sys.stdout.flush()
-    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _base64(data: bytes | None) -> str | None:
