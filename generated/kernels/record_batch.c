@@ -11,19 +11,19 @@
 static int put_headers(PyObject **at, const record_batch_unit *u, kd_items rest, kd_texts *kept) {
   const size_t count = rest.count;
   PyObject *const items = kd_put_tuple(at, count);
+  int failed = items == NULL;
   (void)kept;
-  if (items == NULL) goto failed;
-  for (size_t i = 0; i < count; i++) {
-    record_batch_object_headers found;
+  for (size_t i = 0; i < count && !failed; i++) {
+    record_batch_object_headers found = {0};
     PyObject *const item = kd_put_tuple(kd_of(items, i), 2);
-    if (item == NULL || record_batch_item_headers(u, &rest, &found)) goto failed;
-    if (kd_put_likely_text(kd_of(item, 0), kept, i, found.key)) goto failed;
-    if (kd_put_bytes(kd_of(item, 1), found.value)) goto failed;
+    failed = item == NULL || record_batch_item_headers(u, &rest, &found);
+    failed = failed || kd_put_likely_text(kd_of(item, 0), kept, i, found.key);
+    failed = failed || kd_put_bytes(kd_of(item, 1), found.value);
+    Py_XDECREF(item);
   }
-  return 0;
-failed:
-  Py_CLEAR(*at);
-  return -1;
+  Py_XDECREF(items);
+  if (failed) Py_CLEAR(*at);
+  return -failed;
 }
 
 /* Give an object the values of a row; -1 with an exception where there is no memory. */

@@ -248,14 +248,19 @@ KD_INLINE int kd_put_number(PyObject **at, const kd_members *members, int64_t nu
   Py_DECREF(plain);
   return 0;
 }
-/* A tuple that is to be filled, a borrowed reference: its items are values, or NULL. The collector need not follow
- * it, as it holds only atoms, or tuples of them. NULL where there is no memory. */
+/* A tuple that is to be filled, a new reference: its items are values, or NULL. What a value is put in place of may
+ * run any code when it is dropped, also code that takes the tuple away. The collector need not follow it, as it will
+ * hold only atoms, or tuples of them. NULL where there is no memory. */
 KD_INLINE PyObject *kd_put_tuple(PyObject **at, size_t count) {
   PyObject *tuple;
-  if (kd_rewrite_tuple(at, count)) return *at;
+  if (kd_rewrite_tuple(at, count)) {
+    Py_INCREF(*at);
+    return *at;
+  }
   tuple = PyTuple_New((Py_ssize_t)count);
   if (tuple == NULL) return NULL;
   if (count) PyObject_GC_UnTrack(tuple);
+  Py_INCREF(tuple);
   kd_put(at, tuple);
   return tuple;
 }

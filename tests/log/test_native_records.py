@@ -401,6 +401,31 @@ def test_values_of_others_are_left_alone() -> None:
     assert mine == b"mine" * 8 and whole == 3 * LARGE
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_code_that_takes_away_what_is_being_written(place: int) -> None:
+    class Loud:
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            dropped.append(1)
+            for each in objects.items:
+                each.headers = ()
+
+    dropped: list[int] = []
+    objects = record_batch.Objects(record_batch.Shape(kodec.Record))
+    records = alike(40)
+    data = encoded(records)
+    _, at = objects.next(data, 0, len(data))
+    for found in objects.items:
+        inner: list[Any] = ["a", b"1"]
+        inner[place] = Loud()
+        found.headers = (tuple(inner), ("b", b"2"))
+    del found, inner
+    assert objects.next(data, at, len(data))[0] == "ok" and len(dropped) == 10
+    _, at = objects.next(data, at, len(data))
+    assert objects.items == records[10:20]
+
+
 def test_where_messages_end_is_known_of_each() -> None:
     records = alike(700, 1)
     reader = kodec.read_records(encoded(records, 1))
