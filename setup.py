@@ -42,7 +42,7 @@ def extensions() -> list[Extension]:
     """The kernels, and their face."""
     cores = sorted(KERNELS.glob("*_core.c"))
     kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
-    return [extension(HEADERS / "face.pyx")] + [
+    return [extension(HEADERS / "face.pyx", *sorted(HEADERS.glob("*.pxi")))] + [
         extension(kernel, core, core.with_suffix(".h")) for kernel, core in zip(kernels, cores, strict=True)
     ]
 

@@ -24,7 +24,8 @@ from kodec.log.directories.segment import Segment
 from kodec.log.files.durable import write_all
 from kodec.log.files.listing import list_partition
 from kodec.log.recovery.planning import plan_recovery
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.writer import LogWriter
 from kodec.runtime.crc import crc32c
 
 _MIB = 1 << 20

@@ -36,8 +36,9 @@ COLUMNS = (
 _TEXT_COLUMNS = 4
 _BASES = ("kafka-python", "aiokafka")
 NOTE = (
-    "Columns are not objects: `kodec-columns` fills Arrow arrays and makes no Python object for a record, so "
-    "its multiples of a reader of objects say what is saved by not making them, and are not like with like."
+    "Columns are not objects: `kodec-columns` fills Arrow arrays and makes no Python object for a record. "
+    "Its multiples of a reader of objects say what is saved by not making them; they are not directly "
+    "comparable."
 )
 _LIBRARIES = (
     "kodec", "pyarrow", "crc32c", "lz4", "python-snappy", "cramjam", "zstandard", "isal", "deflate",
@@ -279,7 +280,7 @@ def svg(results: list[Result]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{y + 10}" '
         'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
         f'<text x="{left}" y="38" font-size="10">Times as fast as kafka-python; kodec-columns makes no '
-        "objects: not like with like.</text>"
+        "objects: not directly comparable.</text>"
         f'<text x="{left - 10}" y="64" text-anchor="end" font-size="10">kafka-python = 1x</text>'
         + "\n".join(legend + axis + parts)
         + "</svg>\n"

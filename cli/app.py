@@ -2,61 +2,60 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from kodec import __version__
-from kodec.cli.verbs.compact import compact
-from kodec.cli.verbs.convert import convert
-from kodec.cli.verbs.dump import dump
-from kodec.cli.verbs.export import export
-from kodec.cli.verbs.generate import generate
-from kodec.cli.verbs.get import get
-from kodec.cli.verbs.ls import list_logs
-from kodec.cli.verbs.recover import recover
-from kodec.cli.verbs.reindex import reindex
-from kodec.cli.verbs.salvage import salvage
-from kodec.cli.verbs.trim import trim
-from kodec.cli.verbs.verify import verify
 
-__all__ = ["app", "run"]
+__all__ = ["run"]
 
-app = typer.Typer(
-    name="kodec",
-    help="Codecs for Apache Kafka's record formats, generated from Kaitai schemas.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-# In the order of --help.
-_VERBS: dict[str, Callable[..., None]] = {
-    "generate": generate,
-    "dump": dump,
-    "ls": list_logs,
-    "verify": verify,
-    "get": get,
-    "recover": recover,
-    "salvage": salvage,
-    "reindex": reindex,
-    "trim": trim,
-    "compact": compact,
-    "convert": convert,
-    "export": export,
+# In the order of --help: each verb's function, in a module of the verb's name.
+_VERBS = {
+    "generate": "generate",
+    "dump": "dump",
+    "ls": "list_logs",
+    "verify": "verify",
+    "get": "get",
+    "recover": "recover",
+    "salvage": "salvage",
+    "reindex": "reindex",
+    "trim": "trim",
+    "compact": "compact",
+    "convert": "convert",
+    "export": "export",
 }
-for _name, _verb in _VERBS.items():
-    app.command(_name)(_verb)
+
+
+def _application(verbs: Iterable[str]) -> typer.Typer:
+    """The command with these verbs, and no others."""
+    app = typer.Typer(
+        name="kodec",
+        help="Codecs for Apache Kafka's record formats, generated from Kaitai schemas.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    for verb in verbs:
+        module = importlib.import_module(f"kodec.cli.verbs.{verb}")
+        app.command(verb)(getattr(module, _VERBS[verb]))
+    return app
 
 
 def run(arguments: list[str] | None) -> int:
-    """Parse and run; the exit code. Bad usage is reported on stderr."""
+    """Parse and run; the exit code. Bad usage is reported on stderr.
+
+    A verb that is named first is imported alone: `generate` has to run where what it made before does not.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(arguments)
+        _application(given[:1] if given and given[0] in _VERBS else _VERBS)(arguments)
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
             # The reader of our output has gone, as in `kodec dump ... | head`: nothing is to report it again.
@@ -72,7 +71,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")

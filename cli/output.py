@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from kodec.cli.lines import printable, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
@@ -51,22 +51,6 @@ class Printer(Protocol):
     def item(self, kind: str, item: Mapping[str, object]) -> None: ...
 
 
-def printable(text: str) -> str:
-    """Text without what a terminal would act on: names of files, and what a log holds, are from outside.
-
-    Bytes of a name that are not UTF-8 are shown as `\\xff`.
-    """
-    if text.isprintable():
-        return text
-    text = unescaped(text)
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def unescaped(text: str) -> str:
-    """A name as UTF-8 has it: bytes that are none, which Python keeps as surrogates, as `\\xff`."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
 def as_json(facts: object) -> str:
     """One JSON object, on a line; names in it are UTF-8, as JSON has no other."""
     return json.dumps(_in_utf8(facts))
@@ -80,22 +64,6 @@ def _in_utf8(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_in_utf8(each) for each in value]
     return value if isinstance(value, (int, float, type(None))) else unescaped(str(value))
-
-
-def show(text: str) -> None:
-    """A line, or some, on stdout."""
-    print(printable(text))
-
-
-def say(text: str) -> None:
-    """A line of progress, on stderr."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def warn(text: str) -> None:
-    """A line that something is wrong, on stderr."""
-    sys.stdout.flush()
-    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _base64(data: bytes | None) -> str | None:

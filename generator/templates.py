@@ -6,6 +6,9 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from jinja2 import nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
 
 __all__ = ["Templates"]
 
@@ -23,6 +26,21 @@ class _Loader(jinja2.BaseLoader):
         return source.read_text("utf-8"), None, lambda: True
 
 
+class _Lines(Extension):
+    """`{% lines x %}` prints a text of whole lines, or of none: unlike `{{ x }}` it adds no end of a line."""
+
+    tags = {"lines"}  # noqa: RUF012  # as jinja2 declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        return nodes.Output([parser.parse_expression()], lineno=line)
+
+
+def _indented(text: str, width: int) -> str:
+    """The lines further in, but for empty ones."""
+    return "".join(" " * width + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
 class Templates:
     """The templates of a target's package: `Templates("my.target").render("page.md.j2", page=page)`.
 
@@ -32,6 +50,7 @@ class Templates:
 
     def __init__(self, package: str, **names: Any) -> None:
         self._environment = jinja2.Environment(
+            extensions=[_Lines],
             loader=_Loader(package),
             finalize=_printable,
             undefined=jinja2.StrictUndefined,
@@ -40,6 +59,7 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=False,
         )
+        self._environment.filters["indented"] = _indented
         self._environment.globals.update(names)
 
     def render(self, template: str, **names: Any) -> str:

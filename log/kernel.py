@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -98,16 +98,17 @@ def record_decoder(options: ReadOptions) -> Decoder[Iterable[Record]]:
     return RecordDecoder(options)
 
 
-def flattened(items: Iterator[Iterable[T]]) -> Iterator[T]:
-    """The records of the lists that a decoder gives, one after another.
+def flattened(items: Iterator[Iterable[T]]) -> tuple[Iterator[T], Callable[[], int]]:
+    """The records of the lists that a decoder gives, one after another, and how many of a list are left.
 
     Not a chain: where two threads share the reader, the one that is refused would end it for both.
     """
     if backend() == "native":
         from kodec.runtime.native import face
 
-        return face.Flattened(items)
-    return (item for found in items for item in found)
+        found = face.Flattened(items)
+        return found, found.left
+    return (item for found in items for item in found), lambda: 0
 
 
 def row_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:

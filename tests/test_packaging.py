@@ -23,6 +23,7 @@ FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schem
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
+PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
 
 
@@ -151,7 +152,7 @@ def test_the_sdist_holds_the_root_folders_and_no_links(sdist: Path) -> None:
 def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
-    assert {f"runtime/native/{name}" for name in (*HEADERS, "face.pyx", "face.pyi")} <= held
+    assert {f"runtime/native/{name}" for name in (*HEADERS, *PARTS, "face.pyx", "face.pyi")} <= held
     assert "runtime/native/face.c" not in held
     in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
     parts = (".c", ".pyi", "_core.c", "_core.h")

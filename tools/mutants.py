@@ -52,6 +52,8 @@ MODULES = {
     "log/writing/segment_writer.py": ["order_on_disk", "writer", "durable"],
     "log/writing/segment_scan.py": ["recovery", "writer"],
     "log/writing/writer.py": ["order_on_disk", "writer"],
+    "log/writing/opening.py": ["order_on_disk", "writer", "paths"],
+    "log/writing/incoming.py": ["writer"],
     "log/writing/directory_writer.py": ["order_on_disk", "writer", "paths"],
     "log/writing/new_folder.py": ["convert", "paths", "salvage"],
     "log/writing/rebuild.py": ["cleaning", "convert", "writer"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kodec.cli import output
+from kodec.cli import lines
 from kodec.runtime.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ def _told(found: Sequence[Change], check: bool) -> int:
             sys.stdout.write(change.diff)
         if found:
             files = f"{len(found)} file{'s' * (len(found) != 1)}"
-            output.warn(f"{files} differ from what the schemas give: run `kodec generate`")
+            lines.warn(f"{files} differ from what the schemas give: run `kodec generate`")
             return 1
-        output.say("generated code is up to date")
+        lines.say("generated code is up to date")
         return 0
     for change in found:
-        output.show(f"{change.kind:8} {change.path}")
-    output.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
+        lines.show(f"{change.kind:8} {change.path}")
+    lines.show(f"{len(found)} file{'s' * (len(found) != 1)} written" if found else "nothing has changed")
     return 0

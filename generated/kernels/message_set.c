@@ -12,23 +12,23 @@ static int fill(const kd_shape *shape, const message_set_unit *u, const message_
                 kd_texts *kept, PyObject *item) {
   (void)u;
   (void)kept;
-  if (kd_put_number(item, shape->slots[COLUMN_OFFSET], &shape->members[COLUMN_OFFSET], row->offset)) return -1;
-  if (kd_put_number(item, shape->slots[COLUMN_TIMESTAMP], &shape->members[COLUMN_TIMESTAMP], row->timestamp)) return -1;
-  if (kd_put_number(item, shape->slots[COLUMN_TIMESTAMP_TYPE], &shape->members[COLUMN_TIMESTAMP_TYPE], row->timestamp_type)) return -1;
-  if (kd_put_bytes(item, shape->slots[COLUMN_KEY], row->key)) return -1;
-  if (kd_put_bytes(item, shape->slots[COLUMN_VALUE], row->value)) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_OFFSET]), &shape->members[COLUMN_OFFSET], row->offset)) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_TIMESTAMP]), &shape->members[COLUMN_TIMESTAMP], row->timestamp)) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_TIMESTAMP_TYPE]), &shape->members[COLUMN_TIMESTAMP_TYPE], row->timestamp_type)) return -1;
+  if (kd_put_bytes(kd_in(item, shape->slots[COLUMN_KEY]), row->key)) return -1;
+  if (kd_put_bytes(kd_in(item, shape->slots[COLUMN_VALUE]), row->value)) return -1;
   kd_put_others(shape, item);
   return 0;
 }
 
 /* Make objects of one unit after another, which are rows, and at most `most`; the list then holds these and no
- * others. Gives why it stopped, with `*next` and `u`; KD_FULL: there are as many. -1 with an exception where
- * Python has no memory. */
+ * others, and `ends`, if it is not NULL, where each of the units ends. Gives why it stopped, with `*next` and `u`;
+ * KD_FULL: there are as many. -1 with an exception where Python has no memory. */
 static int make_units(const uint8_t *buf, size_t pos, size_t end, size_t most, const kd_options *options,
-                      const kd_shape *shape, kd_texts *kept, PyObject *list, void *unit, size_t *next,
-                      kd_where *where) {
+                      const kd_shape *shape, kd_texts *kept, PyObject *list, size_t *ends, void *unit,
+                      size_t *next, kd_where *where) {
   message_set_unit *const u = unit;
-  message_set_object row;
+  message_set_object row = {0};
   Py_ssize_t i = 0;
   int status = KD_OK;
   *next = pos;
@@ -44,6 +44,7 @@ static int make_units(const uint8_t *buf, size_t pos, size_t end, size_t most, c
     Py_DECREF(item);
     if (failed) return -1;
     *next += u->unit_size;
+    if (ends != NULL) ends[i] = *next;
   }
   if (PyList_GET_SIZE(list) > i && PyList_SetSlice(list, i, PyList_GET_SIZE(list), NULL)) return -1;
   return status;

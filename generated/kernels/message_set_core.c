@@ -358,7 +358,7 @@ failed:
   return KD_MEMORY;
 }
 
-int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
+KD_INLINED int message_set_take(const uint8_t *buf, size_t pos, size_t end, const kd_options *options,
     message_set_unit *u, message_set_object *out, kd_where *where) {
   const uint8_t *const base = buf, *const p = buf + pos;
   int wrong = 0;

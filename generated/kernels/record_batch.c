@@ -7,28 +7,23 @@
 #include "record_batch_core.c"
 #include "kodec_kernel.h"
 
-/* A tuple of tuples. */
-static PyObject *list_of_headers(const record_batch_unit *u, kd_items rest, kd_texts *kept) {
+/* Put a tuple of tuples; -1 with an exception, and nothing there, where there is no memory. */
+static int put_headers(PyObject **at, const record_batch_unit *u, kd_items rest, kd_texts *kept) {
   const size_t count = rest.count;
-  PyObject *const items = PyTuple_New((Py_ssize_t)count);
+  PyObject *const items = kd_put_tuple(at, count);
+  int failed = items == NULL;
   (void)kept;
-  if (items == NULL || count == 0) return items;
-  for (size_t i = 0; i < count; i++) {
-    record_batch_object_headers found;
-    PyObject *item, *value;
-    if (record_batch_item_headers(u, &rest, &found)) goto failed;
-    if ((item = PyTuple_New(2)) == NULL) goto failed;
-    PyTuple_SET_ITEM(items, (Py_ssize_t)i, item);
-    if ((value = kd_object_of_likely_text(kept, i, found.key)) == NULL) goto failed;
-    PyTuple_SET_ITEM(item, 0, value);
-    if ((value = kd_object_of_bytes(found.value)) == NULL) goto failed;
-    PyTuple_SET_ITEM(item, 1, value);
-    kd_atoms(item);
+  for (size_t i = 0; i < count && !failed; i++) {
+    record_batch_object_headers found = {0};
+    PyObject *const item = kd_put_tuple(kd_of(items, i), 2);
+    failed = item == NULL || record_batch_item_headers(u, &rest, &found);
+    failed = failed || kd_put_likely_text(kd_of(item, 0), kept, i, found.key);
+    failed = failed || kd_put_bytes(kd_of(item, 1), found.value);
+    Py_XDECREF(item);
   }
-  return kd_atoms(items);
-failed:
-  Py_DECREF(items);
-  return NULL;
+  Py_XDECREF(items);
+  if (failed) Py_CLEAR(*at);
+  return -failed;
 }
 
 /* Give an object the values of a row; -1 with an exception where there is no memory. */
@@ -36,12 +31,12 @@ static int fill(const kd_shape *shape, const record_batch_unit *u, const record_
                 kd_texts *kept, PyObject *item) {
   (void)u;
   (void)kept;
-  if (kd_put_number(item, shape->slots[COLUMN_OFFSET], &shape->members[COLUMN_OFFSET], row->offset)) return -1;
-  if (kd_put_number(item, shape->slots[COLUMN_TIMESTAMP], &shape->members[COLUMN_TIMESTAMP], row->timestamp)) return -1;
-  if (kd_put_number(item, shape->slots[COLUMN_TIMESTAMP_TYPE], &shape->members[COLUMN_TIMESTAMP_TYPE], row->timestamp_type)) return -1;
-  if (kd_put_bytes(item, shape->slots[COLUMN_KEY], row->key)) return -1;
-  if (kd_put_bytes(item, shape->slots[COLUMN_VALUE], row->value)) return -1;
-  if (kd_put(item, shape->slots[COLUMN_HEADERS], list_of_headers(u, row->headers, kept))) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_OFFSET]), &shape->members[COLUMN_OFFSET], row->offset)) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_TIMESTAMP]), &shape->members[COLUMN_TIMESTAMP], row->timestamp)) return -1;
+  if (kd_put_number(kd_in(item, shape->slots[COLUMN_TIMESTAMP_TYPE]), &shape->members[COLUMN_TIMESTAMP_TYPE], row->timestamp_type)) return -1;
+  if (kd_put_bytes(kd_in(item, shape->slots[COLUMN_KEY]), row->key)) return -1;
+  if (kd_put_bytes(kd_in(item, shape->slots[COLUMN_VALUE]), row->value)) return -1;
+  if (put_headers(kd_in(item, shape->slots[COLUMN_HEADERS]), u, row->headers, kept)) return -1;
   kd_put_others(shape, item);
   return 0;
 }
@@ -50,9 +45,9 @@ static int fill(const kd_shape *shape, const record_batch_unit *u, const record_
  * but KD_OK what it holds says nothing; -1 with an exception where Python has no memory. */
 static int make(const record_batch_unit *u, const uint8_t *data, size_t size, const kd_options *options,
                 const kd_shape *shape, kd_texts *kept, PyObject *list, kd_where *where) {
-  record_batch_object row;
-  kd_items rest;
-  size_t room;
+  record_batch_object row = {0};
+  kd_items rest = {0};
+  size_t room = 0;
   int status = record_batch_open(u, data, size, options, &rest, &room, where);
   if (status) return status;
   const Py_ssize_t count = (Py_ssize_t)rest.count;

@@ -622,7 +622,7 @@ int record_batch_open(const record_batch_unit *u, const uint8_t *data, size_t si
   return KD_OK;
 }
 
-int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, record_batch_object *out,
+KD_INLINED int record_batch_take(const record_batch_unit *u, kd_items *rest, size_t *left, record_batch_object *out,
     kd_where *where) {
   const uint8_t *const base = rest->data, *p = rest->data, *end = rest->end;
   int wrong = 0, status = KD_OK;

@@ -51,6 +51,10 @@ class Decoder(Protocol[T_co]):
     def rest(self) -> Iterable[T_co]:
         """The items that were kept back, after the last batch."""
 
+    def ahead(self, left: int) -> int:
+        """How many bytes the batches take of which the last `left` records of the item given last are."""
+        return 0
+
     def close(self) -> None:
         """Release the bytes of the source, where it keeps some."""
         return

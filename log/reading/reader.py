@@ -66,6 +66,16 @@ class BatchReader(Reader[Batch]):
 class RecordReader(Reader[Record]):
     """An iterator of records; see `read_records`."""
 
+    def __init__(self, walk: Walk, options: ReadOptions) -> None:
+        self._decoder = kernel.record_decoder(options)
+        items, self._left = kernel.flattened(walk.items(self._decoder))
+        super().__init__(walk, items)
+
+    @property
+    def position(self) -> int:
+        # messages of formats 0 and 1 are batches of their own, and many are decoded at once
+        return self._walk.position - self._decoder.ahead(self._left())
+
 
 def read_records(
     source: Source,
@@ -96,8 +106,7 @@ def read_records(
         cannot be read on; TypeError for another source.
     """
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    walk = Walk(source, options)
-    return RecordReader(walk, kernel.flattened(walk.items(kernel.record_decoder(options))))
+    return RecordReader(Walk(source, options), options)
 
 
 def read_batches(

@@ -41,7 +41,7 @@ class Draft:
         dropped, truncated, written: the steps that follow those of `plan`, in this order.
         made: names that are there only when the plan has been carried out.
         first: the base offset of the first segment; 0 where there is none.
-        anew: whether the log starts again, with an empty segment.
+        starts_again: whether the log starts again, with an empty segment.
         epochs: the leader epochs in the valid batches of each segment that was read, by its base offset.
     """
 
@@ -56,7 +56,7 @@ class Draft:
         self.made: set[str] = set()
         self.first = min(self.logs(), default=0)
         self.epochs: dict[int, list[LeaderEpoch]] = {}
-        self.anew = False
+        self.starts_again = False
         self._contents = Contents()
 
     def refuse_links(self) -> bool:

@@ -57,16 +57,16 @@ def scan_segments(draft: Draft) -> int:
         if scan.fault and before is None:
             break
     if files and end < draft.log_start:
-        _begin_anew(draft, files)
+        _start_again(draft, files)
     if not draft.logs():
-        draft.anew = True
+        draft.starts_again = True
         end = draft.log_start
         for kind in ("log", "index", "timeindex"):
             draft.write(file_name(end, kind), b"", "an empty segment where the log starts")
     return end
 
 
-def _begin_anew(draft: Draft, files: list[SegmentFiles]) -> None:
+def _start_again(draft: Draft, files: list[SegmentFiles]) -> None:
     """Plan that all segments go: what is left of the log ends before it starts."""
     draft.truncated.clear()
     draft.written.clear()

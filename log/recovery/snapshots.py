@@ -44,7 +44,7 @@ def drop_snapshots(draft: Draft, end: int) -> None:
         name = file_name(offset, "snapshot")
         if draft.plan.path / name in written:
             continue
-        if offset > end or draft.anew:
+        if offset > end or draft.starts_again:
             draft.quarantine(name, "above the end of the log", draft.dropped)
             continue
         at = bisect_right(bases, offset) - 1

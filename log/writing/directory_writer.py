@@ -19,8 +19,9 @@ from kodec.log.files.durable import make_root, sync_folder
 from kodec.log.files.listing import TopicPartition, find_partitions, parse_partition_dir
 from kodec.log.files.lock import locked
 from kodec.log.files.names import CLEAN_SHUTDOWN, META_PROPERTIES, RECOVERY_POINTS
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.writer import LogWriter
 
 __all__ = ["LogDirectoryWriter"]
 

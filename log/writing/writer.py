@@ -7,105 +7,37 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self, TypedDict, Unpack
+from typing import NamedTuple, Self, Unpack
 from uuid import UUID
 
-from kodec.log import kernel
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.encode import encode
-from kodec.log.batches.records import Limits, Record, TimestampType
-from kodec.log.batches.sizes import EPOCH_AT, EPOCH_SIZE, MAX_SEGMENT, OFFSET_AT, OFFSET_SIZE
-from kodec.log.directories.epochs import assign, up_to
-from kodec.log.directories.producer_state import ProducerState, marker_of
-from kodec.log.files.checkpoints import (
-    LeaderEpoch,
-    read_leader_epochs,
-    read_partition_metadata,
-    write_leader_epochs,
-    write_partition_metadata,
-)
-from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder, sync_name
+from kodec.log.batches.records import Limits
+from kodec.log.directories.epochs import assign
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
+from kodec.log.files.durable import replace_file, sync_folder
 from kodec.log.files.in_use import require_unused
-from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
-from kodec.log.files.listing import (
-    LeftoverKind,
-    PartitionFiles,
-    ReplicaKind,
-    TopicPartition,
-    list_partition,
-)
+from kodec.log.files.listing import PartitionFiles, ReplicaKind, TopicPartition, list_partition
 from kodec.log.files.lock import claimed, locked
-from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.names import LEADER_EPOCHS, file_name
 from kodec.log.files.paths import writable_partition
-from kodec.log.reading.reader import read_batches
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
-from kodec.log.writing.segment_scan import producers_at, scan_segment
+from kodec.log.writing.incoming import Encoding, Incoming, batches_of, refuse_unfit, with_offsets
+from kodec.log.writing.opening import (
+    drop_snapshots,
+    load_epochs,
+    prepare_folder,
+    refuse_unfinished,
+    remove_clean_shutdown,
+    resume,
+)
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import EncodeError, FormatError, Malformed, Truncated
 
-__all__ = ["AppendResult", "Encoding", "LogConfig", "LogWriter"]
-
-_NEVER = 2**63 - 1
-_BATCH_BYTES = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class LogConfig:
-    """A topic's settings, with Kafka's names and defaults.
-
-    Attributes:
-        segment_bytes: `segment.bytes`, the most bytes of a segment.
-        segment_ms: `segment.ms`, how much later than the first batch's largest timestamp a batch's may be
-            before a new segment is begun; where the first batch has none, the clock since the segment was
-            begun counts.
-        segment_index_bytes: `segment.index.bytes`, the most bytes of an index.
-        index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
-        flush_messages: `flush.messages`, after how many offsets since the last flush `append` flushes.
-        flush_ms: `flush.ms`, after how many milliseconds since the last flush `append` flushes.
-    """
-
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 7 * 24 * 3600 * 1000
-    segment_index_bytes: int = MAX_INDEX
-    index_interval_bytes: int = INDEX_INTERVAL
-    flush_messages: int = _NEVER
-    flush_ms: int = _NEVER
-
-    def __post_init__(self) -> None:
-        for name, least, most in (
-            ("segment_bytes", 1, MAX_SEGMENT),
-            ("segment_ms", 1, _NEVER),
-            # room for two entries of the time index: the last one has a place of its own
-            ("segment_index_bytes", 24, MAX_SEGMENT),
-            ("index_interval_bytes", 0, MAX_SEGMENT),
-            ("flush_messages", 1, _NEVER),
-            ("flush_ms", 0, _NEVER),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value}: expected {least} to {most}")
-
-
-class Encoding(TypedDict, total=False):
-    """How records become batches: the arguments of `encode` of these names."""
-
-    magic: int
-    compression: str
-    level: int | None
-    timestamp_type: TimestampType | None
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    transactional: bool
-    control: bool
-    batch_records: int | None
-    batch_bytes: int
-    lossy: bool
+__all__ = ["AppendResult", "LogWriter"]
 
 
 class AppendResult(NamedTuple):
@@ -206,12 +138,12 @@ class LogWriter:
         self._stack = ExitStack()
         with ExitStack() as stack:
             stack.enter_context(locked(self.path.parent))
-            self._prepare(topic_id)
+            prepare_folder(self.path, topic_id)
             self._root = stack.enter_context(claimed(self.path))
             require_unused(self.path)
             stack.callback(self._abandon)
             files = list_partition(self.path)
-            self._refuse_unfinished(files)
+            refuse_unfinished(files)
             found: list[LeaderEpoch] = []
             if files.segments:
                 found = self._resume(files)
@@ -265,33 +197,10 @@ class LogWriter:
 
     # -- opening ----------------------------------------------------------------------------------
 
-    def _prepare(self, topic_id: UUID | None) -> None:
-        sync_name(self.path.parent)
-        make_folder(self.path)
-        metadata = self.path / PARTITION_METADATA
-        if metadata.is_file():
-            there = read_partition_metadata(metadata).topic_id
-            if topic_id is not None and topic_id != there:
-                raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
-        elif topic_id is not None:
-            write_partition_metadata(metadata, topic_id)
-
-    def _take_note_away(self) -> None:
-        """Remove the clean-shutdown marker, that all logs were closed, before anything is changed."""
-        (self.path.parent / CLEAN_SHUTDOWN).unlink(missing_ok=True)
-        sync_folder(self.path.parent)
-
-    def _refuse_unfinished(self, files: PartitionFiles) -> None:
-        for leftover in files.leftovers:
-            if leftover.kind is not LeftoverKind.DELETED:
-                raise Malformed("", "an interrupted swap of segments: recover the log first", at=0).in_source(
-                    str(leftover.path)
-                )
-
     def _begin(self, start_offset: int) -> None:
-        self._take_note_away()
+        remove_clean_shutdown(self.path.parent)
         self._producers = ProducerState()
-        self._snapshot_at = self._log_start = self.next_offset = start_offset
+        self._snapshot_at = self.next_offset = start_offset
         self._open_segment(start_offset)
 
     def _open_segment(self, base_offset: int) -> None:
@@ -308,70 +217,14 @@ class LogWriter:
 
     def _resume(self, files: PartitionFiles) -> list[LeaderEpoch]:
         """Go on after the last segment; the leader epochs in it."""
-        last = files.segments[-1]
-        for each in (last.log, last.index, last.timeindex, last.txnindex):
-            if each is not None:
-                drop_cached(each)
-        snapshots = dict(files.snapshots)
-        self._log_start = files.segments[0].base_offset
-        self._producers = producers_at(
-            files.segments, snapshots, len(files.segments) - 1, limits=self._limits
-        )
-        scan = scan_segment(
-            last.log,
-            last.base_offset,
-            producers=self._producers,
-            index_interval_bytes=self.config.index_interval_bytes,
-            max_index_bytes=self.config.segment_index_bytes,
-            limits=self._limits,
-        )
-        if scan.fault:
-            raise Malformed(
-                "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
-            ).in_source(str(last.log))
-        self._take_note_away()
-        # The last entry of the time index goes: the segment is open again.
-        for kind, data in (
-            ("index", scan.indexes.offsets),
-            ("timeindex", scan.indexes.times),
-            ("txnindex", scan.indexes.aborted),
-        ):
-            there: Path | None = getattr(last, kind)
-            if there is None and not data and kind == "txnindex":
-                continue
-            if there is None or there.read_bytes() != data:
-                replace_file(self.path / file_name(last.base_offset, kind), data, folder=False)
-        self._active = SegmentWriter(self.path, last.base_offset, resume=scan.indexes)
-        self._active.next_offset = scan.next_offset
-        self._active.first_timestamp = scan.first_timestamp
+        self._active, self._producers, scan = resume(self.path, files, self.config, self._limits)
         self._begun = self._flushed_at = self._clock()
         self.next_offset = self.recovery_point = scan.next_offset
-        self._drop_snapshots(files)
+        self._snapshot_at = drop_snapshots(files, scan.next_offset)
         return scan.epochs
 
-    def _drop_snapshots(self, files: PartitionFiles) -> None:
-        """Remove the snapshots that belong to no segment, but the newest one behind the last."""
-        bases = {segment.base_offset for segment in files.segments}
-        strays = [(offset, path) for offset, path in files.snapshots if offset not in bases]
-        keep = strays[-1][0] if strays else -1
-        if not max(bases) < keep <= self.next_offset:
-            keep = -1
-        for offset, path in strays:
-            if offset != keep:
-                path.unlink()
-        left = [offset for offset, _ in files.snapshots if offset in bases or offset == keep]
-        self._snapshot_at = max(left, default=self._log_start)
-
     def _load_epochs(self, found: list[LeaderEpoch], leader_epoch: int | None) -> None:
-        path = self.path / LEADER_EPOCHS
-        there = read_leader_epochs(path) if path.is_file() else None
-        epochs = up_to(there or [], self.next_offset)
-        for each in found:
-            if not epochs or each.epoch > epochs[-1].epoch:
-                assign(epochs, each)
-        self._epochs = epochs
-        if self._epochs != there:
-            write_leader_epochs(path, self._epochs)
+        self._epochs = load_epochs(self.path, found, self.next_offset)
         newest = self._epochs[-1].epoch if self._epochs else 0
         if leader_epoch is not None and leader_epoch < newest:
             raise ValueError(f"leader_epoch={leader_epoch}: the log has {newest} already")
@@ -381,7 +234,7 @@ class LogWriter:
 
     def append(
         self,
-        data: bytes | bytearray | memoryview | Batch | Iterable[Record],
+        data: Incoming,
         *,
         keep_offsets: bool = False,
         **encoding: Unpack[Encoding],
@@ -403,71 +256,27 @@ class LogWriter:
         it is in the log, whole batches, up to `next_offset`; LogFailed where a call before was not completed.
         """
         self._require_open()
-        batches = self._batches(data, keep_offsets, encoding)
+        batches = batches_of(
+            data,
+            next_offset=None if keep_offsets else self.next_offset,
+            leader_epoch=self.leader_epoch,
+            segment_bytes=self.config.segment_bytes,
+            limits=self._limits,
+            encoding=encoding,
+        )
+        refuse_unfit(batches, self.config.segment_bytes, self.next_offset if keep_offsets else None)
         first = batches[0].base_offset if keep_offsets and batches else self.next_offset
         size = 0
         for batch in batches:
-            for each in [batch] if keep_offsets else self._assigned(batch):
+            placed = [batch]
+            if not keep_offsets:
+                placed = with_offsets(batch, self.next_offset, self.leader_epoch, self._limits)
+            for each in placed:
                 self._append(each)
                 size += each.size
         if self._due():
             self._flush()
         return AppendResult(first, self.next_offset - 1, size, self.recovery_point)
-
-    def _batches(self, data: object, keep_offsets: bool, encoding: Encoding) -> list[Batch]:
-        """The batches to append, all of them right."""
-        if isinstance(data, Batch):
-            data = data.data
-        elif not isinstance(data, (bytes, bytearray, memoryview)):
-            most = min(_BATCH_BYTES, self.config.segment_bytes // 2)
-            options: Encoding = {"batch_bytes": most, **encoding}
-            epoch = self.leader_epoch if options.get("magic", 2) == 2 else -1
-            start = None if keep_offsets else self.next_offset
-            data = encode(data, base_offset=start, partition_leader_epoch=epoch, **options)  # type: ignore[arg-type]  # encode checks
-        elif encoding:
-            raise TypeError(f"{', '.join(encoding)}: for records, not for what is encoded")
-        assert isinstance(data, (bytes, bytearray, memoryview))
-        reader = read_batches(data, limits=self._limits)
-        batches = list(reader)
-        if (tail := reader.torn_tail) is not None:
-            raise Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
-        expected = self.next_offset
-        for batch in batches:
-            marker_of(batch)
-            if batch.size > self.config.segment_bytes:
-                raise EncodeError(
-                    "batch", "larger than a segment", need=self.config.segment_bytes, have=batch.size
-                )
-            if keep_offsets:
-                offset = batch.base_offset if batch.magic == 2 else batch.last_offset
-                if offset < expected or batch.last_offset < offset:
-                    raise EncodeError(
-                        "offset", "offsets must ascend", need=f"at least {expected}", have=offset
-                    )
-                expected = batch.next_offset
-        return batches
-
-    def _assigned(self, batch: Batch) -> list[Batch]:
-        """The batch with the next offsets; several where it had to be rewritten."""
-        start = self.next_offset
-        data = bytearray(batch.data)
-        if batch.magic == 2:
-            data[EPOCH_AT : EPOCH_AT + EPOCH_SIZE] = self.leader_epoch.to_bytes(
-                EPOCH_SIZE, "big", signed=True
-            )
-            _set_offset(data, start)
-            return [kernel.open_batch(bytes(data), 0, self._limits)]
-        records = batch.records()
-        _set_offset(data, start + len(records) - 1)
-        placed = kernel.open_batch(bytes(data), 0, self._limits)
-        wanted = range(start, start + len(records))
-        try:
-            if [each.offset for each in placed.records()] == list(wanted):
-                return [placed]
-        except FormatError:
-            pass
-        anew = encode(records, magic=batch.magic, compression=batch.codec, base_offset=start)
-        return list(read_batches(anew, limits=self._limits))
 
     def _append(self, batch: Batch) -> None:
         first = batch.base_offset if batch.magic == 2 else self.next_offset
@@ -574,7 +383,3 @@ class LogWriter:
                 sync_folder(self.path)
                 self.recovery_point = self.next_offset
                 self._is_complete = True
-
-
-def _set_offset(data: bytearray, offset: int) -> None:
-    data[OFFSET_AT : OFFSET_AT + OFFSET_SIZE] = offset.to_bytes(OFFSET_SIZE, "big", signed=True)

@@ -17,12 +17,14 @@
 #define KD_UNUSED __attribute__((unused))
 #define KD_INLINE static inline __attribute__((always_inline, unused))
 #define KD_COLD static __attribute__((noinline, cold, unused))
+#define KD_INLINED inline __attribute__((always_inline)) /* where it is called in its file; others can link it too */
 #else
 #define KD_LIKELY(x) (x)
 #define KD_UNLIKELY(x) (x)
 #define KD_UNUSED
 #define KD_INLINE static inline
 #define KD_COLD static
+#define KD_INLINED
 #endif
 
 /* ------------------------------------------------------------------ statuses */

@@ -11,7 +11,7 @@
 #include "kodec_objects.h"
 
 /* To be raised with each change of what is below, and of what it is made of. */
-enum { KD_KERNEL_VERSION = 2 };
+enum { KD_KERNEL_VERSION = 3 };
 
 /* A column of rows. */
 typedef struct {
@@ -77,8 +77,8 @@ typedef struct {
   int (*make)(const void *unit, const uint8_t *data, size_t size, const kd_options *options,
               const kd_shape *shape, kd_texts *kept, PyObject *list, kd_where *where);
   int (*make_units)(const uint8_t *buf, size_t pos, size_t end, size_t most, const kd_options *options,
-                    const kd_shape *shape, kd_texts *kept, PyObject *list, void *unit, size_t *next,
-                    kd_where *where); /* in place of the two above where a unit is a row */
+                    const kd_shape *shape, kd_texts *kept, PyObject *list, size_t *ends, void *unit,
+                    size_t *next, kd_where *where); /* in place of the two above where a unit is a row */
 } kd_kernel;
 
 /* ------------------------------------------------------------------ functions for the table */

@@ -1,7 +1,9 @@
 /* What the part of a generated kernel stands on that makes Python objects of rows. Needs Python.h.
  *
  * An object is an ordinary one of a class with slots: its values are stored where the class's own member
- * descriptors say that they are. The GIL is held throughout. */
+ * descriptors say that they are. What nobody else holds, objects and their values, is written again in place:
+ * that nobody else holds it is asked of each right before, and nothing of Python runs in between. The GIL is held
+ * throughout. */
 #ifndef KODEC_OBJECTS_H
 #define KODEC_OBJECTS_H
 
@@ -109,9 +111,13 @@ KD_INLINE PyObject *kd_object(const kd_shape *shape, PyObject *list, Py_ssize_t 
   return NULL;
 }
 
+/* Where an object keeps a value; and where a tuple does. */
+KD_INLINE PyObject **kd_in(PyObject *item, Py_ssize_t slot) { return (PyObject **)(void *)((char *)item + slot); }
+KD_INLINE PyObject **kd_of(PyObject *tuple, size_t i) { return ((PyTupleObject *)tuple)->ob_item + i; }
+
 /* Store a value, whose reference is taken over; what was there is dropped. -1 where `value` is NULL. */
-KD_INLINE int kd_put(PyObject *item, Py_ssize_t slot, PyObject *value) {
-  PyObject **const at = (PyObject **)((char *)item + slot), *const before = *at;
+KD_INLINE int kd_put(PyObject **at, PyObject *value) {
+  PyObject *const before = *at;
   if (KD_UNLIKELY(value == NULL)) return -1;
   *at = value;
   Py_XDECREF(before);
@@ -120,93 +126,143 @@ KD_INLINE int kd_put(PyObject *item, Py_ssize_t slot, PyObject *value) {
 
 /* The same of a value whose reference is not taken over; nothing to do where it is there already, as in an
  * object that is filled again it often is. */
-KD_INLINE void kd_put_same(PyObject *item, Py_ssize_t slot, PyObject *value) {
-  if (*(PyObject **)((char *)item + slot) == value) return;
+KD_INLINE void kd_put_same(PyObject **at, PyObject *value) {
+  if (*at == value) return;
   Py_INCREF(value);
-  kd_put(item, slot, value);
+  kd_put(at, value);
 }
 
 /* Store what is in the slots that are no columns. */
 KD_INLINE void kd_put_others(const kd_shape *shape, PyObject *item) {
   for (int i = shape->columns; i < shape->columns + shape->others; i++)
-    kd_put_same(item, shape->slots[i], shape->constants[i]);
+    kd_put_same(kd_in(item, shape->slots[i]), shape->constants[i]);
 }
 
-/* ------------------------------------------------------------------ values; each gives a new reference */
+/* ------------------------------------------------------------------ values that are written again */
 
-KD_INLINE PyObject *kd_object_of_bytes(kd_span span) {
-  if (span.data == NULL) Py_RETURN_NONE;
-  return PyBytes_FromStringAndSize((const char *)span.data, (Py_ssize_t)span.size);
+/* Whether the value at `at` is of the class, is held by nobody else, and is laid out as in the versions of CPython
+ * for which this was written. Values that Python shares (small numbers, single bytes, the empty tuple) have other
+ * references. */
+KD_INLINE int kd_rewrites(PyObject **at, PyTypeObject *cls) {
+#if PY_VERSION_HEX < 0x030F0000
+  return *at != NULL && Py_TYPE(*at) == cls && kd_is_alone(*at);
+#else
+  (void)at;
+  (void)cls;
+  return 0;
+#endif
+}
+/* Bytes of the size of those that are there. */
+KD_INLINE int kd_rewrite_bytes(PyObject **at, kd_span span) {
+  if (!kd_rewrites(at, &PyBytes_Type) || (size_t)PyBytes_GET_SIZE(*at) != span.size) return 0;
+  memcpy(PyBytes_AS_STRING(*at), span.data, span.size);
+  _Py_COMP_DIAG_PUSH
+  _Py_COMP_DIAG_IGNORE_DEPR_DECLS
+  ((PyBytesObject *)*at)->ob_shash = -1; /* its hash is not known yet */
+  _Py_COMP_DIAG_POP
+  return 1;
+}
+/* A number of as many digits as the one that is there; not a small one, of which Python has but one object. */
+KD_INLINE int kd_rewrite_int(PyObject **at, int64_t number) {
+  if (number <= 1024 || number >> (2 * PyLong_SHIFT) || !kd_rewrites(at, &PyLong_Type)) return 0;
+  const int two = number >> PyLong_SHIFT != 0;
+  PyLongObject *const integer = (PyLongObject *)*at;
+#if PY_VERSION_HEX >= 0x030C0000
+  digit *const digits = integer->long_value.ob_digit;
+  if (integer->long_value.lv_tag != (uintptr_t)(1 + two) << 3) return 0; /* positive, and so many digits */
+#else
+  digit *const digits = integer->ob_digit;
+  if (Py_SIZE(integer) != 1 + two) return 0;
+#endif
+  digits[0] = (digit)(number & PyLong_MASK);
+  if (two) digits[1] = (digit)(number >> PyLong_SHIFT);
+  return 1;
+}
+/* A tuple of as many items; of the one that has none there is nothing to write. */
+KD_INLINE int kd_rewrite_tuple(PyObject **at, size_t count) {
+  if (*at == NULL || !PyTuple_CheckExact(*at) || (size_t)PyTuple_GET_SIZE(*at) != count) return 0;
+  if (count == 0) return 1;
+  if (!kd_rewrites(at, &PyTuple_Type)) return 0;
+#if PY_VERSION_HEX >= 0x030E0000
+  ((PyTupleObject *)*at)->ob_hash = -1;
+#endif
+  return 1;
+}
+
+/* ------------------------------------------------------------------ values; each put gives -1 where it cannot */
+
+KD_INLINE int kd_put_bytes(PyObject **at, kd_span span) {
+  if (span.data == NULL) {
+    kd_put_same(at, Py_None);
+    return 0;
+  }
+  if (kd_rewrite_bytes(at, span)) return 0;
+  return kd_put(at, PyBytes_FromStringAndSize((const char *)span.data, (Py_ssize_t)span.size));
 }
 /* Bytes that are not UTF-8 become surrogate escapes. */
-KD_INLINE PyObject *kd_object_of_text(kd_span span) {
-  if (span.data == NULL) Py_RETURN_NONE;
-  return PyUnicode_DecodeUTF8((const char *)span.data, (Py_ssize_t)span.size, "surrogateescape");
+KD_INLINE int kd_put_text(PyObject **at, kd_span span) {
+  if (span.data == NULL) {
+    kd_put_same(at, Py_None);
+    return 0;
+  }
+  return kd_put(at, PyUnicode_DecodeUTF8((const char *)span.data, (Py_ssize_t)span.size, "surrogateescape"));
 }
 /* The same; the text at `place` of the list before is given again where it is equal. */
-KD_INLINE PyObject *kd_object_of_likely_text(kd_texts *kept, size_t place, kd_span span) {
+KD_INLINE int kd_put_likely_text(PyObject **at, kd_texts *kept, size_t place, kd_span span) {
   PyObject *text;
-  if (span.data == NULL || place >= KD_KEPT_TEXTS) return kd_object_of_text(span);
+  if (span.data == NULL || place >= KD_KEPT_TEXTS) return kd_put_text(at, span);
   text = kept->texts[place];
-  if (text != NULL && PyUnicode_IS_COMPACT_ASCII(text) && (size_t)PyUnicode_GET_LENGTH(text) == span.size &&
-      memcmp(PyUnicode_DATA(text), span.data, span.size) == 0) {
-    Py_INCREF(text);
-    return text;
+  if (text == NULL || !PyUnicode_IS_COMPACT_ASCII(text) || (size_t)PyUnicode_GET_LENGTH(text) != span.size ||
+      memcmp(PyUnicode_DATA(text), span.data, span.size) != 0) {
+    if (kd_put_text(&kept->texts[place], span)) return -1;
+    text = kept->texts[place];
   }
-  text = kd_object_of_text(span);
-  if (text != NULL) {
-    PyObject *const before = kept->texts[place];
-    Py_INCREF(text);
-    kept->texts[place] = text;
-    Py_XDECREF(before);
-  }
-  return text;
-}
-KD_INLINE PyObject *kd_object_of_flag(int value) {
-  PyObject *const found = value ? Py_True : Py_False;
-  Py_INCREF(found);
-  return found;
-}
-/* A tuple is followed by the collector from when it is made: one that holds only atoms need not be. */
-KD_INLINE PyObject *kd_atoms(PyObject *tuple) {
-  PyObject_GC_UnTrack(tuple);
-  return tuple;
-}
-
-/* ------------------------------------------------------------------ values to slots; -1 where one cannot be made */
-
-KD_INLINE int kd_put_bytes(PyObject *item, Py_ssize_t slot, kd_span span) {
-  if (span.data != NULL)
-    return kd_put(item, slot, PyBytes_FromStringAndSize((const char *)span.data, (Py_ssize_t)span.size));
-  kd_put_same(item, slot, Py_None);
+  kd_put_same(at, text);
   return 0;
 }
-KD_INLINE int kd_put_text(PyObject *item, Py_ssize_t slot, kd_span span) {
-  return kd_put(item, slot, kd_object_of_text(span));
-}
-KD_INLINE int kd_put_flag(PyObject *item, Py_ssize_t slot, int value) {
-  kd_put_same(item, slot, value ? Py_True : Py_False);
+KD_INLINE int kd_put_flag(PyObject **at, int value) {
+  kd_put_same(at, value ? Py_True : Py_False);
   return 0;
+}
+KD_INLINE int kd_put_int(PyObject **at, int64_t number) {
+  return kd_rewrite_int(at, number) ? 0 : kd_put(at, PyLong_FromLongLong(number));
 }
 /* A number of which a member of the column may stand for some. */
-KD_INLINE int kd_put_number(PyObject *item, Py_ssize_t slot, const kd_members *members, int64_t number) {
+KD_INLINE int kd_put_number(PyObject **at, const kd_members *members, int64_t number) {
   PyObject *found, *plain;
   if (number >= KD_LEAST_MEMBER && number < KD_LEAST_MEMBER + KD_SMALL_MEMBERS &&
       (found = members->small[number - KD_LEAST_MEMBER]) != NULL) {
-    kd_put_same(item, slot, found);
+    kd_put_same(at, found);
     return 0;
   }
+  if (members->all == NULL) return kd_put_int(at, number);
   plain = PyLong_FromLongLong(number);
-  if (members->all == NULL || plain == NULL) return kd_put(item, slot, plain);
+  if (plain == NULL) return -1;
   found = PyDict_GetItemWithError(members->all, plain);
   if (found == NULL) {
-    if (!PyErr_Occurred()) return kd_put(item, slot, plain);
+    if (!PyErr_Occurred()) return kd_put(at, plain);
     Py_DECREF(plain);
     return -1;
   }
-  kd_put_same(item, slot, found);
+  kd_put_same(at, found);
   Py_DECREF(plain);
   return 0;
+}
+/* A tuple that is to be filled, a new reference: its items are values, or NULL. What a value is put in place of may
+ * run any code when it is dropped, also code that takes the tuple away. The collector need not follow it, as it will
+ * hold only atoms, or tuples of them. NULL where there is no memory. */
+KD_INLINE PyObject *kd_put_tuple(PyObject **at, size_t count) {
+  PyObject *tuple;
+  if (kd_rewrite_tuple(at, count)) {
+    Py_INCREF(*at);
+    return *at;
+  }
+  tuple = PyTuple_New((Py_ssize_t)count);
+  if (tuple == NULL) return NULL;
+  if (count) PyObject_GC_UnTrack(tuple);
+  Py_INCREF(tuple);
+  kd_put(at, tuple);
+  return tuple;
 }
 
 #endif

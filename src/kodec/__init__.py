@@ -1,110 +1,35 @@
 """Codecs for Apache Kafka's record formats, generated from Kaitai schemas: the few names a user needs."""
 
 import logging
-
-from kodec.log.batches.batch import Batch
-from kodec.log.batches.encode import encode
-from kodec.log.batches.records import (
-    ControlRecord,
-    ControlRecordType,
-    Limits,
-    Record,
-    SkippedRange,
-    SkippedRanges,
-    TimestampType,
-    TornTail,
-)
-from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
-from kodec.log.cleaning.retention import TrimPlan, plan_trim
-from kodec.log.conversion.batches import convert_batches
-from kodec.log.conversion.partition import ConversionPlan, plan_conversion
-from kodec.log.conversion.report import ConversionReport, Loss
-from kodec.log.directories.directory import LogDirectory
-from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
-from kodec.log.directories.segment import Segment, TimestampOffset
-from kodec.log.directories.transactions import AbortedTransaction, Transactions
-from kodec.log.files.listing import TopicPartition
-from kodec.log.kernel import backend
-from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
-from kodec.log.recovery.plan import RecoveryPlan
-from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
-from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
-from kodec.log.tables.reader import TableReader
-from kodec.log.tables.table import (
-    encode_table,
-    read_batch_table,
-    read_table,
-    scan_batch_table,
-    scan_table,
-)
-from kodec.log.verification.survey import Overview, survey
-from kodec.log.verification.verify import Problem, verify
-from kodec.log.writing.directory_writer import LogDirectoryWriter
-from kodec.log.writing.writer import AppendResult, LogConfig, LogWriter
-from kodec.runtime import errors
-
-__all__ = [
-    "AbortedTransaction",
-    "AppendResult",
-    "Batch",
-    "BatchReader",
-    "CompactionPlan",
-    "CompactionReport",
-    "ControlRecord",
-    "ControlRecordType",
-    "ConversionPlan",
-    "ConversionReport",
-    "Isolation",
-    "Limits",
-    "LogConfig",
-    "LogDirectory",
-    "LogDirectoryWriter",
-    "LogRead",
-    "LogWriter",
-    "Loss",
-    "MissingRange",
-    "Overview",
-    "PartitionLog",
-    "Problem",
-    "Record",
-    "RecordReader",
-    "RecoveryPlan",
-    "SalvagePlan",
-    "SalvageReport",
-    "Segment",
-    "SkippedRange",
-    "SkippedRanges",
-    "TableReader",
-    "TimestampOffset",
-    "TimestampType",
-    "TopicPartition",
-    "TornTail",
-    "Transactions",
-    "TrimPlan",
-    "__version__",
-    "backend",
-    "convert_batches",
-    "encode",
-    "encode_table",
-    "errors",
-    "plan_compaction",
-    "plan_conversion",
-    "plan_recovery",
-    "plan_reindex",
-    "plan_root",
-    "plan_salvage",
-    "plan_trim",
-    "read_batch_table",
-    "read_batches",
-    "read_records",
-    "read_table",
-    "scan_batch_table",
-    "scan_table",
-    "survey",
-    "verify",
-]
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 # a library logs only where a program asks for it: one that configures logging sees skipped ranges
 logging.getLogger("kodec").addHandler(logging.NullHandler())
+
+if TYPE_CHECKING:
+    from kodec import api
+    from kodec.api import *  # noqa: F403  # the names, for type checkers
+
+    __all__ = ["__version__"]
+    __all__ += api.__all__
+else:
+
+    def __getattr__(name: str) -> object:
+        """The public names, all imported when one is first asked for.
+
+        `kodec generate` asks for none: it has to run where the modules that it made before do not.
+        """
+        from importlib import import_module
+
+        api = import_module("kodec.api")
+        found = {each: getattr(api, each) for each in api.__all__}
+        globals().update(found, __all__=["__version__", *api.__all__])
+        if name not in globals():
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=api)
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        __getattr__("__all__")
+        return sorted(globals())

@@ -93,6 +93,11 @@ class More(kodec.Record):
     pass
 
 
+def take_headers_away(objects: Any) -> None:
+    for each in objects.items:
+        each.headers = ()
+
+
 class Loud:
     """A value that, when it is dropped, calls whatever there is."""
 
@@ -215,6 +220,7 @@ class Faces(RuleBasedStateMachine):
                 "get",
                 "unit",
                 "forget",
+                "size_of_last",
                 "content",
                 "where",
                 "head",
@@ -311,7 +317,10 @@ class Faces(RuleBasedStateMachine):
                         self, (method, log, 0, len(log)) if name in ("next", "run") else (method,)
                     )
                     break
+            loud = Loud(self, (take_headers_away, item))
+            found.headers = ((loud, b"x"),) if second % 2 else (("h", loud), ("i", b""))
         self.ask(getattr(item, "next", str), log, 0, len(log))
+        self.ask(getattr(item, "size_of_last", str), second)
 
     @rule(lists=st.lists(st.one_of(st.lists(numbers, max_size=3), st.none(), st.just("ab")), max_size=4))
     def flatten(self, lists: list[Any]) -> None:

@@ -39,7 +39,7 @@ from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing import writer as writing
-from kodec.log.writing.writer import LogConfig
+from kodec.log.writing.config import LogConfig
 
 from .disk import Disk
 from .faults import Faults

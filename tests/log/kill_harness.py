@@ -34,8 +34,8 @@ from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import default_quarantine
 from kodec.log.recovery.planning import plan_root
 from kodec.log.verification.verify import verify_partition
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
-from kodec.log.writing.writer import LogConfig
 
 CONFIG = LogConfig(segment_bytes=3000, index_interval_bytes=150, segment_index_bytes=400)
 PARTITIONS = (0, 1)

@@ -12,7 +12,8 @@ import pytest
 import kodec
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import create_file, make_folder, replace_file
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.writer import LogWriter
 
 from .faults import Faults
 

@@ -19,7 +19,8 @@ from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.lock import claimed, locked
 from kodec.log.verification.verify import verify_partition
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.writer import LogWriter
 
 # As a broker: FileLock of Kafka calls FileChannel.tryLock, which takes a POSIX lock of the whole file.
 POSIX = """

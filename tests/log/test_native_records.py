@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +295,158 @@ def test_threads_that_share_a_reader_are_refused_and_nothing_crashes(pure: str) 
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) in ((0, "['generator already executing']"), (0, "[]")), done
+
+
+# -- what is written again ------------------------------------------------------------------------
+
+LARGE = 1 << 31
+"""Offsets from here on have as many digits as each other, so that their objects can be written again."""
+
+
+def alike(count: int, magic: int = 2) -> list[kodec.Record]:
+    """Records whose values are of the same sizes, each unlike any other's."""
+    kind = kodec.TimestampType.CREATE_TIME if magic else kodec.TimestampType.NO_TIMESTAMP_TYPE
+    return [
+        kodec.Record(
+            offset=LARGE + at,
+            timestamp=2 * LARGE + at if magic else -1,
+            timestamp_type=kind,
+            key=b"k%08d" % at,
+            value=b"v%030d" % at,
+            headers=(("a", b"%08d" % at), ("b", b"%08d" % -at)) if magic == 2 else (),
+        )
+        for at in range(count)
+    ]
+
+
+def encoded(records: list[kodec.Record], magic: int = 2) -> bytes:
+    return kodec.encode(records, magic=magic, batch_records=10)
+
+
+PARTS: dict[str, Callable[[kodec.Record], Any]] = {
+    **{name: attrgetter(name) for name in FIELDS},
+    "a header": lambda found: found.headers[0],
+    "a header's value": lambda found: found.headers[1][1],
+    "a view": lambda found: memoryview(found.value or b""),
+    "a method": lambda found: (found.value or b"").hex,
+}
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_value_that_is_kept_stays_as_it_is(part: str, magic: int) -> None:
+    if magic < 2 and part.startswith("a header"):
+        return
+    records = alike(2000, magic)
+    kept = [PARTS[part](found) for found in kodec.read_records(encoded(records, magic))]
+    expected = [PARTS[part](each) for each in records]
+    if part == "a method":
+        assert [each() for each in kept] == [each() for each in expected]
+    else:
+        assert kept == expected
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_values_that_nobody_kept_are_written_again(magic: int) -> None:
+    seen: dict[str, set[int]] = {name: set() for name in FIELDS}
+    for found in kodec.read_records(encoded(alike(2000, magic), magic)):
+        for name in FIELDS:
+            seen[name].add(id(getattr(found, name)))
+    assert max(len(each) for each in seen.values()) <= 600
+
+
+def test_hashes_are_those_of_what_is_there() -> None:
+    records = alike(2000)
+    for found, expected in zip(kodec.read_records(encoded(records)), records, strict=True):
+        for name in ("offset", "key", "value", "headers"):
+            assert hash(getattr(found, name)) == hash(getattr(expected, name))
+
+
+def test_numbers_of_any_size_after_each_other() -> None:
+    edges = [0, 1, 255, 256, 257, 1023, 1024, 1025, 1 << 15, 1 << 30, 1 << 31, 1 << 60, 1 << 62]
+    numbers = sorted({edge + by for edge in edges for by in range(-3, 4) if edge + by >= 0})
+    times = [
+        *numbers,
+        *numbers[::-1],
+        *(number for pair in zip(numbers, numbers[::-1], strict=True) for number in pair),
+    ]
+    records = [kodec.Record(offset=at, timestamp=time) for at, time in enumerate(times)]
+    for size in (1, 2, 3, 10):
+        data = kodec.encode(records, batch_records=size)
+        assert [found.timestamp for found in kodec.read_records(data)] == times
+
+
+def test_lists_of_any_length_after_each_other() -> None:
+    records = [
+        kodec.Record(
+            offset=at, headers=tuple((f"{place}", bytes(at % 4) or None) for place in range(at % 7 % 4))
+        )
+        for at in range(1000)
+    ]
+    for size in (1, 2, 3, 10):
+        assert list(kodec.read_records(kodec.encode(records, batch_records=size))) == records
+
+
+def test_values_of_others_are_left_alone() -> None:
+    class Text(bytes):
+        pass
+
+    records = alike(2000)
+    mine, whole = b"mine" * 8, 3 * LARGE
+    for at, found in enumerate(kodec.read_records(encoded(records))):
+        assert found == records[at]
+        found.value = Text(b"v%030d" % 0) if at % 2 else mine[1:]
+        found.key, found.offset, found.timestamp = mine[:9], whole, True
+        found.headers = (["a"], ("b", [found])) if at % 3 else ((mine, mine), (mine, mine))  # type: ignore[assignment]
+    assert mine == b"mine" * 8 and whole == 3 * LARGE
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_code_that_takes_away_what_is_being_written(place: int) -> None:
+    class Loud:
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            dropped.append(1)
+            for each in objects.items:
+                each.headers = ()
+
+    def run() -> None:
+        dropped.clear()
+        _, at = objects.next(data, 0, len(data))
+        for found in objects.items:
+            inner: list[Any] = ["a", bytes([3] * 300)]
+            inner[place] = Loud()
+            found.headers = (tuple(inner), ("b", bytes([4] * 301)))
+        del found, inner
+        _, at = objects.next(data, at, len(data))
+        assert len(dropped) == 10
+        objects.next(data, at, len(data))
+        assert objects.items == records[20:]
+
+    dropped: list[int] = []
+    objects = record_batch.Objects(record_batch.Shape(kodec.Record))
+    records = [kodec.Record(offset=at, headers=(("a", b"1" * 300), ("b", b"2" * 300))) for at in range(30)]
+    data = kodec.encode(records, batch_records=10)
+    run()
+    tracemalloc.start()
+    try:
+        run()
+        start = tracemalloc.get_traced_memory()[0]
+        for _ in range(100):
+            run()
+        # what is written into a tuple that is gone is never given back
+        assert tracemalloc.get_traced_memory()[0] - start < 20_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_where_messages_end_is_known_of_each() -> None:
+    records = alike(700, 1)
+    reader = kodec.read_records(encoded(records, 1))
+    ends = [(found.offset, reader.position) for found in reader]
+    size = len(encoded(records[:1], 1))
+    assert ends == [(each.offset, size * at) for at, each in enumerate(records, 1)]
 
 
 # -- the same as pure Python ----------------------------------------------------------------------

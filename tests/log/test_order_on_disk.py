@@ -15,8 +15,9 @@ from kodec.log.files.durable import make_root, replace_file
 from kodec.log.files.names import file_name
 from kodec.log.recovery.apply import default_quarantine
 from kodec.log.recovery.planning import plan_recovery
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.writer import LogWriter
 
 from . import made
 from .disk import Disk

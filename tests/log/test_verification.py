@@ -16,7 +16,7 @@ from kodec.cli.main import main
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import is_locked
-from kodec.log.writing.writer import LogConfig
+from kodec.log.writing.config import LogConfig
 
 from . import made
 from .made import START, batch, marker

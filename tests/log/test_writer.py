@@ -22,10 +22,11 @@ from kodec.log.files.indexes import IndexBuilder
 from kodec.log.files.listing import find_partitions
 from kodec.log.files.lock import locked
 from kodec.log.verification.verify import verify_partition, verify_root
-from kodec.log.writing import writer as writer_module
+from kodec.log.writing import opening
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_scan import SegmentScan
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.writer import LogWriter
 from kodec.runtime.errors import EncodeError, FormatError, LogFailed, Malformed
 
 from .faults import Faults
@@ -440,14 +441,14 @@ def test_opening_a_log_reads_it_from_the_disk(tmp_path: Path, monkeypatch: pytes
     with LogWriter(tmp_path / "t-0") as writer:
         writer.append(records(2))
     asked: list[str] = []
-    scan = writer_module.scan_segment
+    scan = opening.scan_segment
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: asked.append("dropped"))
 
     def scanned(path: Path, base_offset: int, **options: Any) -> SegmentScan:
         asked.append("read")
         return scan(path, base_offset, **options)
 
-    monkeypatch.setattr(writer_module, "scan_segment", scanned)
+    monkeypatch.setattr(opening, "scan_segment", scanned)
     LogWriter(tmp_path / "t-0").close()
     assert asked == ["dropped", "dropped", "dropped", "read"]
 

@@ -59,6 +59,9 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
     def rest(self) -> tuple[()]:
         return ()
 
+    def ahead(self, left: int) -> int:
+        return self._messages.size_of_last(left) if self._turn else 0
+
     def close(self) -> None:
         self._objects.forget()
         self._messages.forget()

@@ -10,8 +10,9 @@ from kodec.log.recovery.apply import default_quarantine
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery
 from kodec.log.verification.verify import verify_partition
+from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.log.writing.writer import LogConfig, LogWriter
+from kodec.log.writing.writer import LogWriter
 
 DATA = Path(__file__).parents[2] / "data"
 NEWEST = DATA / "kafka-4.3.1"

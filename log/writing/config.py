@@ -1,0 +1,49 @@
+"""The settings of a topic that a writer follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kodec.log.batches.sizes import MAX_SEGMENT
+from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
+
+__all__ = ["LogConfig"]
+
+_NEVER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """A topic's settings, with Kafka's names and defaults.
+
+    Attributes:
+        segment_bytes: `segment.bytes`, the most bytes of a segment.
+        segment_ms: `segment.ms`, how much later than the first batch's largest timestamp a batch's may be
+            before a new segment is begun; where the first batch has none, the clock since the segment was
+            begun counts.
+        segment_index_bytes: `segment.index.bytes`, the most bytes of an index.
+        index_interval_bytes: `index.interval.bytes`, the bytes between two entries of the offset index.
+        flush_messages: `flush.messages`, after how many offsets since the last flush `append` flushes.
+        flush_ms: `flush.ms`, after how many milliseconds since the last flush `append` flushes.
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    segment_index_bytes: int = MAX_INDEX
+    index_interval_bytes: int = INDEX_INTERVAL
+    flush_messages: int = _NEVER
+    flush_ms: int = _NEVER
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("segment_bytes", 1, MAX_SEGMENT),
+            ("segment_ms", 1, _NEVER),
+            # room for two entries of the time index: the last one has a place of its own
+            ("segment_index_bytes", 24, MAX_SEGMENT),
+            ("index_interval_bytes", 0, MAX_SEGMENT),
+            ("flush_messages", 1, _NEVER),
+            ("flush_ms", 0, _NEVER),
+        ):
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ValueError(f"{name}={value}: expected {least} to {most}")

@@ -1,0 +1,144 @@
+"""What is done to the folder of a partition before a writer goes on in it. Followed: `LogLoader`, Kafka 4."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from kodec.log.batches.records import Limits
+from kodec.log.directories.epochs import assign, up_to
+from kodec.log.directories.producer_state import ProducerState
+from kodec.log.files.checkpoints import (
+    LeaderEpoch,
+    read_leader_epochs,
+    read_partition_metadata,
+    write_leader_epochs,
+    write_partition_metadata,
+)
+from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder, sync_name
+from kodec.log.files.listing import LeftoverKind, PartitionFiles
+from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
+from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.errors import Malformed
+
+__all__ = [
+    "Resumed",
+    "drop_snapshots",
+    "load_epochs",
+    "prepare_folder",
+    "refuse_unfinished",
+    "remove_clean_shutdown",
+    "resume",
+]
+
+
+class Resumed(NamedTuple):
+    """The last segment, open again, and what was found in it.
+
+    Attributes:
+        active: the segment.
+        producers: their state at its end.
+        scan: what reading it gave.
+    """
+
+    active: SegmentWriter
+    producers: ProducerState
+    scan: SegmentScan
+
+
+def prepare_folder(path: Path, topic_id: UUID | None) -> None:
+    """Make the folder and its `partition.metadata`. Raises ValueError where that has another topic id."""
+    sync_name(path.parent)
+    make_folder(path)
+    metadata = path / PARTITION_METADATA
+    if metadata.is_file():
+        there = read_partition_metadata(metadata).topic_id
+        if topic_id is not None and topic_id != there:
+            raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
+    elif topic_id is not None:
+        write_partition_metadata(metadata, topic_id)
+
+
+def remove_clean_shutdown(directory: Path) -> None:
+    """Remove the clean-shutdown marker, that all logs were closed, before anything is changed."""
+    (directory / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+    sync_folder(directory)
+
+
+def refuse_unfinished(files: PartitionFiles) -> None:
+    """Raise Malformed where segments are being replaced."""
+    for leftover in files.leftovers:
+        if leftover.kind is not LeftoverKind.DELETED:
+            raise Malformed(
+                "", "an interrupted swap of segments: recover the log first", at=0
+            ).in_source(str(leftover.path))
+
+
+def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits) -> Resumed:
+    """Open the last segment, its indexes as they are to be. Raises Malformed where it is not whole."""
+    last = files.segments[-1]
+    for each in (last.log, last.index, last.timeindex, last.txnindex):
+        if each is not None:
+            drop_cached(each)
+    producers = producers_at(files.segments, dict(files.snapshots), len(files.segments) - 1, limits=limits)
+    scan = scan_segment(
+        last.log,
+        last.base_offset,
+        producers=producers,
+        index_interval_bytes=config.index_interval_bytes,
+        max_index_bytes=config.segment_index_bytes,
+        limits=limits,
+    )
+    if scan.fault:
+        raise Malformed(
+            "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
+        ).in_source(str(last.log))
+    remove_clean_shutdown(path.parent)
+    # The last entry of the time index goes: the segment is open again.
+    for kind, data in (
+        ("index", scan.indexes.offsets),
+        ("timeindex", scan.indexes.times),
+        ("txnindex", scan.indexes.aborted),
+    ):
+        there: Path | None = getattr(last, kind)
+        if there is None and not data and kind == "txnindex":
+            continue
+        if there is None or there.read_bytes() != data:
+            replace_file(path / file_name(last.base_offset, kind), data, folder=False)
+    active = SegmentWriter(path, last.base_offset, resume=scan.indexes)
+    active.next_offset = scan.next_offset
+    active.first_timestamp = scan.first_timestamp
+    return Resumed(active, producers, scan)
+
+
+def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
+    """Remove the snapshots that belong to no segment, but the newest one behind the last.
+
+    Gives the offset of the newest that is left, or of the start of the log.
+    """
+    bases = {segment.base_offset for segment in files.segments}
+    strays = [(offset, path) for offset, path in files.snapshots if offset not in bases]
+    keep = strays[-1][0] if strays else -1
+    if not max(bases) < keep <= next_offset:
+        keep = -1
+    for offset, path in strays:
+        if offset != keep:
+            path.unlink()
+    left = [offset for offset, _ in files.snapshots if offset in bases or offset == keep]
+    return max(left, default=files.segments[0].base_offset)
+
+
+def load_epochs(path: Path, found: list[LeaderEpoch], next_offset: int) -> list[LeaderEpoch]:
+    """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too."""
+    checkpoint = path / LEADER_EPOCHS
+    there = read_leader_epochs(checkpoint) if checkpoint.is_file() else None
+    epochs = up_to(there or [], next_offset)
+    for each in found:
+        if not epochs or each.epoch > epochs[-1].epoch:
+            assign(epochs, each)
+    if epochs != there:
+        write_leader_epochs(checkpoint, epochs)
+    return epochs

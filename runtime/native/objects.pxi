@@ -1,0 +1,237 @@
+# Rows as objects of a class. Part of face.pyx.
+
+cdef class Shape:
+    """Where the objects of a class keep the values of a row.
+
+    Args:
+        cls: a class with a slot for each of COLUMNS, but for those that `head` of a `-row` adds.
+        members: for a column of whole numbers, which object stands for which number.
+        others: what is in slots that are no columns.
+    """
+
+    cdef Kernel kernel
+    cdef kd_shape s
+    cdef object kept
+
+    def __cinit__(self, type cls not None, members=None, others=None):
+        cdef int i
+        self.kernel = getattr(type(self), "_kernel", None)
+        if self.kernel is None:
+            raise TypeError(f"{type(self).__name__} of no kernel: a kernel's module has one of its own")
+        columns = self.kernel.columns[: self.kernel.k.count_of_slots]
+        given = {name: dict(numbers) for name, numbers in (members or {}).items()}
+        constants = dict(others or {})
+        for name in given:
+            if name not in columns or not self.kernel.k.columns[columns.index(name)].members:
+                raise ValueError(f"members: {name!r} is not a column of whole numbers")
+        if len(columns) + len(constants) > KD_MOST_SLOTS:
+            raise ValueError("others: too many")
+        memset(&self.s, 0, sizeof(self.s))
+        # what the shape points to lives as long as it
+        self.kept = cls, given, constants
+        self.s.cls = <PyTypeObject *>cls
+        self.s.columns = len(columns)
+        self.s.others = len(constants)
+        for i, name in enumerate([*columns, *constants]):
+            self.s.slots[i] = kd_slot(self.s.cls, name)
+            if i >= self.s.columns:
+                self.s.constants[i] = <PyObject *>constants[name]
+            elif name in given:
+                self.s.members[i].all = <PyObject *>given[name]
+                for number, member in given[name].items():
+                    if KD_LEAST_MEMBER <= number < KD_LEAST_MEMBER + KD_SMALL_MEMBERS:
+                        self.s.members[i].small[<int>number - KD_LEAST_MEMBER] = <PyObject *>member
+        slots = {self.s.slots[i] for i in range(self.s.columns + self.s.others)}
+        self.s.refills = kd_is_all_slots(self.s.cls, len(slots))
+
+
+cdef class Objects(Bound):
+    """Goes from unit to unit, and makes objects of a class of the rows of the one that was reached.
+
+    The objects are whole when they are given, and hold nothing of the bytes that they were made of. One that nobody
+    else holds when the next are made, with the list that it is in, is filled again.
+
+    Args:
+        shape: of the class.
+        check: verify checksums.
+        stop_at_hidden: stop at a unit whose rows are not for users, which is else passed over.
+        rows: where a unit is a row, the most that are made at once.
+        unit_bytes, elements: as of Rows.
+
+    An object is to be used by one thread at a time.
+    """
+
+    cdef Shape shape
+    cdef kd_options o
+    cdef kd_texts texts
+    cdef list made
+    # where a unit is a row: where the unit of each object ends, and of how many that is known
+    cdef size_t *ends
+    cdef Py_ssize_t ended
+
+    def __cinit__(
+        self,
+        Shape shape not None,
+        *,
+        bint check=True,
+        bint stop_at_hidden=False,
+        size_t rows=256,
+        size_t unit_bytes=1 << 30,
+        size_t elements=1_000_000,
+    ):
+        memset(&self.o, 0, sizeof(self.o))
+        memset(&self.texts, 0, sizeof(self.texts))
+        if shape.kernel is not self.kernel:
+            raise TypeError(f"the shape is of the kernel {shape.kernel.name}, not of {self.kernel.name}")
+        self.made = []
+        self.shape = shape
+        self.o.check = check
+        self.o.stop_at_hidden = stop_at_hidden
+        self.o.most_rows = max(rows, <size_t>1)
+        self.o.unit_bytes = unit_bytes
+        self.o.elements = elements
+        if self.k.make_units != NULL:
+            self.ends = <size_t *>calloc(self.o.most_rows, sizeof(size_t))
+            if self.ends == NULL:
+                raise MemoryError
+
+    def __dealloc__(self):
+        kd_texts_clear(&self.texts)
+        free(self.ends)
+
+    cdef list to_fill(self):
+        """The list to be filled: of what it holds the values are dropped, which may run any code."""
+        self.start()
+        self.compressed = False
+        self.ended = 0
+        if not kd_is_alone(<PyObject *>self.made):
+            self.made = []
+        return self.made
+
+    def next(self, data, size_t pos, size_t end):
+        """Go to the next unit in `data[pos:end]` that has rows; give (status, place).
+
+        `ok`: `items` are its rows; the place is where it ends. `compressed`: see `content`, and the same.
+        `hidden`: its rows are not for users. `end`, and anything else: why there is none, and where that unit
+        starts. Where a unit is a row, `items` are the rows that follow one another, and the place is where the
+        last of them ends; the next call says what is there.
+        """
+        cdef Py_buffer view
+        cdef size_t stop = pos
+        cdef int status
+        cdef const uint8_t *buf = opened(data, &view, pos, end)
+        try:
+            items = self.to_fill()
+            try:
+                if self.k.make_units != NULL:
+                    status = self.k.make_units(
+                        buf, pos, end, self.o.most_rows, &self.o, &self.shape.s, &self.texts, <PyObject *>items,
+                        self.ends, self.u, &stop, &self.w,
+                    )
+                    self.ended = PyList_GET_SIZE(items)
+                    if self.ended:
+                        status = KD_OK
+                    self.reached(status, buf)
+                    if status == KD_COMPRESSED:
+                        stop += self.place.size
+                else:
+                    with nogil:
+                        status = self.k.next(buf, pos, end, &self.o, self.u, &stop, &self.w)
+                    if status == KD_OK:
+                        self.k.place(self.u, &self.place)
+                        status = self.k.make(
+                            self.u, self.place.content.data, self.place.content.size, &self.o, &self.shape.s,
+                            &self.texts, <PyObject *>items, &self.w,
+                        )
+                        if status != KD_OK:
+                            stop = self.place.start
+                    self.reached(status, buf)
+            finally:
+                self.busy = False
+        finally:
+            PyBuffer_Release(&view)
+        return STATUSES[status], stop
+
+    def rows(self, bytes data not None):
+        """Make objects of the rows of the compressed unit, whose content `data` was decompressed: `items`.
+
+        Gives the status, `ok` or why not.
+        """
+        cdef const uint8_t *buf = <const uint8_t *><const char *>data
+        cdef int status
+        cdef size_t stop = 0
+        cdef char *inner
+        if not self.compressed:
+            raise ValueError("no compressed unit was reached")
+        items = self.to_fill()
+        try:
+            if self.k.make != NULL:
+                status = self.k.make(
+                    self.u, buf, len(data), &self.o, &self.shape.s, &self.texts, <PyObject *>items, &self.w
+                )
+            else:
+                inner = <char *>calloc(1, self.k.unit_size)
+                if inner == NULL:
+                    raise MemoryError
+                try:
+                    status = self.k.make_units(
+                        buf, 0, len(data), self.o.elements, &self.o, &self.shape.s, &self.texts, <PyObject *>items,
+                        NULL, inner, &stop, &self.w,
+                    )
+                finally:
+                    free(inner)
+                status = KD_OK if status == KD_END else KD_LIMIT if status == KD_FULL else status
+        finally:
+            self.busy = False
+        return STATUSES[status]
+
+    @property
+    def items(self):
+        """The objects that were made last. The list is filled again where nobody else holds it then."""
+        return self.made
+
+    def size_of_last(self, Py_ssize_t count):
+        """How many bytes the units of the last `count` objects take; 0 where one unit has them all."""
+        if not 0 < count < self.ended:
+            return 0
+        return self.ends[self.ended - 1] - self.ends[self.ended - 1 - count]
+
+    def forget(self):
+        """Keep no object."""
+        self.made = []
+
+
+cdef class Flattened:
+    """The items of the lists that an iterator gives, one after another.
+
+    Unlike a chain, it loses nothing where the iterator refuses a call that comes while another is inside of it.
+    """
+
+    cdef object source
+    cdef list items
+    cdef Py_ssize_t at
+
+    def __cinit__(self, source):
+        self.source = iter(source)
+        self.items = []
+
+    def __iter__(self):
+        return self
+
+    def left(self):
+        """How many items of the list that was given last are still to come."""
+        return max(PyList_GET_SIZE(self.items) - self.at, 0)
+
+    def __next__(self):
+        while self.at >= PyList_GET_SIZE(self.items):
+            # let go of before the next is asked for: a list that nobody holds can be filled again
+            self.items = NO_ITEMS
+            found = next(self.source)
+            self.items = found if type(found) is list else list(found)
+            found = None
+            self.at = 0
+        self.at += 1
+        return <object>PyList_GET_ITEM(self.items, self.at - 1)
+
+
+cdef list NO_ITEMS = []

@@ -1,0 +1,103 @@
+"""The public names, which are those of `kodec` itself: import them from there."""
+
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.encode import encode
+from kodec.log.batches.records import (
+    ControlRecord,
+    ControlRecordType,
+    Limits,
+    Record,
+    SkippedRange,
+    SkippedRanges,
+    TimestampType,
+    TornTail,
+)
+from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
+from kodec.log.cleaning.retention import TrimPlan, plan_trim
+from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.partition import ConversionPlan, plan_conversion
+from kodec.log.conversion.report import ConversionReport, Loss
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import Isolation, LogRead, PartitionLog
+from kodec.log.directories.segment import Segment, TimestampOffset
+from kodec.log.directories.transactions import AbortedTransaction, Transactions
+from kodec.log.files.listing import TopicPartition
+from kodec.log.kernel import backend
+from kodec.log.reading.reader import BatchReader, RecordReader, read_batches, read_records
+from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.salvage import MissingRange, SalvagePlan, SalvageReport, plan_salvage
+from kodec.log.tables.reader import TableReader
+from kodec.log.tables.table import (
+    encode_table,
+    read_batch_table,
+    read_table,
+    scan_batch_table,
+    scan_table,
+)
+from kodec.log.verification.survey import Overview, survey
+from kodec.log.verification.verify import Problem, verify
+from kodec.log.writing.config import LogConfig
+from kodec.log.writing.directory_writer import LogDirectoryWriter
+from kodec.log.writing.writer import AppendResult, LogWriter
+from kodec.runtime import errors
+
+__all__ = [
+    "AbortedTransaction",
+    "AppendResult",
+    "Batch",
+    "BatchReader",
+    "CompactionPlan",
+    "CompactionReport",
+    "ControlRecord",
+    "ControlRecordType",
+    "ConversionPlan",
+    "ConversionReport",
+    "Isolation",
+    "Limits",
+    "LogConfig",
+    "LogDirectory",
+    "LogDirectoryWriter",
+    "LogRead",
+    "LogWriter",
+    "Loss",
+    "MissingRange",
+    "Overview",
+    "PartitionLog",
+    "Problem",
+    "Record",
+    "RecordReader",
+    "RecoveryPlan",
+    "SalvagePlan",
+    "SalvageReport",
+    "Segment",
+    "SkippedRange",
+    "SkippedRanges",
+    "TableReader",
+    "TimestampOffset",
+    "TimestampType",
+    "TopicPartition",
+    "TornTail",
+    "Transactions",
+    "TrimPlan",
+    "backend",
+    "convert_batches",
+    "encode",
+    "encode_table",
+    "errors",
+    "plan_compaction",
+    "plan_conversion",
+    "plan_recovery",
+    "plan_reindex",
+    "plan_root",
+    "plan_salvage",
+    "plan_trim",
+    "read_batch_table",
+    "read_batches",
+    "read_records",
+    "read_table",
+    "scan_batch_table",
+    "scan_table",
+    "survey",
+    "verify",
+]
