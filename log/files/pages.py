@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 from weakref import finalize
 
 __all__ = ["Pages"]
@@ -45,6 +46,15 @@ class Pages:
             data += more
         self._at, self._held = pos, data
         return data[:size]
+
+    def rest(self, pos: int) -> BinaryIO:
+        """The file from `pos` to where it ends now, as a stream of its own; the same file, whatever its name.
+
+        The stream is to be closed before anything else is read here: they share a place in the file.
+        """
+        stream = os.fdopen(os.dup(self._file.fileno()), "rb")
+        stream.seek(pos)
+        return stream
 
     def close(self) -> None:
         self._held = b""

@@ -127,8 +127,10 @@ class Rounds:
             repair_trim_convert.create(clients, lab_now())
             for name in self.salvaged:
                 clients.do("topic", name, 1, *repair_salvage.SMALL)
-            topics = [*self.damaged, repair_trim_convert.SOURCE, *self.salvaged]
-            repair_damage.write(clients, topics, "first", lab_now(), leave_open=False)
+            source = repair_trim_convert.SOURCE
+            # Apart: a producer keeps a batch for each topic that it writes to.
+            for topics in ([*self.damaged, source], self.salvaged):
+                repair_damage.write(clients, topics, "first", lab_now(), leave_open=False)
             # The markers of what was ended are written in the background.
             time.sleep(1)
         with step("C: having the broker clean some topics before"):
