@@ -240,7 +240,7 @@ def test_dump_goes_on_where_a_file_of_a_folder_is_deleted(
     folder = three(tmp_path)
     listed = sorted(folder.glob("*.log"))
     delete(folder, 10)
-    monkeypatch.setattr("kodec.cli.verbs.dump._files", lambda paths: iter(listed))
+    monkeypatch.setattr("kodec.cli.verbs.dump._files", lambda *given: iter(listed))
     assert main(["dump", "--json", str(folder)]) == 0
     captured = capsys.readouterr()
     assert captured.out.count("\n") == 20 and f"{10:020d}.log" in captured.err
