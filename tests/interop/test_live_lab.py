@@ -32,6 +32,16 @@ def test_compaction_may_leave_out_what_is_superseded_only() -> None:
         Judge().judge("live-compact", [row for row in kept if row[0] != 80], before("compact", 100))
 
 
+def test_a_key_that_was_sent_again_while_the_log_was_read_may_be_missing() -> None:
+    kept = [
+        row for row in rows("live-compact", "compact", range(75, 100), first=75) if row[0] not in (75, 80)
+    ]
+    judge = Judge(lambda topic: {("compact", "commit"): 101})
+    with pytest.raises(Wrong, match="record 88"):
+        judge.judge("live-compact", [row for row in kept if row[0] != 88], before("compact", 100))
+    judge.judge("live-compact", kept, before("compact", 100))
+
+
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
