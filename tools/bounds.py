@@ -26,7 +26,6 @@ UV = ROOT / ".cache" / "uv"
 TESTS = [
     "tests/test_api.py",
     "tests/cli",
-    "tests/generator/test_ruff_is_pinned.py",
     "tests/log/test_encode_table.py",
     "tests/log/test_batch_table.py",
     "tests/log/test_samples.py",
