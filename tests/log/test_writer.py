@@ -229,7 +229,9 @@ def test_flushes_after_messages_and_milliseconds(tmp_path: Path) -> None:
         assert writer.append(records(1)).recovery_point == 5
         now[0] = 1.0
         assert writer.append(records(1)).recovery_point == 7
-        assert writer.append([]).last_offset == 6
+        now[0] = 2.0
+        assert writer.append(records(1)).recovery_point == 8
+        assert writer.append([]).last_offset == 7
 
 
 def test_a_log_without_times_rolls_by_the_clock(tmp_path: Path) -> None:
@@ -601,3 +603,11 @@ def test_any_order_of_steps_gives_a_right_log(
     assert values(folder) == expected
     assert problems(folder) == []
     shutil.rmtree(root)
+
+
+def test_recovery_points_of_logs_that_are_not_open_stay(tmp_path: Path) -> None:
+    for topic, count in (("a", 2), ("b", 3)):
+        with kodec.LogDirectoryWriter(tmp_path) as directory:
+            directory.partition(topic, 0).append(records(count))
+    points = read_offsets(tmp_path / "recovery-point-offset-checkpoint")
+    assert {str(key): offset for key, offset in points.items()} == {"a-0": 2, "b-0": 3}
