@@ -318,11 +318,12 @@ def show(found: list[dict[str, object]]) -> None:
     table: dict[object, Counter[object]] = defaultdict(Counter)
     for each in found:
         table[each["module"]][each["verdict"]] += 1
-    print(f"\n{'module':36} {'mutants':>8} {'killed':>7} {'lived':>6}")
+    print(f"\n{'module':36} {'mutants':>8} {'killed':>7} {'lived':>6} {'timeout':>8}")
     rows = [*table.items(), ("all", sum(table.values(), Counter()))]
     for module, counts in rows:
-        dead = counts["killed"] + counts["timeout"]
-        print(f"{module!s:36} {sum(counts.values()):8} {dead:7} {counts['lived']:6}")
+        # What ran out of time may hang, or the machine has other work: nothing is said of it.
+        row = (sum(counts.values()), counts["killed"], counts["lived"], counts["timeout"])
+        print("{!s:36} {:8} {:7} {:6} {:8}".format(module, *row))
     for each in found:
         if each["verdict"] == "lived":
             print(f"lived: {each['module']}:{each['line']}: {each['change']}")
