@@ -65,7 +65,7 @@ def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:
 
 
 def _size_of(batch: Any) -> int:
-    """The bytes of a batch; of columns of views, which Arrow before 24 cannot count, those of their buffers."""
+    """The bytes of a batch; those of its buffers where Arrow, before 24, cannot count columns of views."""
     try:
         return int(batch.nbytes)
     except TypeError:
