@@ -193,9 +193,14 @@ Row = tuple[int, bytes | None]
 class Judge:
     """Compares rows of topics with what was produced, and with what was given at the same offset before."""
 
-    def __init__(self, now: Callable[[str], Numbers] = lambda topic: {}) -> None:
-        """`now` says what of a topic is acknowledged when it is asked."""
+    def __init__(
+        self,
+        now: Callable[[str], Numbers] = lambda topic: {},
+        there: Callable[[str], Iterable[Row]] = lambda topic: (),
+    ) -> None:
+        """`now` says what of a topic is acknowledged when asked, `there` gives what is in its log then."""
         self.now = now
+        self.there = there
         self.seen: dict[str, dict[int, int]] = defaultdict(dict)
         self.rows = 0
 
@@ -229,7 +234,8 @@ class Judge:
                 raise Wrong(f"{name}: offset {offset}: {sent}, and another record before")
             key = (sent.sender, sent.fate)
             follows = numbers.get(key, sent.number - 1) + 1
-            if sent.number < follows or (sent.number > follows and not topic.compacted):
+            gap = sent.number > follows and not topic.compacted
+            if sent.number < follows or (gap and not self._deleted(topic, key, sent.number - 1)):
                 raise Wrong(f"{name}: offset {offset}: {sent}, {follows} was to follow")
             numbers[key] = sent.number
             newest[(*key, sent.number % KEYS)] = sent.number
@@ -261,17 +267,21 @@ class Judge:
                         what = f"record {number} of {sender}, or a newer one of its key"
                         raise Wrong(f"{topic.name}: {what}, is missing")
             elif numbers.get((sender, fate), -1) < count - 1 and not self._deleted(
-                topic, sender, fate, numbers
+                topic, (sender, fate), count - 1
             ):
                 raise Wrong(
                     f"{topic.name}: {count} records of {sender} ({fate}) were acknowledged, "
                     f"the last one given is {numbers.get((sender, fate))}"
                 )
 
-    @staticmethod
-    def _deleted(topic: Topic, sender: str, fate: str, numbers: dict[tuple[str, str], int]) -> bool:
-        """Whether all records of a sender may be deleted: it aborts only in some of its turns."""
-        return fate == "abort" and (sender, fate) not in numbers
+    def _deleted(self, topic: Topic, key: tuple[str, str], number: int) -> bool:
+        """Whether a broker has deleted a record meanwhile, as all up to the first that is there."""
+        for _, value in self.there(topic.name):
+            sent = sent_of(value)
+            if (sent.sender, sent.fate) == key:
+                return sent.number > number
+        # What a sender aborts comes in some of its turns only.
+        return key[1] == "abort"
 
 
 # -- the readers --------------------------------------------------------------------------------------
@@ -469,6 +479,12 @@ class Found:
     cleaned: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
 
+def in_log(folder: Path) -> Iterator[Row]:
+    with kodec.PartitionLog(folder) as log:
+        for record in log.records():
+            yield record.offset, record.value
+
+
 def look(logs: Path, found: Found) -> None:
     """Note which segments there are, and how far the cleaner has come."""
     for name in BY_NAME:
@@ -488,7 +504,10 @@ def run(minutes: float, repository: Path, *, spark: bool, only: list[str]) -> Fo
     found = Found()
     with Cluster(tools, SETTINGS) as cluster:
         work = Work(cluster.clients)
-        judge = Judge(lambda topic: work.known[topic].acknowledged)
+        judge = Judge(
+            lambda topic: work.known[topic].acknowledged,
+            lambda topic: in_log(cluster.broker.logs / f"{topic}-0"),
+        )
         work.start()
         try:
             readers = Readers(cluster.broker.logs, work_folder / "exported", work, judge, spark)

@@ -42,6 +42,20 @@ def test_a_key_that_was_sent_again_while_the_log_was_read_may_be_missing() -> No
     judge.judge("live-compact", kept, before("compact", 100))
 
 
+def test_what_retention_has_deleted_while_it_was_read_may_be_missing() -> None:
+    good = rows("live-size", "size", range(30))
+    for start, fine in ((10, False), (19, False), (20, True), (25, True)):
+        judge = Judge(there=lambda topic, start=start: good[start:])
+        if fine:
+            judge.judge("live-size", [*good[:5], *good[20:]], before("size", 30))
+        else:
+            with pytest.raises(Wrong, match="5 was to follow"):
+                judge.judge("live-size", [*good[:5], *good[20:]], before("size", 30))
+    Judge(there=lambda topic: good[10:]).judge("live-size", good[:3], before("size", 10))
+    with pytest.raises(Wrong, match="11 records"):
+        Judge(there=lambda topic: good[10:]).judge("live-size", good[:3], before("size", 11))
+
+
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
