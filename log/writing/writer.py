@@ -25,6 +25,7 @@ from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     read_leader_epochs,
+    read_offsets,
     read_partition_metadata,
     write_leader_epochs,
     write_partition_metadata,
@@ -38,9 +39,16 @@ from kodec.log.files.listing import (
     ReplicaKind,
     TopicPartition,
     list_partition,
+    parse_folder_name,
 )
 from kodec.log.files.lock import claimed, locked
-from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.names import (
+    CLEAN_SHUTDOWN,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    PARTITION_METADATA,
+    file_name,
+)
 from kodec.log.files.paths import writable_partition
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.guard import ChangeGuard
@@ -216,7 +224,7 @@ class LogWriter:
             if files.segments:
                 found = self._resume(files)
             else:
-                self._begin(start_offset)
+                self._begin(max(start_offset, self._told_start()))
             self._load_epochs(found, leader_epoch)
             self._flush()
             sync_folder(self.path)
@@ -294,6 +302,13 @@ class LogWriter:
         self._snapshot_at = self._log_start = self.next_offset = start_offset
         self._open_segment(start_offset)
 
+    def _told_start(self) -> int:
+        """The log start offset that the log directory's checkpoint says; 0 where it says none."""
+        path = self.path.parent / LOG_START_OFFSETS
+        name = parse_folder_name(self.path.name)
+        starts = read_offsets(path) if path.is_file() else {}
+        return starts.get(name.topic_partition, 0) if name is not None else 0
+
     def _open_segment(self, base_offset: int) -> None:
         self._active = SegmentWriter(
             self.path,
@@ -329,6 +344,10 @@ class LogWriter:
             raise Malformed(
                 "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
             ).in_source(str(last.log))
+        if scan.next_offset < (start := self._told_start()):
+            # Of what is below the start offset nothing is read, and recovery deletes it.
+            reason = f"recover the log first: it starts at offset {start}, and ends before"
+            raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
         self._take_note_away()
         # The last entry of the time index goes: the segment is open again.
         for kind, data in (
