@@ -5,7 +5,7 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench fuzz mutants interop wheels lock clean setup java clients node
+.PHONY: help demo test lint generate bench fuzz mutants bounds interop wheels lock clean setup java clients node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ fuzz: setup ## break the native kernels under sanitizers, and compare them with 
 
 mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended
 	@$(BIN)/python tools/mutants.py
+
+bounds: ## try the lowest version of each dependency, and each Python that is here
+	@python3 tools/bounds.py
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py

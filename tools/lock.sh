@@ -17,3 +17,4 @@ lock interop --group pyproject.toml:interop --constraints requirements/dev.txt
 lock java --group pyproject.toml:java
 lock node --group pyproject.toml:node
 lock zig --group pyproject.toml:zig
+lock uv --group pyproject.toml:uv

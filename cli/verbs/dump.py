@@ -133,6 +133,10 @@ def _dump_paths(
             code = 1
         except BrokenPipeError:
             raise
+        except FileNotFoundError as error:
+            # One that was named is to be there; one of a folder may be deleted since it was listed.
+            output.warn(f"kodec: {error}")
+            code = 1 if path in paths else code
         except OSError as error:
             output.warn(f"kodec: {error}")
             code = 1

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
@@ -46,6 +47,9 @@ __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 Isolation = Literal["read_uncommitted", "read_committed"]
 # Three files each, far below the 1,024 that a process may usually have open.
 _MOST_OPEN = 64
+# A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
+_MOST_LISTINGS = 20
+T = TypeVar("T")
 _log = logging.getLogger("kodec")
 
 
@@ -83,8 +87,10 @@ class PartitionLog:
     """The log of one topic-partition, read from its folder; never writes.
 
     The folder is listed once, at the first question, and no file is opened before it is needed. What a broker
-    changes later is not seen; at most 64 segments are open at a time. Several threads may use it at once;
-    each iterator is for one of them.
+    changes later is not seen, but for what it deletes: where `batches` and `records` come to a segment that
+    is gone, by retention or by compaction, they list the folder anew and go on behind what they have given.
+    At most 64 segments are open at a time. Several threads may use it at once; each iterator is for one of
+    them.
 
     Args:
         path: the folder, named like `orders-0` (or `orders-0.<id>-delete`, `-future`, `-stray`).
@@ -313,8 +319,38 @@ class PartitionLog:
 
         Raises OffsetOutOfRange, when the iteration begins.
         """
-        for _, batch in self._batches(offset, check_crc, use_index):
-            yield batch
+
+        def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
+            for _, batch in log._batches(start, check_crc, use_index):
+                yield batch.next_offset, batch
+
+        return self._whatever_goes(listed, offset)
+
+    def _whatever_goes(
+        self, listed: Callable[[PartitionLog, int | None], Iterator[tuple[int, T]]], offset: int | None
+    ) -> Iterator[T]:
+        """What `listed` gives of a listing of the log, and of further ones where segments have gone since.
+
+        It gives (the offset to go on from, item).
+        """
+        log, at, tries = self, offset, 0
+        while True:
+            try:
+                for following, item in listed(log, at):
+                    at, tries = following, 0
+                    yield item
+                return
+            except FileNotFoundError:
+                tries += 1
+                if tries > _MOST_LISTINGS or not self.path.is_dir():
+                    raise
+            finally:
+                if log is not self:
+                    log.close()
+            log = PartitionLog(self.path, log_start_offset=self._given_start, limits=self.limits)
+            if at is not None and at != offset:
+                # What was to follow may be deleted too.
+                at = max(at, log.start_offset)
 
     def _batches(
         self, offset: int | None, check_crc: bool, use_index: bool
@@ -328,6 +364,9 @@ class PartitionLog:
         for segment in self.segments[self._number(first.base_offset) :]:
             if before is not None and segment.base_offset > expected:
                 self._tell_gap(before, expected, segment.base_offset, sparse)
+            elif segment.base_offset < expected and not segment.path.exists():
+                # The one before was replaced by one into which this one was merged; this one is open still.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
             expected, before = max(expected, segment.base_offset), segment
             for batch in segment.batches(place.position if segment is first else 0, check_crc=check_crc):
                 sparse |= batch.magic == 2 and batch.count <= batch.last_offset - batch.base_offset
@@ -366,6 +405,16 @@ class PartitionLog:
         """
         if isolation not in ("read_uncommitted", "read_committed"):
             raise ValueError(f"isolation={isolation!r}: expected 'read_uncommitted' or 'read_committed'")
+
+        def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Record]]:
+            for record in log._records(start, isolation, control, check_crc, use_index):
+                yield record.offset + 1, record
+
+        return self._whatever_goes(listed, offset)
+
+    def _records(
+        self, offset: int | None, isolation: Isolation, control: bool, check_crc: bool, use_index: bool
+    ) -> Iterator[Record]:
         start = self.start_offset if offset is None else offset
         self._check(start)
         known = self.transactions(start, use_index=use_index) if isolation == "read_committed" else None

@@ -208,8 +208,8 @@ class Segment:
 
     def _ending(self, pos: int, size: int) -> TornTail:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
-        with self.path.open("rb") as file:
-            file.seek(pos)
+        # Not by its name: a broker may have deleted the file since, or put another one in its place.
+        with self._lock, self._log().rest(pos) as file:
             reader = read_batches(file, check_crc=False, limits=self._limits)
             try:
                 batch = next(reader, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 from weakref import finalize
 
 from kodec.runtime.errors import ReadFailed
@@ -62,6 +63,15 @@ class Pages:
         while len(data) < size and (more := self._file.read(want - len(data))):
             data += more
         return data
+
+    def rest(self, pos: int) -> BinaryIO:
+        """The file from `pos` to where it ends now, as a stream of its own; the same file, whatever its name.
+
+        The stream is to be closed before anything else is read here: they share a place in the file.
+        """
+        stream = os.fdopen(os.dup(self._file.fileno()), "rb")
+        stream.seek(pos)
+        return stream
 
     def close(self) -> None:
         self._held = b""

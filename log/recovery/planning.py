@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
@@ -47,11 +48,12 @@ def plan_root(
     OSError where the log directory cannot be listed.
     """
     folder = Path(root).resolve()
-    given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
     for replica in LogRoot(folder).replicas:
         if replica.kind in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
             try:
-                yield _recovery(Draft(replica.path, replica.topic_partition, given))
+                # What is beside the folder is read each time: the plan before may have changed it.
+                given = _given(folder, from_start, index_interval_bytes, max_index_bytes, limits, progress)
+                yield _recovery(replica.path, replica.topic_partition, given)
             except OSError as error:
                 # A dying disk, or a broker that deletes: the other topic-partitions go on.
                 yield unreadable_plan(replica.path, error)
@@ -104,7 +106,7 @@ def plan_recovery(
     if folder.kind not in (ReplicaKind.LIVE, ReplicaKind.FUTURE):
         raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
     given = _given(folder.root, from_start, index_interval_bytes, max_index_bytes, limits, progress)
-    return _recovery(Draft(folder.path, folder.topic_partition, given))
+    return _recovery(folder.path, folder.topic_partition, given)
 
 
 def plan_reindex(
@@ -160,7 +162,15 @@ def _offsets(path: Path) -> dict[TopicPartition, int]:
         return {}
 
 
-def _recovery(draft: Draft) -> RecoveryPlan:
+def _recovery(path: Path, topic_partition: TopicPartition, given: Given) -> RecoveryPlan:
+    plan = _recovered(Draft(path, topic_partition, given))
+    if plan.steps and given.clean:
+        # They take the clean-shutdown marker away, and what is to be done without it belongs to them.
+        plan = _recovered(Draft(path, topic_partition, replace(given, clean=False)))
+    return plan
+
+
+def _recovered(draft: Draft) -> RecoveryPlan:
     plan = draft.plan
     if draft.refuse_links():
         return plan

@@ -148,10 +148,11 @@ def plan_salvage(
     """Plan to copy every good batch of a topic-partition's log into a new folder; reads nothing yet.
 
     A batch is good where it is whole, its checksum is right, and its offsets fit between those of the good
-    batches around it and into its segment. As no checksum covers offsets, of batches that contradict each
-    other the fewest are left out. Batches stay as they are, byte by byte, in segments of the same base
-    offsets and times; indexes, transaction indexes, producer snapshots and leader epochs are rebuilt from
-    what is kept. `partition.metadata` is copied, the log start offset goes along.
+    batches around it and into its segment; a wrapper of old messages, where they can be read too. As no
+    checksum covers offsets, of batches that contradict each other the fewest are left out. Batches stay as
+    they are, byte by byte, in segments of the same base offsets and times; indexes, transaction indexes,
+    producer snapshots and leader epochs are rebuilt from what is kept. `partition.metadata` is copied, the
+    log start offset goes along.
 
     Args:
         target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
@@ -260,10 +261,11 @@ class _Salvage:
             self._passed(batch.size)
             try:
                 marker_of(batch)
+                # A wrapper of old messages says its last offset only: it is decompressed.
+                first = batch.base_offset
             except FormatError as error:
                 found.explain(batch.position, _said(error))
                 continue
-            first = batch.base_offset if batch.magic == 2 else batch.last_offset
             if found.base <= first <= batch.last_offset < most:
                 found.add(batch, first)
             else:

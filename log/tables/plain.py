@@ -52,7 +52,7 @@ def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:
     pa = pyarrow()
     done = 0
     for whole in batches:
-        step = max(1, min(_MOST_ROWS, _MOST_BYTES * whole.num_rows // max(whole.nbytes, 1)))
+        step = max(1, min(_MOST_ROWS, _MOST_BYTES * whole.num_rows // max(_size_of(whole), 1)))
         for start in range(0, whole.num_rows, step):
             batch = whole.slice(start, step)
             columns = [_column(batch.column(name), name, done, lossy) for name in names]
@@ -62,6 +62,14 @@ def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:
             else:
                 yield pa.RecordBatch.from_arrays(columns, names)
             done += batch.num_rows
+
+
+def _size_of(batch: Any) -> int:
+    """The bytes of a batch; those of its buffers where Arrow, before 24, cannot count columns of views."""
+    try:
+        return int(batch.nbytes)
+    except TypeError:
+        return int(batch.get_total_buffer_size())
 
 
 def _column(values: Any, name: str, done: int, lossy: bool) -> Any:

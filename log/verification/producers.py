@@ -80,7 +80,8 @@ class Producers:
                     yield name, need, have
         began = self.state.open.get(told.producer_id, -1)
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
-        # The cleaner removes what was aborted, and markers after it; a snapshot from before mentions them.
-        gone = gone or (self.compacted and began == -1)
+        # The cleaner removes what was aborted, markers after it, and what is superseded at the start of a
+        # transaction; a snapshot from before mentions them.
+        gone = gone or (self.compacted and (began == -1 or 0 <= told.current_txn_first_offset < began))
         if told.current_txn_first_offset != began and not gone:
             yield "first offset of its transaction", began, told.current_txn_first_offset

@@ -48,8 +48,6 @@ class SegmentCheck:
         # The marker's offset: the producer, and where the transaction began (None: not in the log).
         self.aborted: dict[int, tuple[int, int | None]] = {}
         self.live = live
-        # What compaction leaves: offsets that no record has.
-        self.sparse = False
         self.damaged = False
         self.last = segment.base_offset - 1
 
@@ -103,7 +101,7 @@ class SegmentCheck:
                 f"{tail.size} bytes",
             )
         # Nothing but compaction leaves a closed segment without a batch.
-        self.sparse |= self.last < segment.base_offset and self.after is not None and not damaged
+        self.state.compacted |= self.last < segment.base_offset and self.after is not None and not damaged
         self.damaged = damaged
         if self.after is not None and self.last >= self.after:
             yield Problem(
@@ -137,9 +135,10 @@ class SegmentCheck:
         segment, last = self.segment, self.last
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         self.last = max(last, batch.last_offset)
-        # Of a wrapper of magic 0 or 1 only the last offset is known here, and a conversion to these formats
-        # leaves control records out.
-        self.sparse |= batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
+        # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
+        # known here, and a conversion to these formats leaves control records out.
+        gap = batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
+        self.state.compacted |= gap
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:
@@ -184,8 +183,10 @@ class SegmentCheck:
                 pos = stop
         if not self.state.reliable:
             return
+        # Of a segment that a broker writes, what was appended after its transaction index was read.
+        known = max(told, default=-1) if self.live and self.after is None else 2**63
         for offset, (producer, began) in self.aborted.items():
-            if began is not None and offset not in told:
+            if began is not None and offset not in told and offset < known:
                 where, size = (self.segment.path, 0) if path is None else (path, TXN_ENTRY * len(told))
                 what = f"transaction of producer {producer}, aborted at offset {offset}"
                 yield Problem(where, size, what, "an entry in the transaction index", "none")

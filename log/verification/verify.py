@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
@@ -28,6 +31,10 @@ from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
 from kodec.runtime.errors import FormatError
+
+# A broker has renamed the files of a segment, or made an index, long before.
+_MOMENT = 0.1
+_MOST_LOOKS = 10
 
 __all__ = ["Problem", "verify", "verify_partition", "verify_root", "verify_segment"]
 
@@ -93,7 +100,8 @@ def verify_partition(
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
     segment holds are a note where compaction explains them, and a problem where it does not. A segment that
-    is deleted meanwhile is left out; another one that cannot be read is a problem.
+    is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
+    work: a segment in which something is found is looked at again, as the broker may be replacing it.
     """
     try:
         files = log.files
@@ -121,20 +129,21 @@ def verify_partition(
     gaps: list[tuple[Path, int, int]] = []
     expected: int | None = None
     for number, segment in enumerate(log.segments):
-        after = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
-        if segment.index is None and indexed:
-            name = segment.path.with_suffix(".index").name
-            yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
-        check = SegmentCheck(segment, after, state, snapshots, log.limits, progress, live=live)
         try:
-            yield from check.run()
+            if live:
+                check, state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
+                yield from problems
+            else:
+                after = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
+                yield from _without_index(segment, indexed)
+                check = SegmentCheck(segment, after, state, snapshots, log.limits, progress)
+                yield from check.run()
         except OSError as error:
             state.reliable = False
             expected = None
             if not isinstance(error, FileNotFoundError):
                 yield unreadable(error, segment.path)
             continue
-        state.compacted |= check.sparse
         if expected is not None and segment.base_offset > expected:
             gaps.append((segment.path, expected, segment.base_offset - 1))
         expected = None if check.damaged else check.last + 1
@@ -143,6 +152,60 @@ def verify_partition(
         yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
     for offset, path in snapshots:
         yield from state.compare(offset, path)
+
+
+def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
+    if segment.index is None and indexed:
+        name = segment.path.with_suffix(".index").name
+        yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
+
+
+def _looked_at_twice(
+    log: PartitionLog,
+    number: int,
+    state: Producers,
+    snapshots: list[tuple[int, Path]],
+    indexed: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[SegmentCheck, Producers, list[Problem]]:
+    """Check a segment that a broker may replace meanwhile, with what lies beside it.
+
+    A broker renames the files of a cleaned segment one after the other, and makes the index of a new one
+    after its log. So what is found counts only where it is found again, of the same files.
+    Raises: FileNotFoundError where the segment is deleted; OSError.
+    """
+    listed = log.segments[number]
+    seen: tuple[object, list[Problem]] | None = None
+    waiting = list(snapshots)
+    for last in (*(False,) * (_MOST_LOOKS - 1), True):
+        files = _identities(listed.path)
+        segment = Segment.of(listed.path, listed.base_offset, beside=True, limits=log.limits)
+        # One that was merged into this one is deleted after it.
+        following = (each.base_offset for each in log.segments[number + 1 :] if each.path.exists())
+        trial, left = copy.deepcopy(state), list(waiting)
+        after = next(following, None)
+        check = SegmentCheck(segment, after, trial, left, log.limits, progress, live=True)
+        try:
+            problems = [*_without_index(segment, indexed), *check.run()]
+        except FileNotFoundError:
+            if last or not listed.path.exists():
+                raise
+        else:
+            if last or all(each.note for each in problems) or seen == (files, problems):
+                snapshots[:] = left
+                return check, trial, problems
+            seen = files, problems
+        time.sleep(_MOMENT)
+    raise AssertionError("the last look returns or raises")
+
+
+def _identities(path: Path) -> list[tuple[str, int]]:
+    """Which files are there for a segment now."""
+    found = []
+    for each in sorted(path.parent.glob(f"{path.stem}.*")):
+        with suppress(FileNotFoundError):
+            found.append((each.name, each.stat().st_ino))
+    return found
 
 
 def _is_compacted(log: PartitionLog) -> bool:

@@ -12,13 +12,20 @@ from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
     read_leader_epochs,
+    read_offsets,
     read_partition_metadata,
     write_leader_epochs,
     write_partition_metadata,
 )
 from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder, sync_name
-from kodec.log.files.listing import LeftoverKind, PartitionFiles
-from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.listing import LeftoverKind, PartitionFiles, parse_folder_name
+from kodec.log.files.names import (
+    CLEAN_SHUTDOWN,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    PARTITION_METADATA,
+    file_name,
+)
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_scan import SegmentScan, producers_at, scan_segment
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -26,6 +33,7 @@ from kodec.runtime.errors import Malformed
 
 __all__ = [
     "Resumed",
+    "checkpointed_start",
     "drop_snapshots",
     "load_epochs",
     "prepare_folder",
@@ -72,9 +80,9 @@ def refuse_unfinished(files: PartitionFiles) -> None:
     """Raise Malformed where segments are being replaced."""
     for leftover in files.leftovers:
         if leftover.kind is not LeftoverKind.DELETED:
-            raise Malformed(
-                "", "an interrupted swap of segments: recover the log first", at=0
-            ).in_source(str(leftover.path))
+            raise Malformed("", "an interrupted swap of segments: recover the log first", at=0).in_source(
+                str(leftover.path)
+            )
 
 
 def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits) -> Resumed:
@@ -96,6 +104,10 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         raise Malformed(
             "", f"recover the log first: {scan.fault}", at=scan.valid_bytes, have=scan.size
         ).in_source(str(last.log))
+    if scan.next_offset < (start := checkpointed_start(path)):
+        # Of what is below the start offset nothing is read, and recovery deletes it.
+        reason = f"recover the log first: it starts at offset {start}, and ends before"
+        raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
     remove_clean_shutdown(path.parent)
     # The last entry of the time index goes: the segment is open again.
     for kind, data in (
@@ -112,6 +124,14 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
     active.next_offset = scan.next_offset
     active.first_timestamp = scan.first_timestamp
     return Resumed(active, producers, scan)
+
+
+def checkpointed_start(path: Path) -> int:
+    """The log start offset that the log directory's checkpoint says; 0 where it says none."""
+    checkpoint = path.parent / LOG_START_OFFSETS
+    name = parse_folder_name(path.name)
+    starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
+    return starts.get(name.topic_partition, 0) if name is not None else 0
 
 
 def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:

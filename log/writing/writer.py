@@ -28,6 +28,7 @@ from kodec.log.writing.config import LogConfig
 from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.incoming import Encoding, Incoming, batches_of, refuse_unfit, with_offsets
 from kodec.log.writing.opening import (
+    checkpointed_start,
     drop_snapshots,
     load_epochs,
     prepare_folder,
@@ -148,7 +149,7 @@ class LogWriter:
             if files.segments:
                 found = self._resume(files)
             else:
-                self._begin(start_offset)
+                self._begin(max(start_offset, checkpointed_start(self.path)))
             self._load_epochs(found, leader_epoch)
             self._flush()
             sync_folder(self.path)

@@ -428,16 +428,21 @@ class Broker:
         """Shut down in order: indexes are trimmed, snapshots and checkpoints written."""
         assert self.process is not None
         self.process.terminate()
-        code = self.process.wait(90)
-        self.process = None
+        code = self._ended(90)
         if not (self.logs / ".kafka_cleanshutdown").is_file():
             raise Unusable(f"the broker left (exit code {code}) without a clean shutdown")
 
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait()
-            self.process = None
+            self._ended()
+
+    def _ended(self, seconds: float | None = None) -> int:
+        assert self.process is not None
+        code = self.process.wait(seconds)
+        pipe(self.process.stdin).close()
+        self.process = None
+        return code
 
 
 class Clients:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ import lab_records
 import repair_compaction
 import repair_damage
 import repair_judges as judges
+import repair_salvage
 import repair_trim_convert
 import repair_writer
 from kafka_lab import Cluster, Refused, Unusable, say, step, wait_for
@@ -31,7 +32,9 @@ from repair_table import (
     CONSUMER,
     DELETES,
     DUMP,
+    GAPS,
     REBUILDS,
+    REPORTS,
 )
 from repair_writer import Read
 
@@ -418,3 +421,46 @@ def convert(lab: Lab, root: Path) -> None:
         shutil.rmtree(folder)
         shutil.move(scratch / "to" / folder.name, folder)
         write_partition_metadata(folder / "partition.metadata", topic_id)
+
+
+# ------------------------------------------------------------------ F: salvage
+
+
+def salvage(
+    verdicts: Verdicts, cases: Sequence[repair_salvage.Salvaged], root: Path
+) -> tuple[dict[str, list[int]], dict[str, set[int]]]:
+    """Damage the logs of a directory and have kodec salvage them into it.
+
+    Returns the end and the edges of the gaps of each, and what is lost; those that failed are not there.
+    """
+    edges, lost = {}, {}
+    damaged = root.with_name(f"{root.name}-damaged")
+    shutil.rmtree(damaged, ignore_errors=True)
+    for case in cases:
+        source = repair_salvage.aside(root / f"{case.name}-0", damaged)
+        lost[case.name] = repair_salvage.damage(case, source)
+        with verdicts.judged("F", case.name, REPORTS):
+            edges[case.name] = repair_salvage.salvage(case, source, root, lost[case.name])
+    return edges, lost
+
+
+def serve(
+    lab: Lab,
+    verdicts: Verdicts,
+    case: repair_salvage.Salvaged,
+    root: Path,
+    before: dict[str, list[Read]],
+    lost: set[int],
+    edges: list[int] | None,
+) -> None:
+    """What a broker serves of a salvaged log: all that is good, nothing else."""
+    if edges is None:
+        return
+    rows = repair_salvage.expected(before, lost, root / f"{case.name}-0", ends=case.ends)
+    with verdicts.judged("F", case.name, CONSUMER):
+        for isolation in LEVELS:
+            judges.compare_rows(lab.rows(case.name, isolation).get(0, []), rows[isolation])
+    with verdicts.judged("F", case.name, GAPS):
+        repair_salvage.fetch_at_gaps(lab.cluster.clients, case.name, edges, rows["read_uncommitted"])
+    with verdicts.judged("F", case.name, APPENDS):
+        append_at(lab, case.name, edges[0])

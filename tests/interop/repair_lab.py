@@ -12,6 +12,7 @@ from pathlib import Path
 import repair_compaction
 import repair_damage
 import repair_judges as judges
+import repair_salvage
 import repair_table
 import repair_trim_convert
 import repair_writer
@@ -35,6 +36,8 @@ from repair_checks import (
     no_complaints,
     open_ours,
     recover,
+    salvage,
+    serve,
     start_fails,
     strip,
     trim,
@@ -78,6 +81,7 @@ class Rounds:
         self.damaged = [case.name for case in self.damages]
         self.compacted = [] if small else [case.name for case in repair_compaction.CASES]
         self.others = [] if small else list(repair_table.PURPOSES["D"])
+        self.salvaged = [] if small else [case.name for case in repair_salvage.CASES]
         # What was acknowledged, and what was read of the broker's own work.
         self.acknowledged: Rows = {}
         self.theirs: Rows = {}
@@ -96,6 +100,7 @@ class Rounds:
         self.let_the_broker(ours)
         self.open_recovered(ours)
         self.open_rewritten()
+        self.open_salvaged()
         open_ours(self.lab, self.verdicts, ours)
 
     def run_small(self) -> None:
@@ -120,13 +125,18 @@ class Rounds:
             clients.do("topic", repair_writer.KILLED.name, 1, *repair_damage.SETTINGS)
             repair_compaction.create(clients, lab_now())
             repair_trim_convert.create(clients, lab_now())
+            for name in self.salvaged:
+                clients.do("topic", name, 1, *repair_salvage.SMALL)
             source = repair_trim_convert.SOURCE
-            repair_damage.write(clients, [*self.damaged, source], "first", lab_now(), leave_open=False)
+            # Apart: a producer keeps a batch for each topic that it writes to.
+            for topics in ([*self.damaged, source], self.salvaged):
+                repair_damage.write(clients, topics, "first", lab_now(), leave_open=False)
             # The markers of what was ended are written in the background.
             time.sleep(1)
         with step("C: having the broker clean some topics before"):
             repair_compaction.clean_before(clients, lab.logs, lab_now())
         self.acknowledged |= self._read([each.name for each in repair_trim_convert.TRIMMED])
+        self.acknowledged |= self._read(self.salvaged)
         lab.cluster.broker.stop()
         repair_compaction.place_old(lab.logs)
         self.created = lab.keep("created")
@@ -274,6 +284,28 @@ class Rounds:
                     if part == "D":
                         unchanged(root, lab.logs, name)
 
+    def open_salvaged(self) -> None:
+        """What is good in damaged logs, in a directory that was not closed in order."""
+        lab, verdicts = self.lab, self.verdicts
+        root = lab.work / "kept" / "salvaged"
+        shutil.copytree(self.created, root)
+        (root / ".kafka_cleanshutdown").unlink()
+        with step("F: kodec salvages"):
+            edges, lost = salvage(verdicts, repair_salvage.CASES, root)
+        ask_dump(lab, verdicts, "F", root, self.salvaged)
+        with step("F: opening it"):
+            lab.open(root)
+        with step("F: reading"):
+            for case in repair_salvage.CASES:
+                before = {level: self.acknowledged[case.name, level] for level in LEVELS}
+                serve(lab, verdicts, case, root, before, lost.get(case.name, set()), edges.get(case.name))
+        lab.cluster.broker.stop()
+        said = lab.said()
+        for name in self.salvaged:
+            with verdicts.judged("F", name, BROKER):
+                no_complaints(said, name, clean=False)
+                unchanged(root, lab.logs, name)
+
     def _read_others(self, starts: dict[str, int]) -> None:
         lab = self.lab
         expected: dict[str, dict[str, list[Read]]] = {}
@@ -348,6 +380,15 @@ def _cleans(lab: Lab, topic: str) -> bool:
     return True
 
 
+def _knows(lab: Lab, topic: str) -> bool:
+    """Whether a broker that has just started serves a topic."""
+    try:
+        lab.cluster.clients.do("first", topic, 0)
+    except Refused:
+        return False
+    return True
+
+
 def _wait_for_topics(lab: Lab, cases: list[repair_compaction.Compacted]) -> None:
     """Wait until a broker that has just started knows the topics, and have it clean them."""
     for case in cases:
@@ -393,6 +434,35 @@ def judge_old(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
         cluster.broker.stop()
 
 
+def judge_old_salvage(work: Path, repository: Path | None, verdicts: Verdicts) -> None:
+    """Salvage of logs in formats v0 and v1 by the line that keeps them. Raises: Unusable."""
+    tools = Toolbox(work, repository, GENERATIONS[OLD_LINE])
+    tools.prepare()
+    shutil.rmtree(work / "kept", ignore_errors=True)
+    with Cluster(tools) as cluster:
+        lab = Lab(cluster)
+        with step("F: having the broker write old formats"):
+            repair_salvage.create_old(cluster.clients, tools.generation.formats)
+            before = {
+                case.name: {level: lab.rows(case.name, level).get(0, []) for level in LEVELS}
+                for case in repair_salvage.OLD
+            }
+        cluster.broker.stop()
+        root = lab.keep("created")
+        (root / ".kafka_cleanshutdown").unlink()
+        with step("F: kodec salvages"):
+            edges, lost = salvage(verdicts, repair_salvage.OLD, root)
+        with step("F: opening it"):
+            lab.open(root)
+            for case in repair_salvage.OLD:
+                wait_for(f"the broker to know {case.name}", partial(_knows, lab, case.name), 30)
+        with step("F: reading"):
+            for case in repair_salvage.OLD:
+                name = case.name
+                serve(lab, verdicts, case, root, before[name], lost.get(name, set()), edges.get(name))
+        cluster.broker.stop()
+
+
 def make(works: dict[str, Path], repository: Path | None, results: Path) -> list[str]:
     """Run all, save the results and, beside them, the page. Returns what failed. Raises: Unusable.
 
@@ -400,6 +470,7 @@ def make(works: dict[str, Path], repository: Path | None, results: Path) -> list
     """
     verdicts = judge(works["4.3"], repository)
     judge_old(works[OLD_LINE], repository, verdicts)
+    judge_old_salvage(works[OLD_LINE], repository, verdicts)
     found = repair_table.results_of(kafka_version(), kafka_version(GENERATIONS[OLD_LINE]), verdicts.rows)
     repair_table.save(found, results)
     results.with_suffix(".md").write_text(repair_table.page(found), encoding="utf-8")

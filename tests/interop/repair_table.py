@@ -8,6 +8,7 @@ from typing import Any
 
 import repair_compaction
 import repair_damage
+import repair_salvage
 import repair_trim_convert
 import repair_writer
 from compatibility import LEGEND
@@ -28,6 +29,8 @@ STARTS = "the broker does not start"
 CLEANS = "as the broker cleans"
 AGAIN = "cleaned once more"
 DELETES = "as the broker deletes"
+REPORTS = "told exactly"
+GAPS = "fetches in gaps"
 # The judges of each part, in the order of the columns.
 JUDGES = {
     "A": (BROKER, NO_NOTE, CONSUMER, DUMP, REBUILDS, APPENDS),
@@ -35,6 +38,7 @@ JUDGES = {
     "C": (CLEANS, BROKER, CONSUMER, DUMP, AGAIN),
     "D": (DELETES, BROKER, CONSUMER, DUMP, APPENDS),
     "E": (CLEANS, CONSUMER),
+    "F": (REPORTS, BROKER, CONSUMER, GAPS, DUMP, APPENDS),
 }
 PURPOSES = {
     "A": {case.name: case.purpose for case in repair_writer.CASES},
@@ -47,6 +51,7 @@ PURPOSES = {
         for case in cases
     },
     "E": {name: case.what for name, (case, _) in repair_compaction.OLD.items()},
+    "F": {case.name: case.what for case in (*repair_salvage.CASES, *repair_salvage.OLD)},
 }
 
 
@@ -61,6 +66,9 @@ def judges_of(part: str, name: str) -> list[str]:
     if part == "D":
         itself = {case.name for case in repair_trim_convert.TRIMMED if case.settings}
         silent = set() if name in itself else {DELETES}
+    if part == "F" and name in {case.name for case in repair_salvage.OLD}:
+        # The old line says and knows less.
+        silent = {BROKER, DUMP}
     return [judge for judge in JUDGES[part] if judge not in silent]
 
 
@@ -158,6 +166,17 @@ appended.
 
 A broker of Kafka {old_kafka}, whose topics can be kept in v0 and v1, wrote and cleaned them;
 `kodec compact` did with `keep_format=True`. Its consumer then read both.
+""",
+    "F": """\
+## Salvage
+
+The broker wrote the logs as for recovery, those in v0 and v1 a broker of Kafka {old_kafka}; then they were
+damaged. `kodec salvage --apply` wrote what is good into the log directory of a broker, which started without
+the clean-shutdown marker, so that it read all of it. **told exactly**: no batch that was harmed is kept, the
+report names the offsets of all that is lost and of nothing else, and the source is unchanged. **Java
+consumer**: exactly the records that were read before the damage, without those of the batches that were
+harmed, offsets unchanged; where the end of a transaction is lost, what is committed is what kodec says.
+**fetches in gaps**: a consumer that asks for the first or the last offset of a gap gets the next record.
 """,
 }
 

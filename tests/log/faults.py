@@ -64,6 +64,7 @@ class Faults:
         root: the folder of which the disk is to be known.
         disk: the same, as known already.
         dies: called in the place of an error: it does not return, as the process ends there.
+        meets: called before the call, which does not fail then.
         lies: lets some fsyncs succeed that did nothing.
         chance: what the system is free to do.
     """
@@ -81,6 +82,7 @@ class Faults:
         root: Path | None = None,
         disk: Disk | None = None,
         dies: Callable[[], NoReturn] | None = None,
+        meets: Callable[[], None] | None = None,
         lies: Callable[[], bool] = lambda: False,
         chance: random.Random | None = None,
     ) -> None:
@@ -93,6 +95,7 @@ class Faults:
         self._forever = forever
         self._short = short
         self._dies = dies
+        self._meets = meets
         self._lies = lies
         self._chance = random.Random(0) if chance is None else chance
         self._real: dict[str, Callable[..., Any]] = {}
@@ -140,7 +143,10 @@ class Faults:
             file = self._names.get(first, "") if isinstance(first, int) else os.path.basename(first)  # noqa: PTH119  # str or bytes
             self._inside = True
             try:
-                if name in self._calls and self._is_due(name, file):
+                due = name in self._calls and self._is_due(name, file)
+                if due and self._meets is not None:
+                    self._meets()
+                elif due:
                     if name in ("write", "pwrite"):
                         done = self._half(real, given)
                         if self._short and done:

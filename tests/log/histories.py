@@ -4,7 +4,9 @@
 history, one process after another works on a log directory: they append, flush, roll, close, compact, trim,
 convert and recover. Each is a child made by fork, and most of them meet something: a call to the system fails
 (EIO, ENOSPC, a short write, an fsync that fails or lies), or the process ends at a call, in the middle of a
-write too. Then, sometimes, the machine goes down: `disk` says what may be left. After each recovery:
+write too, or another process comes in between two calls: it reads the log, in which all is that was
+acknowledged, and tries to write, compact, trim or recover it, which is refused or changes nothing. Then,
+sometimes, the machine goes down: `disk` says what may be left. After each recovery:
 
 - each record that was acknowledged as durable is there, or, where the machine stayed up, each whose append
   has returned; but for those that a compaction had a newer one for, and those that a trim was to delete;
@@ -37,6 +39,7 @@ from kodec.errors import KodecError, LogFailed
 from kodec.log.cleaning import compaction
 from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.lock import is_locked
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing import writer as writing
 from kodec.log.writing.config import LogConfig
@@ -49,6 +52,9 @@ NOW = 1_700_000_000_000
 INTERVAL = 150
 MARKERS = [kodec.Record(key=bytes((0, 0, 0, kind)), value=bytes(6), timestamp=NOW) for kind in (0, 1)]
 Tell = Callable[..., None]
+Give = Callable[[object], NoReturn]
+# Not the one that `Faults` counts.
+_write = os.write
 
 
 class Row(NamedTuple):
@@ -182,6 +188,44 @@ WORK: dict[str, Callable[[Path, random.Random, Tell], None]] = {
 }
 
 
+def second(work: str, folder: Path, chance: random.Random, tell: Tell) -> None:
+    """A process that comes while another is at work on the log, between two of its calls."""
+    told = _forked(lambda give: give(_come_in(work, folder, chance)))
+    if told is None:
+        raise AssertionError("the second process ended by itself")
+    for each in told:
+        tell(*each)
+
+
+def _come_in(first: str, folder: Path, chance: random.Random) -> list[tuple[Any, ...]]:
+    layer = Faults._current
+    assert layer is not None
+    layer.__exit__(None, None, None)
+    if not folder.is_dir():
+        return []
+    told: list[tuple[Any, ...]] = []
+    try:
+        told.append(("seen", rows(folder)[0]))
+    except (KodecError, OSError, ValueError) as error:
+        told.append(("unseen", f"{type(error).__name__}: {error}"))
+    if not is_locked(folder.parent):
+        return [*told, ("unlocked", first, layer.made[-1].name)]
+    before, work, refused = (
+        _content(folder.parent),
+        chance.choice(["write", "compact", "trim", "recover"]),
+        "",
+    )
+    try:
+        WORK[work](folder, chance, lambda *_: None)
+    except (KodecError, OSError, ValueError) as error:
+        refused = f"{type(error).__name__}: {error}"
+    return [*told, ("second", work, refused, _content(folder.parent) == before)]
+
+
+def _content(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
 @dataclass
 class Ended:
     """What a process leaves to the one that started it."""
@@ -195,13 +239,28 @@ class Ended:
 
 def process(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any]) -> Ended:
     """Let a child do `work`; `how` has arguments of `Faults`; with `dies` it ends there."""
+    ended: Ended | None = _forked(lambda give: _child(work, folder, disk, seed, how, give))
+    if ended is None:
+        raise Broken(f"the process that was to {work} ended by itself")
+    return ended
+
+
+def _forked(work: Callable[[Give], None]) -> Any:
+    """What a child gives back, which ends with it as if it were killed; None where it ends otherwise."""
     reading, writing_end = os.pipe()
+
+    def give(result: object) -> NoReturn:
+        data = memoryview(pickle.dumps(result))
+        while data:
+            data = data[_write(writing_end, data) :]
+        os._exit(0)
+
     child = os.fork()
     if child == 0:
         try:
             os.close(reading)
             gc.disable()
-            _child(work, folder, disk, seed, how, writing_end)
+            work(give)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -212,40 +271,40 @@ def process(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any])
         data += more
     os.close(reading)
     os.waitpid(child, 0)
-    if not data:
-        raise Broken(f"the process that was to {work} ended by itself")
-    ended: Ended = pickle.loads(data)
-    return ended
+    return pickle.loads(data) if data else None
 
 
-def _child(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any], pipe: int) -> None:
+def _child(work: str, folder: Path, disk: Disk, seed: str, how: dict[str, Any], give: Give) -> NoReturn:
     told: list[tuple[Any, ...]] = []
-    real_write = os.write
 
     def finish(error: str = "") -> NoReturn:
         made = len(faults.made)
         failed = f"{made - 1}: {' '.join(faults.failed)}" if faults.failed else ""
-        data = memoryview(pickle.dumps(Ended(disk, told, made, failed, error)))
-        while data:
-            data = data[real_write(pipe, data) :]
-        os._exit(0)
+        give(Ended(disk, told, made, failed, error))
 
-    given = {key: value for key, value in how.items() if key not in ("dies", "lying")}
+    def tell(*what: Any) -> None:
+        told.append(what)
+
+    given = {key: value for key, value in how.items() if key not in ("dies", "lying", "second")}
     lying = random.Random(seed + " lies")
     faults = Faults(
         **given,
         disk=disk,
         dies=finish if how.get("dies") else None,
+        meets=(lambda: second(work, folder, random.Random(seed + " second"), tell))
+        if how.get("second")
+        else None,
         lies=(lambda: lying.random() < 0.3) if how.get("lying") else lambda: False,
         chance=random.Random(seed + " system"),
     )
     # Other processes are not looked for, and columns not asked for: both cost more than all else here.
-    writing.require_unused = exclusive.require_unused = lambda folder: None  # type: ignore[assignment]
+    for module in (writing, exclusive):
+        setattr(module, "require_unused", lambda folder: None)  # noqa: B010  # not a name they export
     compaction.has_columns = lambda: False
     error = ""
     with faults:
         try:
-            WORK[work](folder, random.Random(seed), lambda *what: told.append(what))
+            WORK[work](folder, random.Random(seed), tell)
         except (OSError, KodecError, ValueError) as caught:
             error = f"{type(caught).__name__}: {caught}"
             if isinstance(caught, ValueError) and not isinstance(caught, KodecError):
@@ -279,6 +338,7 @@ class Model:
         lied: whether an fsync has lied, so that nothing is due after the machine went down.
         holes: whether one ever has: segments may be gone from the middle.
         closed: whether the log was closed in order and nobody has touched it since.
+        readable: whether the log can be read, as it need not be before it is recovered or opened.
     """
 
     due: dict[int, Row] = field(default_factory=dict)
@@ -290,6 +350,7 @@ class Model:
     lied: bool = False
     holes: bool = False
     closed: bool = False
+    readable: bool = False
     converted: bool = False
 
     def hear(self, work: str, told: list[tuple[Any, ...]]) -> None:
@@ -302,6 +363,7 @@ class Model:
         return max([self.told_start, *(offset + 1 for offset in self.due)])
 
     def _open(self, offset: int) -> None:
+        self.readable = True
         require(offset >= self._end(), f"opened at {offset}, {self._end()} was acknowledged")
         self.allowed = {at: row for at, row in self.allowed.items() if at < offset}
 
@@ -338,6 +400,24 @@ class Model:
 
     def _recovering(self, truncated: int, steps: list[str]) -> None:
         pass
+
+    def _seen(self, served: dict[int, Row]) -> None:
+        self.check(served)
+
+    def _unseen(self, why: str) -> None:
+        require(not self.readable, f"a second process cannot read: {why}")
+
+    def _unlocked(self, work: str, call: str) -> None:
+        # A conversion reads here, and writes elsewhere.
+        new = ("open", "mkdir", "fsync", "fchown", "fchmod")
+        require(work == "convert" or call in new, f"{call} without the lock")
+
+    def _second(self, work: str, refused: str, unchanged: bool) -> None:
+        require(unchanged, f"a second process was to {work} meanwhile, and changed something: {refused}")
+        require(
+            work != "write" or refused.startswith("BlockingIOError"),
+            f"a second writer: {refused or 'let in'}",
+        )
 
     def machine_down(self) -> None:
         if self.lied:
@@ -421,7 +501,8 @@ class History:
 
     def process(self, work: str, number: int, how: dict[str, Any] | None = None) -> Ended:
         how = self.plan() if how is None else how
-        before = self.served() if work == "convert" else None
+        before = self.served() if work == "convert" or how.get("second") else None
+        self.model.readable = before is not None
         if how.get("lying"):
             self.model.lied = self.model.holes = True
         ended = process(work, self.folder, self.disk, f"{self.seed} {number} {work}", how)
@@ -430,17 +511,25 @@ class History:
         self.done["calls"] += ended.calls
         if ended.failed:
             name = (
-                "end at a call"
+                "second process"
+                if how.get("second")
+                else "end at a call"
                 if how.get("dies")
                 else errno.errorcode.get(how.get("error", 0), "short write")
             )
             self.done[name] += 1
-        told = [each if each[0] != "try" else (*each[:2], f"{len(each[2])} records") for each in ended.told]
+        told = [
+            tuple(
+                f"{len(part)} records" if isinstance(part, (dict, list)) and each[0] != "recovering" else part
+                for part in each
+            )
+            for each in ended.told
+        ]
         self.story.append(
             f"{work} {how}: {ended.calls} calls, {ended.failed or 'none failed'}; {told}; {ended.error}"
         )
         self.model.hear(work, ended.told)
-        if ended.failed.partition(" ")[2].startswith("fsync") and not how.get("dies"):
+        if ended.failed.partition(" ")[2].startswith("fsync") and not (how.get("dies") or how.get("second")):
             # What it was for may be gone already: the disk is read next.
             self.model.lose()
         require("Traceback" not in ended.error or not self.model.due or work != "recover", ended.error)
@@ -453,8 +542,10 @@ class History:
         what, chance = self.chance.random(), self.chance
         at = chance.randrange(chance.choice([8, 30, 120]))
         of_one_kind = chance.randrange(8)
-        if what < 0.3:
+        if what < 0.25:
             return {}
+        if what < 0.35:
+            return {"at": at, "second": True}
         if what < 0.6:
             return {"at": at, "dies": True}
         if what < 0.75:
@@ -515,10 +606,8 @@ class History:
         require(end >= self.model.told_start, f"the log ends at {end}, before {self.model.told_start}")
         with kodec.PartitionLog(self.folder) as log:
             problems = [str(each) for each in verify_partition(log) if not each.note]
-        if self.model.compacted:
-            # The first batch of an open transaction may be one that the cleaner took: it is not known then.
-            problems = [each for each in problems if "first offset of its transaction: need -1" not in each]
-        if self.model.compacted or self.model.holes:
+        if self.model.holes or (self.model.compacted and not self.told_of_compaction()):
+            # A compaction that ended with its process before its checkpoint: nothing there tells of it.
             problems = [each for each in problems if "no gap between segments" not in each]
         require(problems == [] or lied, f"verify: {problems}")
         for plan in kodec.plan_root(self.root, index_interval_bytes=INTERVAL):
@@ -530,6 +619,10 @@ class History:
             # What the disk has not got is not known: it may show at the next end of the machine only.
             self.disk = Disk(self.base)
             self.model.lied = False
+
+    def told_of_compaction(self) -> bool:
+        """Whether the checkpoint of the log directory knows that the log was compacted."""
+        return kodec.LogDirectory(self.root).roots[0].cleaner_offsets().get(TOPIC, 0) > 0
 
     def served(self) -> dict[int, Row] | None:
         """What the log holds as it is; None where it is to be recovered."""

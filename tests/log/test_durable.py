@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kodec
+from kodec.log.files import durable
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import create_file, make_folder, replace_file
 from kodec.log.writing.config import LogConfig
@@ -221,3 +222,14 @@ def test_a_short_write_goes_on(tmp_path: Path) -> None:
         replace_file(tmp_path / "file", b"new contents")
     assert len(faults.made) == 2
     assert (tmp_path / "file").read_bytes() == b"new contents"
+
+
+def test_only_folders_that_were_made_are_made_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those further up may be nobody's business here, and closed to us."""
+    synced: list[Path] = []
+    monkeypatch.setattr(durable, "sync_folder", synced.append)
+    durable.make_root(tmp_path / "a" / "b")
+    # The last one again: who made it may have died before its name was durable.
+    assert synced == [tmp_path, tmp_path / "a", tmp_path / "a"]

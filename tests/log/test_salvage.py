@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,47 @@ def test_offsets_that_contradict_each_other(tmp_path: Path) -> None:
         assert [(each.first_offset, each.last_offset) for each in report.missing] == [missing], offset
         assert f"offsets {offset} to" in report.missing[0].reasons[0]
         assert offsets(tmp_path / "out" / "topic-0") == [n for n in range(50) if not 20 <= n < 30]
+
+
+def wrappers(magic: int) -> list[bytes]:
+    """Three wrappers of four messages of some length each."""
+    return [
+        kodec.encode(
+            [
+                kodec.Record(value=b"%d " % (first + n) * 20, timestamp=START if magic else -1)
+                for n in range(4)
+            ],
+            magic=magic,
+            compression="gzip",
+            base_offset=first,
+        )
+        for first in (0, 4, 8)
+    ]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_behind_damage_tells_where_it_begins(magic: int, tmp_path: Path) -> None:
+    """Found with a broker: a wrapper's own offset is its last, and so kept offsets were told as missing."""
+    data = wrappers(magic)
+    folder = made.make(tmp_path / "in" / "topic-0", [(0, data)])
+    damage(folder / f"{0:020d}.log", len(data[0]) + 40, b"\xff\xff")
+    (missing,) = salvaged(folder, tmp_path / "out" / "topic-0").missing
+    assert (missing.first_offset, missing.last_offset) == (4, 7)
+    assert offsets(tmp_path / "out" / "topic-0") == [0, 1, 2, 3, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_of_messages_that_nobody_can_read_is_not_kept(magic: int, tmp_path: Path) -> None:
+    data = wrappers(magic)
+    wrong = bytearray(data[1])
+    wrong[-12:] = b"not gzip now"
+    wrong[12:16] = zlib.crc32(wrong[16:]).to_bytes(4, "big")
+    data[1] = bytes(wrong)
+    folder = made.make(tmp_path / "in" / "topic-0", [(0, data)])
+    (missing,) = salvaged(folder, tmp_path / "out" / "topic-0").missing
+    assert (missing.start, missing.end) == (len(data[0]), len(data[0] + data[1]))
+    assert (missing.first_offset, missing.last_offset) == (4, 7)
+    assert offsets(tmp_path / "out" / "topic-0") == [0, 1, 2, 3, 8, 9, 10, 11]
 
 
 def test_a_torn_tail_and_zeros_have_no_offsets_to_miss_but_those_behind(tmp_path: Path) -> None:

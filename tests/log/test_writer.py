@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import kodec
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState
-from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets
+from kodec.log.files.checkpoints import LeaderEpoch, read_leader_epochs, read_offsets, write_offsets
 from kodec.log.files.indexes import IndexBuilder
-from kodec.log.files.listing import find_partitions
+from kodec.log.files.listing import TopicPartition, find_partitions
 from kodec.log.files.lock import locked
 from kodec.log.verification.verify import verify_partition, verify_root
 from kodec.log.writing import opening
@@ -230,7 +230,9 @@ def test_flushes_after_messages_and_milliseconds(tmp_path: Path) -> None:
         assert writer.append(records(1)).recovery_point == 5
         now[0] = 1.0
         assert writer.append(records(1)).recovery_point == 7
-        assert writer.append([]).last_offset == 6
+        now[0] = 2.0
+        assert writer.append(records(1)).recovery_point == 8
+        assert writer.append([]).last_offset == 7
 
 
 def test_a_log_without_times_rolls_by_the_clock(tmp_path: Path) -> None:
@@ -602,3 +604,25 @@ def test_any_order_of_steps_gives_a_right_log(
     assert values(folder) == expected
     assert problems(folder) == []
     shutil.rmtree(root)
+
+
+def test_recovery_points_of_logs_that_are_not_open_stay(tmp_path: Path) -> None:
+    for topic, count in (("a", 2), ("b", 3)):
+        with kodec.LogDirectoryWriter(tmp_path) as directory:
+            directory.partition(topic, 0).append(records(count))
+    points = read_offsets(tmp_path / "recovery-point-offset-checkpoint")
+    assert {str(key): offset for key, offset in points.items()} == {"a-0": 2, "b-0": 3}
+
+
+def test_nothing_is_appended_below_the_start_offset(tmp_path: Path) -> None:
+    """Found by histories: recovery would delete it, as a log that ends before it starts."""
+    with LogWriter(tmp_path / "t-0") as writer:
+        writer.append(records(1))
+    starts = dict.fromkeys((TopicPartition("t", 0), TopicPartition("new", 0)), 5)
+    write_offsets(tmp_path / "log-start-offset-checkpoint", starts)
+    with pytest.raises(Malformed, match="recover the log first: it starts at offset 5"):
+        LogWriter(tmp_path / "t-0")
+    kodec.plan_recovery(tmp_path / "t-0").apply()
+    for name in ("t-0", "new-0"):
+        with LogWriter(tmp_path / name) as writer:
+            assert writer.append(records(1)).first_offset == 5

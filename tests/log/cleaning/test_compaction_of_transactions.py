@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import kodec
+from kodec.log.cleaning.cleanable import Known
 from tests.log import made, wire
 from tests.log.cleaning.compacting import NOW, compacted, offsets, shape, transactions
 from tests.log.made import DAY, START, batch, marker
@@ -119,3 +120,12 @@ def test_log_append_time_stays(tmp_path: Path) -> None:
         NOW + DAY,
         "LogAppendTime",
     )
+
+
+def test_a_producer_is_forgotten_when_its_time_is_over_and_not_before(tmp_path: Path) -> None:
+    data = [batch(0, [(b"k", b"v")], producer=(7, 0, 0), time=START)]
+    folder = made.make(tmp_path / "topic-0", [(0, data), (1, [batch(1, [(b"l", b"v")])])])
+    with kodec.PartitionLog(folder) as log:
+        for now, known in ((START + DAY - 1, [7]), (START + DAY, [])):
+            found = Known.of(log, now=now, producer_expiration_ms=DAY)
+            assert list(found.producers) == known

@@ -103,6 +103,8 @@ public final class Lab {
                 return "";
             case "consume":
                 return String.valueOf(consume(parts[1], parts[2], Path.of(parts[3])));
+            case "first":
+                return String.valueOf(first(parts[1], Long.parseLong(parts[2])));
             default:
                 throw new IllegalArgumentException("unknown command " + parts[0]);
         }
@@ -242,6 +244,24 @@ public final class Lab {
             }
         }
         return rows.size();
+    }
+
+    /** The offset of the first record that a consumer gets from an offset on; the end of the log where there is none. */
+    private long first(String topic, long offset) {
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer("read_uncommitted", null)) {
+            TopicPartition partition = new TopicPartition(topic, 0);
+            consumer.assign(new ArrayList<>(List.of(partition)));
+            long end = Api.endOffset(consumer, partition);
+            consumer.seek(partition, offset);
+            long deadline = System.currentTimeMillis() + PATIENCE_MS;
+            while (consumer.position(partition) < end) {
+                for (ConsumerRecord<byte[], byte[]> row : Api.poll(consumer, POLL_MS)) {
+                    return row.offset();
+                }
+                require(System.currentTimeMillis() < deadline, "nothing came from offset " + offset + " of " + topic);
+            }
+            return end;
+        }
     }
 
     private static String json(ConsumerRecord<byte[], byte[]> row) {
