@@ -30,6 +30,7 @@ LENGTH_AT, MAGIC_AT = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
 _new = tuple.__new__  # a third of the time
 _BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
 """The offset and the length, which the length does not count."""
+_LENGTH_SIZE = _BEFORE_BODY - LENGTH_AT
 LEAST_BODY = len(Message(magic=0).to_bytes())
 """The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
 LEAST_SIZE = _BEFORE_BODY + LEAST_BODY
@@ -66,6 +67,13 @@ class Frame(NamedTuple):
     def known(self) -> bool:
         """Whether the format is one that there is."""
         return self.magic in MAGICS
+
+    @staticmethod
+    def framed(data: bytes, magic: int) -> bytes:
+        """The batch in `data`, with the magic and a length that says that it is all of them."""
+        length = (len(data) - _BEFORE_BODY).to_bytes(_LENGTH_SIZE, "big")
+        code = magic.to_bytes(1, "big")
+        return data[:LENGTH_AT] + length + data[_BEFORE_BODY:MAGIC_AT] + code + data[MAGIC_AT + 1 :]
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""

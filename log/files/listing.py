@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from kodec.log.batches.sizes import MAX_RELATIVE
+
 __all__ = [
     "FolderName",
     "Leftover",
@@ -30,6 +32,7 @@ __all__ = [
     "parse_folder_name",
     "parse_partition_dir",
     "parse_segment_name",
+    "segment_offsets",
 ]
 
 _MAX_INT32 = 2**31 - 1
@@ -42,6 +45,7 @@ _SEGMENT = re.compile(r"([0-9]{20})\.log")
 # Deleted, moving and stray replicas end in one of these, behind a dot and 32 hex digits.
 _NOT_LIVE = ("-delete", "-future", "-stray")
 # What belongs to a segment, and what belongs to an offset.
+_SEGMENT_OR_LEFT = re.compile(r"([0-9]{20})\.log(\.deleted|\.swap|\.cleaned)?")
 _FILE = re.compile(r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)")
 
 
@@ -188,6 +192,23 @@ def parse_segment_name(name: str) -> int | None:
     if match is None or int(match[1]) > _MAX_INT64:
         return None
     return int(match[1])
+
+
+def segment_offsets(path: str | None) -> range:
+    """The offsets that the segment with this name can have: from its base offset to the next segment's.
+
+    All that there are, for any other name.
+    """
+    everything = range(_MAX_INT64)
+    match = None if path is None else _SEGMENT_OR_LEFT.fullmatch(Path(path).name)
+    if path is None or match is None or (base := int(match[1])) > _MAX_INT64:
+        return everything
+    try:
+        names = [entry.name for entry in Path(path).parent.iterdir()]
+    except OSError:
+        names = []
+    later = [found for name in names if (found := parse_segment_name(name)) is not None and found > base]
+    return range(base, min([*later, base + MAX_RELATIVE + 1, _MAX_INT64]))
 
 
 def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:

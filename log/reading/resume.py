@@ -1,21 +1,97 @@
-"""Where to resume after a damaged batch: the one place that says what counts as evidence for the next one."""
+"""Where to resume after a damaged batch: the one place that says what counts as evidence for the next one.
+
+The value of a record may hold whole batches, and compressed content may hold messages as they are: a right
+checksum alone says nothing. Where the damaged batch's own length leads to a batch, reading goes on there.
+Else a batch is believed where nothing speaks for its being a part of the damaged one:
+
+- It is whole, and its checksum is right.
+- Its offset goes on from the last good batch, and is one that the segment can have, by its name and the next
+  one's.
+- Lengths lead from it over ascending offsets to the end of the source, or as far as makes no difference.
+  Where they lead to more damage instead, there are more batches or bytes than a value is likely to hold, and
+  their offsets are below those of what is believed after them.
+- It is not in the bytes that the damaged batch claims by its own length; unless lengths lead on over the end
+  that it claims, or more follows than a value is likely to hold.
+- The length of a value, just before it, does not say that it is one. A message of magic 1 on its own has no
+  offset that can count from the start of a wrapper.
+- In a log of magic 0 or 1, where a message ends where its value does and lengths lead out of it, enough
+  batches follow without a gap in their offsets; or it is too far away, or lengths led to it over too many, to
+  be in the damaged one.
+
+What is not believed is skipped, and told. Nothing but the offset is asked where the damaged batch has a right
+checksum if it ends just here: then only its frame was damaged.
+"""
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
+from kodec.generated.log.message_set import Entry as MessageEntry
+from kodec.generated.log.message_set import Message
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.frame import FRAME_SIZE, PLAUSIBLE, Frame
+from kodec.log.batches.frame import FRAME_SIZE, LEAST_SIZE, LEGACY, MAGICS, PLAUSIBLE, Frame
 from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.reading.chain import FAR, Chain, is_wrapper
 from kodec.log.reading.source import CHUNK, ByteSource
 from kodec.runtime.errors import FormatError
+from kodec.runtime.varint import read_zigzag32
 
-__all__ = ["Resumption"]
+__all__ = ["Before", "Resumption"]
 
 _FIRST_BLOCK = 4096
+_NOWHERE = 1 << 63
+# What no value is likely to hold: so many batches, or so many times the bytes of the largest one around.
+_MANY, _WEIGHT, _LEAST_WEIGHT = 8, 16, 64 << 10
+# What offsets are below, where nothing else says it: those of a million records a second for nine years.
+_PLAUSIBLE = 1 << 48
+# How far after damage the search goes on where something was found that lengths do not lead out of.
+_HORIZON = 4 * FAR
 # What a question after a batch costs: about as much as so many bytes searched, or 64 times as many summed.
 _GLANCE, _TRIAL = 64, 1024
+# How many batches one after another a value is looked for that ends with one of them.
+_FEW = 8
+_LENGTH = MessageEntry.SIZES["len_message"]
+_VARINT = 5  # bytes
+# A message without key and value, by its magic; its two last fields are their lengths.
+_EMPTY = {magic: len(Message(magic=magic).to_bytes()) for magic in LEGACY}
+
+
+class Before(NamedTuple):
+    """What is known of the log before damage.
+
+    Attributes:
+        low: the lowest offset that can follow; 0 is also: not known.
+        largest: the size of the largest of the last good batches, 0 where there is none.
+        magic: that of the last good batch; None where there is none.
+    """
+
+    low: int = 0
+    largest: int = 0
+    magic: int | None = None
+
+
+class _Candidate(NamedTuple):
+    """Batches that may be the next good ones: from `start` to `end`, with the offsets `first` to `last`.
+
+    Attributes:
+        last_at: where the last one starts.
+        largest: the size of the largest one.
+        leads_out: whether lengths lead on to the end of the source.
+        proven: whether the damaged batch before them was shown to end where they start.
+    """
+
+    start: int
+    last_at: int
+    end: int
+    batches: int
+    magic: int
+    first: int
+    last: int
+    largest: int
+    leads_out: bool
+    proven: bool
 
 
 class Resumption:
@@ -25,52 +101,307 @@ class Resumption:
         exhausted: whether a search was given up before the source ended.
     """
 
-    def __init__(self, source: ByteSource, limits: Limits) -> None:
+    def __init__(self, source: ByteSource, limits: Limits, offsets: range) -> None:
+        """`offsets` are those that the source can have."""
         self._source = source
         self._limits = limits
+        self._offsets = offsets
         self.exhausted = False
         self._spent = 0
-        self._barren: float = math.inf
         self._chained = -1
+        self._chain: Chain | None = None
+        self._candidates: list[_Candidate] = []
+        self._searched = 0
+        self._doubted = _NOWHERE
+        self._cut_short = -1, -1
 
-    def after(self, pos: int) -> int:
-        """Where to resume after a bad batch at `pos`: where its own length points, if that can be right.
+    def after(self, pos: int, before: Before) -> int:
+        """Where to resume after a bad batch at `pos`; `before` is what is known there.
 
-        Else at the next batch that can be trusted, and without one at the end.
+        Where its own length points, if that can be right. Else at the next batch that is believed, and
+        without one at the end.
         """
+        if pos == self._cut_short[0]:
+            return self._cut_short[1]
         own = self._stated_end(pos)
         if own is not None and (self._is_batch(pos) or self._leads_on(own)):
+            while self._has_wrong_offset(own, before) and (end := self._stated_end(own)) is not None:
+                own = end
             return own
-        found = self.next_batch(pos + 1)
+        found = self._next(pos, before)
         if found is not None:
             return found
         return pos + self._source.remaining(pos, 1 << 62) if own is None else own
 
-    def next_batch(self, pos: int) -> int | None:
-        """The next position from which a whole batch with a right checksum can be read."""
-        if self.exhausted or pos >= self._barren:
-            return None
-        source, limit = self._source, self._limits.batch_bytes
-        start, width = pos, _FIRST_BLOCK
-        while block := source.read(pos, width + FRAME_SIZE):
-            for match in PLAUSIBLE.finditer(block):
-                at = pos + match.start()
-                if not self._afford(_GLANCE, at):
-                    self.exhausted = True
-                    return None
+    def is_damage(self, pos: int, before: Before) -> bool:
+        """Whether the batch at `pos`, of which not all is there, was damaged: a batch is believed after it.
+
+        Else it is a torn tail.
+        """
+        found = self._next(pos, before)
+        end = pos + self._source.remaining(pos, 1 << 62) if found is None else found
+        self._cut_short = pos, end
+        return found is not None or self.exhausted
+
+    # -- the search -------------------------------------------------------------------------------
+
+    def _next(self, pos: int, before: Before) -> int | None:
+        """Where the next batch that is believed starts; None where there is none."""
+        if pos < self._doubted < self._searched:
+            # what was not believed after other damage may be after this
+            self._searched = self._doubted
+            self._candidates = [each for each in self._candidates if each.start < self._searched]
+            self._doubted = _NOWHERE
+        self._candidates = [each for each in self._candidates if each.start > pos]
+        if not self._candidates or not self._candidates[-1].leads_out:
+            self._search(pos, before)
+        return self._believed(pos, before)
+
+    def _search(self, pos: int, before: Before) -> None:
+        """Collect candidates after `pos`, up to one whose lengths lead on to the end."""
+        claimed = self._claimed_end(pos, before)
+        at = start = max(pos + 1, self._searched)
+        while (match := self._plausible(at)) is not None:
+            at, frame = match
+            if not self._afford(_GLANCE, at):
+                self.exhausted = True
+                break
+            if at - start > _HORIZON:
+                if self._candidates:
+                    break
+                start = at
+            found = self._candidate(pos, before, claimed, at, frame)
+            if found is None:
+                at += 1
+            elif isinstance(found, int):
+                self._doubted = min(self._doubted, at)
+                at = found
+            else:
+                self._candidates.append(found)
+                if found.leads_out:
+                    break
+                # the length of the last one may be what is damaged
+                at = found.end if self._is_batch(found.last_at) else found.last_at + 1
+        else:
+            at = pos + self._source.remaining(pos, 1 << 62)
+        self._searched = at
+
+    def _plausible(self, pos: int) -> tuple[int, Frame] | None:
+        """The next position from `pos` on where a batch may start, with its frame."""
+        width = _FIRST_BLOCK
+        while block := self._source.read(pos, width + FRAME_SIZE):
+            if (match := PLAUSIBLE.search(block)) is not None:
                 frame = Frame.peek(block, match.start())
                 assert frame is not None
-                size = frame.size
-                if size <= limit and source.remaining(at, size) >= size and self._is_batch(at):
-                    return at
+                return pos + match.start(), frame
             if len(block) < width + FRAME_SIZE:
-                break
+                return None
             pos += width
             width = min(2 * width, CHUNK)
-        self._barren = min(self._barren, start)
         return None
 
+    def _candidate(
+        self, pos: int, before: Before, claimed: int, at: int, frame: Frame
+    ) -> _Candidate | int | None:
+        """What starts at `at`, after damage at `pos`.
+
+        None where it is no batch; where it may be a part of the damaged one, the byte after it.
+        """
+        size = frame.size
+        if (
+            not frame.fits(self._limits.batch_bytes)
+            or self._source.remaining(at, size) < size
+            or not self._goes_on(frame, before)
+            or (batch := self._opens(at, at + size)) is None
+            or not batch.crc_ok
+        ):
+            return None
+        chain = self._chain
+        if chain is None or at not in chain:
+            chain = self._chain = Chain(self._source, at, frame, self._limits.batch_bytes)
+            self._afford(_GLANCE * len(chain.positions), at)
+        doubtful = (
+            (
+                at < claimed
+                and not self._leads_over(chain, claimed)
+                and not self._is_much(pos, chain, at, before)
+            )
+            or self._is_value(pos, at, chain)
+            or (frame.magic in LEGACY and frame.offset <= before.low)
+            or chain.largest_step(at) > max(before.low, 1)
+            or not self._is_followed(pos, batch, before, chain)
+        )
+        proven = (doubtful or not chain.leads_out) and self._ends_at(pos, at)
+        if doubtful and not proven:
+            return at + size
+        first, last = frame.offset, chain.offsets[-1]
+        return _Candidate(
+            at,
+            chain.positions[-1],
+            chain.end,
+            chain.count(at),
+            frame.magic,
+            first,
+            last,
+            chain.largest,
+            chain.leads_out,
+            proven,
+        )
+
     # -- evidence ---------------------------------------------------------------------------------
+
+    def _believed(self, pos: int, before: Before) -> int | None:
+        """The first candidate that can be believed as things are known now."""
+        anchor = self._candidates[-1] if self._candidates and self._candidates[-1].leads_out else None
+        stop = self._offsets.stop if anchor is None else anchor.first
+        weight = self._weight(before, 0 if anchor is None else anchor.largest)
+        for found in self._candidates:
+            far_enough = (
+                found.magic not in LEGACY or found.first > before.low or found.start - pos < LEAST_SIZE
+            )
+            if found.first < before.low or not far_enough:
+                continue
+            many = found.proven or found.batches >= _MANY or found.end - found.start >= weight
+            if found.leads_out or (many and found.last < stop):
+                return found.start
+        return None
+
+    def _is_followed(self, pos: int, batch: Batch, before: Before, chain: Chain) -> bool:
+        """Whether what its length leads to can follow `batch`.
+
+        A message of magic 0 or 1 ends where its value does: lengths lead on from the batches in it, too.
+        Where the damaged one can be such, many have to follow without a gap between their offsets, or it is
+        too far away.
+        """
+        end = batch.position + batch.size
+        frame = self._linked(chain, end)
+        if frame is not None and frame.offset <= batch.last_offset:
+            return False
+        if before.magic == 2 or (before.magic is None and chain.newest):
+            return True
+        # where nothing good is before, no size is known that a batch has
+        weight = self._weight(before, chain.largest) if before.largest else self._limits.batch_bytes
+        if batch.position - pos >= weight or chain.index(batch.position) >= _MANY:
+            return True
+        count, start, following = 1, batch.position, batch
+        while count < _MANY and end - start < weight:
+            frame = self._linked(chain, end)
+            expected = following.next_offset
+            if frame is None or (found := self._opens(end, end + frame.size)) is None:
+                return False
+            following = found
+            if not following.crc_ok or self._first(following) != expected:
+                return False
+            count += 1
+            end += frame.size
+        return True
+
+    def _linked(self, chain: Chain, pos: int) -> Frame | None:
+        """The frame of the whole batch at `pos`, where the chain leads to one."""
+        return Frame.peek(self._source.read(pos, FRAME_SIZE)) if pos in chain else None
+
+    def _is_much(self, pos: int, chain: Chain, at: int, before: Before) -> bool:
+        """Whether more leads on from `at` than the batch at `pos` is likely to hold.
+
+        A wrapper holds many messages, but a value not many batches.
+        """
+        if chain.end - at >= self._weight(before, chain.largest):
+            return True
+        return chain.count(at) >= _MANY and not is_wrapper(self._source, pos)
+
+    def _weight(self, before: Before, largest: int) -> int:
+        """More bytes than a batch is likely to have, by those before damage and the largest one after it."""
+        return max(_WEIGHT * max(before.largest, largest), _LEAST_WEIGHT)
+
+    def _first(self, batch: Batch) -> int | None:
+        """The first offset of a batch; None where what is in it cannot be read."""
+        try:
+            return batch.base_offset
+        except FormatError:
+            return None
+
+    def _goes_on(self, frame: Frame, before: Before) -> bool:
+        """Whether a batch with this frame can follow here."""
+        ahead = frame.offset - before.low
+        return frame.offset in self._offsets and 0 <= ahead <= (MAX_RELATIVE if before.low else _PLAUSIBLE)
+
+    def _has_wrong_offset(self, pos: int, before: Before) -> bool:
+        """Whether a good batch is at `pos` whose offset, which no checksum covers, was damaged.
+
+        It does not fit between what is before and what is after it, which fit.
+        """
+        frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
+        if frame is None or not frame.known or not self._is_batch(pos):
+            return False
+        end = pos + frame.size
+        following = Frame.peek(self._source.read(end, FRAME_SIZE)) if self._is_batch(end) else None
+        if self._goes_on(frame, before):
+            return following is not None and before.low <= following.offset <= frame.offset
+        # where the next one goes on from this one, both may be of another log that was put after the first
+        return following is None or self._goes_on(following, before) or following.offset <= frame.offset
+
+    def _claimed_end(self, pos: int, before: Before) -> int:
+        """Where the bad batch at `pos` ends by its length, if its frame can be right; maybe after the
+        source's end.
+        """
+        frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
+        if frame is None or not frame.known or frame.size < LEAST_SIZE or not self._goes_on(frame, before):
+            return pos
+        if frame.magic in LEGACY and not self._lengths_agree(pos, frame):
+            return pos
+        return pos + frame.size
+
+    def _lengths_agree(self, pos: int, frame: Frame) -> bool:
+        """Whether the length of the message at `pos` is what those of its key and value give, as far as they
+        are there.
+        """
+        start = pos + frame.size - frame.len_body
+        size = _EMPTY[frame.magic]
+        at = start + size - 2 * _LENGTH
+        for _ in range(2):
+            field = self._source.read(at, _LENGTH)
+            if len(field) < _LENGTH:
+                return True
+            length = max(0, int.from_bytes(field, "big", signed=True))
+            size += length
+            at += _LENGTH + length
+        return size == frame.len_body
+
+    def _leads_over(self, chain: Chain, end: int) -> bool:
+        """Whether lengths lead over the place where a bad batch claims to end: it ends elsewhere."""
+        return chain.end > end and end not in chain
+
+    def _ends_at(self, pos: int, end: int) -> bool:
+        """Whether the batch at `pos` has a right checksum if it ends here: then just its frame was hit."""
+        if not LEAST_SIZE <= end - pos <= self._limits.batch_bytes or not self._afford(
+            _TRIAL + (end - pos) // 64, end
+        ):
+            return False
+        data = self._source.read(pos, end - pos)
+        frame = Frame.peek(data)
+        for magic in MAGICS if frame is None or not frame.known else (frame.magic,):
+            try:
+                if kernel.open_batch(Frame.framed(data, magic), pos, self._limits).crc_ok:
+                    return True
+            except FormatError:
+                continue
+        return False
+
+    def _is_value(self, pos: int, at: int, chain: Chain) -> bool:
+        """Whether the length of a value stands just before `at`, and the value ends where a batch does."""
+        start = max(pos, at - _VARINT)
+        before = self._source.read(start, at - start)
+        ends = chain.ends_after(at, _FEW)
+        if at + int.from_bytes(before[-_LENGTH:], "big") in ends:
+            return True
+        for place in range(len(before)):
+            try:
+                length, stop = read_zigzag32(before, place, len(before))
+            except FormatError:
+                continue
+            if stop == len(before) and stop - place > 1 and at + length in ends:
+                return True
+        return False
 
     def _is_batch(self, pos: int) -> bool:
         """Whether a whole batch with a right checksum starts at `pos`."""

@@ -12,7 +12,8 @@ from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_A
 from kodec.log.batches.opening import open_batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
-from kodec.log.reading.resume import Resumption
+from kodec.log.files.listing import segment_offsets
+from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, ReadFailed, Truncated, Unsupported
 
@@ -39,10 +40,14 @@ class Walk:
         self._source = open_source(source, skip=self._skip)
         self._limits = options.limits
         self._rows = kernel.row_reader()
-        self._resumption = Resumption(self._source, options.limits)
+        self._resumption: Resumption | None = None
         self.position = 0
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
+        # from where on all is good, and what is known of the log before that
+        self._good = 0, Before()
+        # where the window or the batch before started, and this one: of what was read so much is kept
+        self._before = self._now = 0
 
     def close(self) -> None:
         """Close the file."""
@@ -70,7 +75,9 @@ class Walk:
         need = 0
         while True:
             pos = self.position
-            source.forget(pos)
+            if pos != self._now:
+                self._before, self._now = self._now, pos
+            source.forget(self._before)
             if decoder.runs:
                 buf, start, end = source.window(pos, need)
                 yield from decoder.run(self, buf, start, end)
@@ -114,7 +121,9 @@ class Walk:
             error.in_source(source.name)
             if not self._skip or (isinstance(error, ReadFailed) and not source.sized):
                 raise
-            end = self._resumption.after(pos)
+            before = self._known(pos)
+            end = self._resume().after(pos, before)
+            self._good = end, before
             why = source.failed(pos, end) or error
             self.skipped.add(SkippedRange(pos, end, _bare(why)))
             _log.warning("skipped bytes %d to %d: %s", pos, end, why)
@@ -177,9 +186,35 @@ class Walk:
 
     def _cut_short(self, pos: int, size: int, have: int) -> None:
         """Truncated by a crash, or a damaged length: a batch further on decides which."""
-        if self._resumption.next_batch(pos + 1) is not None or self._resumption.exhausted:
+        if self._resume().is_damage(pos, self._known(pos)):
             raise Truncated("batch", at=pos, need=size, have=have)
         self.torn_tail = TornTail(pos, have, f"the batch has {size} bytes, {have} are there")
+
+    # -- what is known where damage is ------------------------------------------------------------
+
+    def _resume(self) -> Resumption:
+        if self._resumption is None:
+            offsets = segment_offsets(self._source.name)
+            self._good = self._good[0], Before(offsets.start)
+            self._resumption = Resumption(self._source, self._limits, offsets)
+        return self._resumption
+
+    def _known(self, pos: int) -> Before:
+        """What the good batches before damage at `pos` say of what can follow."""
+        self._resume()
+        good, before = self._good
+        at, last = max(good, self._now if pos > self._now else self._before), None
+        largest = 0
+        while at < pos and (frame := Frame.peek(self._source.read(at, FRAME_SIZE))) is not None:
+            last = at, frame.size
+            largest = max(largest, frame.size)
+            at += frame.size
+        if last is not None:
+            start, size = last
+            batch = open_batch(self._source.read(start, size), start, self._limits, self._rows)
+            before = Before(batch.next_offset, max(largest, before.largest), batch.magic)
+            self._good = pos, before
+        return before
 
     def _zeros_to_the_end(self, pos: int) -> bool:
         """Whether only zeros follow, as in a preallocated file; they are then the torn tail."""

@@ -332,6 +332,11 @@ def starts(length: Callable[[int], int]) -> bytes:
     )
 
 
+def turns(follow: Callable[[bytes], bytes]) -> bytes:
+    """Good batches whose offsets ascend, with something bad after each."""
+    return b"".join(follow(struct.pack(">q", 10 + at) + TAIL[8:]) for at in range(SIZE // len(TAIL) // 8))
+
+
 HOSTILE = {
     "bytes 01": lambda: b"\1" * SIZE,
     "bytes 02": lambda: b"\2" * SIZE,
@@ -341,8 +346,8 @@ HOSTILE = {
     "batches with a wrong checksum": lambda: starts(lambda at: 49),
     "batches that each claim the rest": lambda: starts(lambda at: SIZE - at - 12 - 100),
     "batches that each claim more than the rest": lambda: starts(lambda at: MOST),
-    "good and bad by turns": lambda: (TAIL + TAIL[:-2] + b"xx") * (SIZE // len(TAIL) // 8),
-    "good and zeros by turns": lambda: (TAIL + bytes(20) + b"\1") * (SIZE // len(TAIL) // 8),
+    "good and bad by turns": lambda: turns(lambda part: part + part[:-2] + b"xx"),
+    "good and zeros by turns": lambda: turns(lambda part: part + bytes(20) + b"\1"),
 }
 
 
@@ -355,7 +360,7 @@ def test_hostile_bytes_end_soon(name: str, on_error: str, caplog: pytest.LogCapt
     found = survive(data, on_error=on_error)
     assert time.process_time() - start < 20
     assert found[0].value == b"head"
-    if on_error == "skip" and "by turns" in name:
+    if on_error == "skip" and name == "good and bad by turns":
         assert len(found) == 1 + SIZE // len(TAIL) // 8
 
 

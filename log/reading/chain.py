@@ -1,0 +1,136 @@
+"""Batches whose lengths lead from one to the next, looked at by their frames alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from kodec.generated.log.message_set import Compression, Message, MessageAttributes
+from kodec.generated.log.message_set import Entry as MessageEntry
+from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
+from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.reading.source import CHUNK, ByteSource
+
+__all__ = ["FAR", "Chain", "is_wrapper"]
+
+FAR = 16 * CHUNK
+"""Lengths that have led so far need not be followed on."""
+_ATTRIBUTES_AT = MessageEntry.OFFSETS["message"] + Message.OFFSETS["attributes"]
+_WITH_ATTRIBUTES = max(FRAME_SIZE, _ATTRIBUTES_AT + MessageAttributes.SIZE)
+_OFFSET_SIZE = MessageEntry.SIZES["offset"]
+
+
+class Chain:
+    """The batches from a position on, each where the length of the one before leads, their offsets ascending.
+
+    Attributes:
+        positions: where each starts.
+        offsets: that of each, as in its frame.
+        end: the byte after the last one.
+        newest: whether each of them is of magic 2.
+        largest: the size of the largest one.
+        leads_out: whether the chain goes on to the end of the source (its last byte, a torn batch, zeros), or
+            for `FAR` bytes; else there is damage at `end`.
+    """
+
+    def __init__(self, source: ByteSource, pos: int, frame: Frame, most: int) -> None:
+        """Follow the lengths from the batch at `pos`; none of more than `most` bytes is followed."""
+        self.positions: list[int] = []
+        self.offsets: list[int] = []
+        self._source = source
+        self.newest = True
+        alone: list[bool] = []
+        at: Frame | None = frame
+        self.end = pos
+        self.leads_out = False
+        while at is not None:
+            self.positions.append(self.end)
+            self.offsets.append(at.offset)
+            self.newest = self.newest and at.magic == 2
+            # the offset of such a message would count from the start of a wrapper that held it
+            alone.append(at.magic == 1 and not is_wrapper(source, self.end))
+            self.end += at.size
+            at = self._following(at, most)
+        self._steps = _largest_steps(self.offsets, alone)
+        self.largest = max(
+            stop - start for start, stop in zip(self.positions, [*self.positions[1:], self.end], strict=True)
+        )
+
+    def __contains__(self, pos: int) -> bool:
+        index = bisect_left(self.positions, pos)
+        return index < len(self.positions) and self.positions[index] == pos
+
+    def index(self, pos: int) -> int:
+        """How many batches there are before `pos`."""
+        return bisect_left(self.positions, pos)
+
+    def count(self, pos: int) -> int:
+        """How many batches there are from `pos` on."""
+        return len(self.positions) - bisect_left(self.positions, pos)
+
+    def ends_after(self, pos: int, most: int) -> set[int]:
+        """Where the batches from `pos` on end, at most so many."""
+        first = bisect_left(self.positions, pos) + 1
+        return {*self.positions[first : first + most], self.end} - {pos}
+
+    def largest_step(self, pos: int) -> int:
+        """How far apart offsets are, at most, over the messages of magic 1 that stand on their own from
+        `pos`.
+        """
+        return self._steps[bisect_left(self.positions, pos)]
+
+    def _following(self, last: Frame, most: int) -> Frame | None:
+        """The frame of the batch at `end`; None where it is not whole or not one, and where that is far
+        enough.
+        """
+        source, end = self._source, self.end
+        head = source.read(end, FRAME_SIZE)
+        frame = Frame.peek(head)
+        if not head or end - self.positions[0] >= FAR:
+            self.leads_out = True
+        elif frame is None:
+            self.leads_out = self._can_start(head, last)
+        elif frame.known and frame.fits(most) and 0 < frame.offset - last.offset <= MAX_RELATIVE:
+            if source.remaining(end, frame.size) >= frame.size:
+                return frame
+            # one batch alone before something that may be the start of the next is too little
+            self.leads_out = len(self.positions) > 1
+        elif not any(head):
+            self.leads_out = self._zeros(end)
+        return None
+
+    def _can_start(self, rest: bytes, last: Frame) -> bool:
+        """Whether the few bytes at the end can be the first ones of the next batch's offset, and not a
+        record's rest.
+        """
+        if len(self.positions) == 1:
+            return False
+        lowest = int.from_bytes(rest[:_OFFSET_SIZE].ljust(_OFFSET_SIZE, b"\0"), "big")
+        highest = int.from_bytes(rest[:_OFFSET_SIZE].ljust(_OFFSET_SIZE, b"\xff"), "big")
+        return lowest <= last.offset + MAX_RELATIVE and highest > last.offset
+
+    def _zeros(self, pos: int) -> bool:
+        """Whether only zeros follow."""
+        at = pos
+        while at - pos < FAR and (block := self._source.read(at, CHUNK)):
+            if block.count(0) != len(block):
+                return False
+            at += len(block)
+        return True
+
+
+def is_wrapper(source: ByteSource, pos: int) -> bool:
+    """Whether the frame at `pos`, and the byte after it, are those of a compressed message."""
+    head = source.read(pos, _WITH_ATTRIBUTES)
+    frame = Frame.peek(head)
+    if frame is None or frame.magic not in LEGACY or len(head) < _WITH_ATTRIBUTES:
+        return False
+    attributes = MessageAttributes.from_bytes(head[_ATTRIBUTES_AT:][: MessageAttributes.SIZE])
+    return attributes.compression != Compression.NONE
+
+
+def _largest_steps(offsets: list[int], alone: list[bool]) -> list[int]:
+    steps = [0] * len(offsets)
+    for index in range(len(offsets) - 2, -1, -1):
+        if alone[index]:
+            steps[index] = max(steps[index + 1], offsets[index + 1] - offsets[index])
+    return steps
