@@ -15,6 +15,9 @@ from kodec.generator.text import NO_TEXT, Text, not_text
 
 __all__ = ["Values"]
 
+_PLAIN_TYPE = re.compile(
+    r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
+)
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
 
 
@@ -105,11 +108,11 @@ class Values:
             return ()
         return tuple(self.as_words(item, str(item.value).strip(), "doc-ref") for item in items)
 
-    def flag(self, node: Node, key: str, path: str) -> bool:
+    def flag(self, node: Node, key: str, path: str, *, usual: bool = False) -> bool:
         child = node.get(key)
         if child is not None and not isinstance(child.value, bool):
             self.bad(child, path, f"`{key}` must be true or false")
-        return child is not None and child.value is True
+        return usual if child is None else child.value is True
 
     def number(self, node: Node, key: str, path: str) -> int | None:
         child = node.get(key)
@@ -157,10 +160,32 @@ class Values:
             return None
         # an expression about the container is resolved where the container is known
         late = "_batch" in ex.names(parsed)
-        return ex.replace(
-            parsed,
-            lambda part: self._enum_value(part, node, path, late) if isinstance(part, ex.EnumValue) else None,
-        )
+        return self._resolved(parsed, node, path, late)
+
+    def _resolved(self, expr: ex.Expr, node: Node, path: str, late: bool) -> ex.Expr:
+        """The expression with the full names of its enums and types."""
+
+        def swap(part: ex.Expr) -> ex.Expr | None:
+            match part:
+                case ex.EnumValue():
+                    return self._enum_value(part, node, path, late)
+                case ex.Cast(of, kind) if not _PLAIN_TYPE.match(kind):
+                    full = self._type_name(kind, node, path)
+                    return None if full is None else ex.Cast(self._resolved(of, node, path, late), full)
+                case ex.SizeOf(kind, bits) if not _PLAIN_TYPE.match(kind):
+                    full = self._type_name(kind, node, path)
+                    return None if full is None else ex.SizeOf(full, bits)
+            return None
+
+        return ex.replace(expr, swap)
+
+    def _type_name(self, name: str, at: Node, path: str) -> str | None:
+        plain = name.removesuffix("[]")
+        full = self.resolve(plain, self.scope, lambda unit: unit.types)
+        if full is None:
+            self.bad(at, path, f"unknown type `{plain}`", nearest(plain, self.seen_types(self.scope)))
+            return None
+        return full + name[len(plain) :]
 
     def _enum_value(self, value: ex.EnumValue, at: Node, path: str, late: bool) -> ex.EnumValue | None:
         full = self.resolve(value.enum, self.scope, lambda unit: unit.enums)

@@ -1,0 +1,144 @@
+"""What the layouts of records cannot say: each with its place, and with what would do instead.
+
+A schema that has any of it is read as objects in streams, unless it has extension keys, which need layouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kodec.generator.passes.common import path_of
+from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Field, Instance, Prim, Schema, Str, Struct, Switch
+from kodec.generator.wire import INTRINSICS
+
+__all__ = ["check_plain", "own_key"]
+
+_KEYS = {
+    "terminator": "use a length field and `size`",
+    "consume": "use a length field and `size`",
+    "include": "use a length field and `size`",
+    "eos-error": "use a length field and `size`",
+    "pad-right": "read the padding as a field of its own",
+    "process": "decode the bytes yourself, or use `-codec`",
+    "parent": "parent casts are not supported",
+}
+_Bad = Callable[..., None]
+_INTEGERS = ("u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "bool")
+
+
+def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
+    """The first extension key that only layouts can do, and its place."""
+    for schema in schemas:
+        for struct in schema.structs:
+            keys = ((struct.wire, "-wire"), (struct.versions, "-versions"), (struct.row, "-row"))
+            for value, key in (*keys, (struct.flexible, "-flexible"), (struct.topic, "-topic")):
+                if value:
+                    return struct.place, key
+            for field in struct.fields:
+                given = [key for key in field.places if key in _OWN]
+                if given:
+                    return field.at(given[0]), given[0]
+    return None
+
+
+_OWN = (
+    *("-derive", "-default", "-nullable", "-since", "-until", "-ignorable", "-tags", "-codec", "-inner", "-column"),
+)
+
+
+def check_plain(schemas: Sequence[Schema], problems: Problems) -> None:
+    """Report every construct that layouts do not have."""
+    for schema in schemas:
+        for struct in schema.structs:
+            if struct.wire not in INTRINSICS:
+                _struct(struct, problems)
+
+
+def _struct(struct: Struct, problems: Problems) -> None:
+    def bad(place: Place, name: str, text: str, hint: str = "") -> None:
+        problems.add(place, path_of(struct, name), text, hint)
+
+    if struct.endian is not None:
+        bad(struct.place, "", "a byte order that bytes say is not supported", "pass what is needed as a parameter")
+    for param in struct.params:
+        if param.type not in _INTEGERS or param.array or param.enum is not None:
+            text = f"a parameter of type `{param.type}` is not supported"
+            bad(param.place, param.id, text, "bool, or an integer type")
+    for field in struct.fields:
+        _field(struct, field, bad)
+    for instance in struct.instances:
+        _instance(instance, bad)
+    _peeked_late(struct, bad)
+
+
+def _field(struct: Struct, field: Field, bad: _Bad) -> None:
+    for key, hint in _KEYS.items():
+        if key in field.places:
+            bad(field.at(key), field.id, f"`{key}` is not supported", hint)
+    if field.id.startswith("_"):
+        bad(field.place, field.id, "a field needs an id", "lower_snake_case")
+    kinds = [field.type]
+    if isinstance(field.type, Switch):
+        kinds = [each for _, each in field.type.cases] + [each for each in (field.type.default,) if each]
+        for case, _ in field.type.cases:
+            if not isinstance(case, (ex.EnumValue, ex.Literal)):
+                bad(field.at("type"), field.id, f"case `{ex.text_of(case)}` is neither a number nor an enum value")
+    for kind in kinds:
+        if isinstance(kind, Str) and kind.zero:
+            bad(field.at("type"), field.id, "`strz` is not supported", "use `str` with a length field and `size`")
+        if isinstance(kind, Bits) and kind.endian == "le":
+            bad(field.at("type"), field.id, "little-endian bit fields are not supported", "bit-endian: be")
+        if isinstance(kind, Prim) and kind.endian == "by":
+            bad(field.at("type"), field.id, "a byte order that bytes say is not supported", "write le or be")
+        if isinstance(kind, Prim) and field.size is not None and not isinstance(field.type, Switch):
+            bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
+    if field.valid is not None and field.valid.in_enum:
+        bad(field.at("valid"), field.id, "`in-enum` is not supported", "any-of: [...]")
+    for part in (part for expr in _expressions(field) for part in ex.walk(expr)):
+        if isinstance(part, (ex.Method, ex.SizeOf, ex.Joined)):
+            bad(field.place, field.id, f"`{ex.text_of(part)}` is not supported")
+
+
+def _expressions(field: Field) -> list[ex.Expr]:
+    found = [field.size, field.condition, field.repeat_expr, field.repeat_until]
+    if isinstance(field.type, Switch):
+        found.append(field.type.on)
+    if field.valid is not None:
+        found += [field.valid.eq, field.valid.min, field.valid.max, field.valid.expr, *(field.valid.any_of or ())]
+    return [expr for expr in found if expr is not None]
+
+
+def _instance(instance: Instance, bad: _Bad) -> None:
+    if instance.parsed is not None:
+        text = "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+        bad(instance.at("pos"), instance.id, text, "an integer peeked at `_io.pos + n`, n a number")
+    if instance.io is not None:
+        bad(instance.at("io"), instance.id, "`io` is not supported", "only the stream at hand can be read")
+    for key, value in (("if", instance.condition), ("enum", instance.enum)):
+        if value is not None:
+            bad(instance.at(key), instance.id, f"`{key}` on an instance is not supported", "put it in the expression")
+    if instance.value is not None:
+        for part in ex.walk(instance.value):
+            if isinstance(part, (ex.Method, ex.SizeOf, ex.Joined)):
+                bad(instance.place, instance.id, f"`{ex.text_of(part)}` is not supported")
+
+
+def _peeked_late(struct: Struct, bad: _Bad) -> None:
+    """A number is peeked where the type starts; used first by a later field, stock Kaitai would peek it there."""
+    peeked = {each.id for each in struct.instances if each.peek_at is not None}
+    if not peeked:
+        return
+    derived = {
+        each.id: ex.names(each.value) for each in struct.instances if each.value is not None
+    }
+    for index, field in enumerate(struct.fields):
+        needed = {name for expr in _expressions(field) for name in ex.names(expr)}
+        needed |= {name for each in needed for name in derived.get(each, ())}
+        if needed & peeked:
+            if index:
+                name = sorted(needed & peeked)[0]
+                text = f"`{name}` is peeked at the start of the type, and used behind it"
+                bad(field.place, field.id, text, "use it in the first field")
+            return
