@@ -521,6 +521,9 @@ class ByteSink:
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         data = bytes(value)
+        if size is None and self.owner is self and self.limit is not None:
+            # it reaches to the end of a stream whose size is known
+            size = self.limit - self.pos if self.limit - self.pos >= len(data) else None
         if size is None:
             size = len(data) if terminator is None or include else len(data) + len(terminator)
         room = size - len(data)
@@ -589,7 +592,7 @@ def own_bytes(value: object) -> bytes | None:
 
 def trimmed(data: bytes, pad: int | None, terminator: bytes | None, include: bool) -> bytes:
     """What is left of bytes of a fixed size without what fills them up."""
-    if pad is not None:
+    if pad is not None and (terminator is None or terminator[-1] != pad):
         data = data.rstrip(bytes([pad]))
     if terminator is not None:
         found = _find(data, terminator)

@@ -10,7 +10,7 @@ from kodec.generator.passes.expressions import check_expressions
 from kodec.generator.passes.names import check_names
 from kodec.generator.passes.names_only import check_names_only
 from kodec.generator.passes.order import check_order
-from kodec.generator.passes.plain import check_plain, own_key
+from kodec.generator.passes.plain import check_plain, own_key, prefers_streams
 from kodec.generator.passes.rows import check_rows
 from kodec.generator.passes.shapes import check_shapes
 from kodec.generator.passes.sizes import check_sizes
@@ -38,7 +38,7 @@ def run_passes(model: Model) -> Model:
         part = Model(schemas)
         found = _layouts(part)
         key = own_key(schemas)
-        if not found:
+        if not found and (key is not None or not prefers_streams(schemas)):
             continue
         if key is not None:
             problems.found += found

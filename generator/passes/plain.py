@@ -13,7 +13,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Field, Instance, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS
 
-__all__ = ["check_plain", "own_key"]
+__all__ = ["check_plain", "own_key", "prefers_streams"]
 
 _KEYS = {
     "terminator": "use a length field and `size`",
@@ -46,6 +46,18 @@ def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
 _OWN = (
     *("-derive", "-default", "-nullable", "-since", "-until", "-ignorable", "-tags", "-codec", "-inner", "-column"),
 )
+
+
+def prefers_streams(schemas: Sequence[Schema]) -> bool:
+    """Whether layouts would say less than streams: an absent field is None there, and a default in a layout."""
+    for schema in schemas:
+        for struct in schema.structs:
+            for field in struct.fields:
+                sized = field.size is not None or field.size_eos
+                open_switch = isinstance(field.type, Switch) and field.type.default is None and not sized
+                if field.condition is not None or open_switch:
+                    return True
+    return False
 
 
 def check_plain(schemas: Sequence[Schema], problems: Problems) -> None:

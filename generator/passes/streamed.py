@@ -88,7 +88,8 @@ class _Checker:
             for arg in kind.args:
                 self.need(place, field.id, "type", arg, scope, ())
                 if index is not None:
-                    self.later(field, "type", arg, index)
+                    # an element may be told what the elements before it were
+                    self.later(field, "type", arg, index + (field.repeat is not None))
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):
@@ -108,7 +109,8 @@ class _Checker:
             self.bad(field.at("size-eos"), field.id, "`size` and `size-eos` exclude each other")
         if isinstance(field.type, (Prim, Bits)) and sized:
             self.bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
-        if field.contents is not None and field.size is not None:
+        given = None if field.contents is None else ex.Literal(len(field.contents))
+        if given is not None and field.size not in (None, given):
             self.bad(field.at("size"), field.id, "`contents` have their size already", "leave `size` out")
         if field.terminator == b"":
             self.bad(field.at("terminator"), field.id, "an empty terminator ends nothing", "terminator: 0")

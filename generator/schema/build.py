@@ -24,6 +24,7 @@ from kodec.generator.schema.model import (
     Struct,
 )
 from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.values import word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 
@@ -271,7 +272,7 @@ class Builder(Fields):
                     )
                 )
             else:
-                items.append(EnumItem(value, str(item.value)))
+                items.append(EnumItem(value, word_of(item.value)))
             ident = items[-1].id
             if not IDENT.match(ident) or ident in seen:
                 what = "stands twice" if ident in seen else "is not a name"

@@ -143,7 +143,7 @@ class Ternary(Expr):
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<num>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)
+      (?P<num>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.(?:[0-9]+|(?![0-9A-Za-z_])))?(?:[eE][-+]?[0-9]+)?)
     | (?P<str>f?"(?:[^"\\]|\\.)*"|'[^']*')
     | (?P<name>[A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)
     | (?P<op><<|>>|<=|>=|==|!=|[-+*/%<>&|^~?:.,()\[\]])
@@ -168,7 +168,8 @@ _ESCAPES = {
 }
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
-MAX_TOKENS = 300
+MAX_TOKENS = 20_000
+MAX_OPERATIONS = 300
 MAX_DIGITS = 40
 _WIDEST = 1 << 128
 
@@ -190,6 +191,7 @@ class _Parser:
         self.tokens.append(("end", "", end))
         self.at = 0
         self.depth = 0
+        self.operations = 0
 
     @property
     def here(self) -> tuple[str, str, int]:
@@ -205,6 +207,12 @@ class _Parser:
     def need(self, text: str) -> None:
         if self.take(text) is None:
             raise ExprError(f"`{text}` expected, found `{self.here[1] or 'the end'}`", self.here[2])
+
+    def operation(self) -> None:
+        """Count what makes the tree deeper without brackets."""
+        self.operations += 1
+        if self.operations > MAX_OPERATIONS:
+            raise ExprError(f"longer than {MAX_OPERATIONS} operations", self.here[2])
 
     def deeper(self) -> None:
         self.depth += 1
@@ -231,6 +239,7 @@ class _Parser:
             return self.unary()
         left = self.level(n + 1)
         while op := self.take(*_LEVELS[n]):
+            self.operation()
             left = Binary(op, left, self.level(n + 1))
         return left
 
@@ -246,6 +255,8 @@ class _Parser:
 
     def postfix(self, of: Expr) -> Expr:
         while True:
+            if self.here[0] == "op" and self.here[1] in ".[(":
+                self.operation()
             if self.take("."):
                 kind, name, column = self.here
                 if kind != "name":
@@ -262,9 +273,9 @@ class _Parser:
             elif self.take("["):
                 of = Index(of, self.ternary())
                 self.need("]")
-            elif self.here[1] == "(" and isinstance(of, Name):
+            elif self.here[1] == "(" and isinstance(of, (Name, EnumValue)):
                 self.need("(")
-                of = Call(of.name, self.items(")"))
+                of = Call(of.name if isinstance(of, Name) else f"{of.enum}::{of.value}", self.items(")"))
             else:
                 return of
 
@@ -285,6 +296,8 @@ class _Parser:
         while not self.take(close):
             if found:
                 self.need(",")
+                if self.take(close):
+                    break
             found.append(self.ternary())
         return tuple(found)
 

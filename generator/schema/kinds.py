@@ -25,6 +25,7 @@ from kodec.generator.schema.model import (
     TypeRef,
 )
 from kodec.generator.schema.widths import field_bits, fixed_bits
+from kodec.generator.wire import encoding_named
 
 __all__ = ["Kind", "KindError", "Kinds", "Scope", "a", "types_in"]
 
@@ -129,6 +130,7 @@ class Kinds:
         self._structs = {struct.name: struct for schema in model.schemas for struct in schema.structs}
         self._asked: set[tuple[str, str]] = set()
         self._known: dict[tuple[str, str], Kind] = {}
+        self._inside: dict[str, set[str]] = {}
         self.parents: dict[str, set[str]] = {}
         for struct in self._structs.values():
             for spec in self.parsed(struct):
@@ -331,9 +333,68 @@ class Kinds:
             raise KindError(f"unknown name `{name}`", nearest(name, known))
         return member
 
+    def is_field(self, expr: ex.Attr, scope: Scope) -> bool:
+        """Whether `a.b` is a field of a type: what is read in its turn."""
+        owner = self.of(expr.of, scope)
+        if owner.name != "type":
+            return False
+        structs = [self._structs[owner.full]] if owner.full else self._parents_of(expr.of, scope)
+        return any(struct.field(expr.name) is not None for struct in structs)
+
+    def asked_from_inside(self, schema: str) -> set[str]:
+        """The names that types of a schema ask of `_parent` and `_root`, and what these need in turn."""
+        if schema not in self._inside:
+            structs = [struct for name, struct in self._structs.items() if name.partition("::")[0] == schema]
+            found: set[str] = set()
+            for struct in structs:
+                for expr in self.expressions(struct):
+                    for part in ex.walk(expr):
+                        if isinstance(part, ex.Attr) and ex.names(part.of) & {"_parent", "_root"}:
+                            found.add(part.name)
+            todo = list(found)
+            while todo:
+                name = todo.pop()
+                for struct in structs:
+                    instance = struct.instance(name)
+                    if instance is not None and instance.value is not None:
+                        for part in ex.walk(instance.value):
+                            more = part.name if isinstance(part, (ex.Name, ex.Attr)) else ""
+                            if more and more not in found:
+                                found.add(more)
+                                todo.append(more)
+            self._inside[schema] = found
+        return self._inside[schema]
+
+    def expressions(self, struct: Struct) -> Iterator[ex.Expr]:
+        """Every expression of a type."""
+        if struct.endian is not None:
+            yield struct.endian.on
+        for spec in self.parsed(struct):
+            given = (spec.size, spec.condition, spec.repeat_expr, spec.repeat_until)
+            yield from (expr for expr in given if expr is not None)
+            yield from spec.process.args if spec.process is not None else ()
+            if isinstance(spec.type, Switch):
+                yield spec.type.on
+                yield from (case for case, _ in spec.type.cases)
+            for kind in types_in(spec.type):
+                if isinstance(kind, Ref):
+                    yield from kind.args
+                    if isinstance(kind.parent, ex.Expr):
+                        yield kind.parent
+            if spec.valid is not None:
+                rules = (spec.valid.eq, spec.valid.min, spec.valid.max, spec.valid.expr, *(spec.valid.any_of or ()))
+                yield from (rule for rule in rules if rule is not None)
+        for instance in struct.instances:
+            parts = (instance.value, instance.position, instance.io, instance.condition)
+            yield from (part for part in parts if part is not None)
+
     def width(self, of: ex.Expr, scope: Scope) -> int:
         """The bits of a member, for `_sizeof`. Raises KindError where they vary."""
-        spec = scope.struct.field(of.name) if isinstance(of, ex.Name) else None
+        spec = None
+        if isinstance(of, ex.Name):
+            spec = scope.struct.field(of.name)
+        elif isinstance(of, ex.Attr) and (holder := self.of(of.of, scope)).full in self._structs:
+            spec = self._structs[holder.full].field(of.name)
         owner = self.of(of, scope)
         found = None
         if spec is not None:
@@ -397,8 +458,10 @@ class Kinds:
             raise KindError(f"`.{name}` takes {len(found[1])} arguments, {len(args)} given")
         for arg, wanted in zip(args, found[1], strict=True):
             self.need(arg, scope, wanted.name)
-        if name == "to_s" and not isinstance(args[0], ex.Literal):
-            raise KindError("the encoding of `.to_s` must be a plain text")
+        if name == "to_s":
+            encoding = args[0].value if isinstance(args[0], ex.Literal) else None
+            if not isinstance(encoding, str) or encoding_named(encoding) is None:
+                raise KindError(f"the encoding {ex.text_of(args[0])} is not supported")
         return found[0]
 
     def of_index(self, of: ex.Expr, at: ex.Expr, scope: Scope) -> Kind:

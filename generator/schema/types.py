@@ -9,20 +9,13 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
-from kodec.generator.wire import ENCODINGS, WIRE
+from kodec.generator.wire import ENCODINGS, WIRE, encoding_named
 
 __all__ = ["PRIM", "Types"]
 
 PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
-_ENCODINGS = {name.lower(): name for name in ENCODINGS} | {
-    "us-ascii": "ASCII",
-    "utf8": "UTF-8",
-    "utf-16": "UTF-16LE",
-    "sjis": "SHIFT_JIS",
-    "cp437": "IBM437",
-}
 _LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "double": "f", "i": "s"}
 _WORDS = {
     "string": "str",
@@ -66,14 +59,13 @@ class Types(Values):
             return Bits(int(match[1]), match[2] or self.bit_endian)
         if text in ("str", "strz"):
             encoding = self.text(node, "encoding") or self.encoding or ""
-            if encoding.lower() not in _ENCODINGS:
-                self.bad(
-                    at, path, f"encoding `{encoding}` is not supported", nearest(encoding.lower(), _ENCODINGS)
-                )
+            if encoding_named(encoding) is None:
+                hint = nearest(encoding.upper(), ENCODINGS)
+                self.bad(at, path, f"encoding `{encoding}` is not supported", hint)
             ends = ("size", "size-eos", "terminator")
             if text == "str" and all(node.get(key) is None for key in ends):
                 self.bad(at, path, "a str needs `size`, `size-eos` or `terminator`")
-            return Str(_ENCODINGS.get(encoding.lower(), "UTF-8"), text == "strz")
+            return Str(encoding_named(encoding) or "UTF-8", text == "strz")
         return self._ref(at, text, node, scope, path)
 
     def prim(
@@ -94,7 +86,7 @@ class Types(Values):
             return Bytes()
         args: tuple[ex.Expr, ...] = ()
         if isinstance(parsed, ex.Call):
-            name, args = parsed.name, parsed.args
+            name, args = parsed.name, tuple(self.resolved(arg, at, path) for arg in parsed.args)
         else:
             name = text
         target = self.resolve(name, scope, lambda unit: unit.types)
@@ -137,7 +129,7 @@ class Types(Values):
             case = self.expr(Node(key, item.place, {}), path)
             if case is not None:
                 cases.append((case, kind))
-        if on is None or not cases:
+        if on is None or (not cases and default is None):
             self.bad(child, path, "a switch needs `switch-on` and `cases`")
             return Bytes()
         return Switch(on, tuple(cases), default)

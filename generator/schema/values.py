@@ -13,12 +13,17 @@ from kodec.generator.schema.load import Node, Scalar
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
 
-__all__ = ["Values"]
+__all__ = ["Values", "word_of"]
 
 _PLAIN_TYPE = re.compile(
     r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
 )
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
+
+
+def word_of(value: object) -> str:
+    """A scalar as it was written: YAML has a value of its own for `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 class Values:
@@ -57,12 +62,16 @@ class Values:
         if isinstance(child.value, (list, dict)):
             self.bad(child, key, f"`{key}` must be text")
             return None
-        return None if child.value is None else str(child.value).strip()
+        return None if child.value is None else word_of(child.value)
 
     def words(self, node: Node, key: str) -> Text:
         """What is meant for people; empty where there is none."""
         child = node.get(key)
-        return NO_TEXT if child is None else self.as_words(child, self.text(node, key) or "", key)
+        if child is None:
+            return NO_TEXT
+        if child.items and not any(isinstance(item.value, (list, dict)) for item in child.items):
+            return self.as_words(child, ", ".join(word_of(item.value) for item in child.items), key)
+        return self.as_words(child, self.text(node, key) or "", key)
 
     def as_words(self, node: Node, raw: str, key: str) -> Text:
         sign = not_text(raw)
@@ -159,10 +168,9 @@ class Values:
             self.bad(node, path, f"`{node.value.strip()}`: {error}")
             return None
         # an expression about the container is resolved where the container is known
-        late = "_batch" in ex.names(parsed)
-        return self._resolved(parsed, node, path, late)
+        return self.resolved(parsed, node, path, late="_batch" in ex.names(parsed))
 
-    def _resolved(self, expr: ex.Expr, node: Node, path: str, late: bool) -> ex.Expr:
+    def resolved(self, expr: ex.Expr, node: Node, path: str, *, late: bool = False) -> ex.Expr:
         """The expression with the full names of its enums and types."""
 
         def swap(part: ex.Expr) -> ex.Expr | None:
@@ -171,7 +179,7 @@ class Values:
                     return self._enum_value(part, node, path, late)
                 case ex.Cast(of, kind) if not _PLAIN_TYPE.match(kind):
                     full = self._type_name(kind, node, path)
-                    return None if full is None else ex.Cast(self._resolved(of, node, path, late), full)
+                    return None if full is None else ex.Cast(self.resolved(of, node, path, late=late), full)
                 case ex.SizeOf(kind, bits) if not _PLAIN_TYPE.match(kind):
                     full = self._type_name(kind, node, path)
                     return None if full is None else ex.SizeOf(full, bits)
@@ -196,7 +204,7 @@ class Values:
                 self.bad(at, path, f"unknown enum `{value.enum}`", nearest(value.enum, known))
             return None
         items = self.units[full.partition("::")[0]].enums[full].map.values()
-        names = [str(item.map["id"].value if "id" in item.map else item.value) for item in items]
+        names = [word_of(item.map["id"].value if "id" in item.map else item.value) for item in items]
         if value.value not in names:
             self.bad(at, path, f"enum `{value.enum}` has no `{value.value}`", nearest(value.value, names))
         return ex.EnumValue(full, value.value)

@@ -60,6 +60,9 @@ def _packages(model: Model, problems: Problems) -> None:
 def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
     """Each name that the module of a schema defines, with what it stands for."""
     for struct in schema.structs:
+        if schema.streamed:
+            yield facts.classes[struct.name], f"type `{struct.id}`", struct.place
+            continue
         if facts.in_runtime(struct):
             continue
         function = facts.function(struct)
@@ -106,7 +109,7 @@ def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
             )
         owners.setdefault(name, owner)
     for struct in schema.structs:
-        if not facts.in_runtime(struct):
+        if not facts.in_runtime(struct) and not schema.streamed:
             _locals(facts, struct, problems)
 
 
@@ -143,6 +146,8 @@ def _circles(facts: Facts, problems: Problems) -> None:
         for schema in facts.model.schemas
     }
     for schema in facts.model.schemas:
+        if schema.streamed:
+            continue  # they import each other when all their classes are there
         todo, seen = set(needs[schema.id]), set[str]()
         while todo:
             each = todo.pop()

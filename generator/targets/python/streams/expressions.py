@@ -11,7 +11,7 @@ from kodec.generator.schema.widths import bits_of
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import BINDS, PRODUCT, SUM, TIGHT
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.wire import ENCODINGS
+from kodec.generator.wire import ENCODINGS, encoding_named
 
 __all__ = ["Emitter", "Here", "enum_member"]
 
@@ -49,12 +49,14 @@ class Here:
         io: the text that gives the stream at hand.
         stream: the attribute that gives the stream of another object.
         names: the text of names that are no attributes: `_` and `_index`.
+        unread: whether the fields of the type itself may not have been read yet.
     """
 
     scope: Scope
     io: str = "self._stream"
     stream: str = "_stream"
     names: dict[str, str] = field(default_factory=dict)
+    unread: bool = False
 
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))
@@ -77,9 +79,21 @@ class Emitter:
 
     def value(self, expr: ex.Expr, here: Here, binds: int = 0) -> str:
         """Text of a value that must be there."""
-        if self.kinds.of(expr, here.scope).maybe:
+        if self.kinds.of(expr, here.scope).maybe or self._unread(expr, here):
             return f'self._given({self.text(expr, here)}, "{_last(expr)}")'
         return self.text(expr, here, binds)
+
+    def _unread(self, expr: ex.Expr, here: Here) -> bool:
+        """Whether a field of an object that is still being read may be asked for."""
+        match expr:
+            case ex.Name(name):
+                return here.unread and here.scope.struct.field(name) is not None
+            case ex.Attr(of, name):
+                while isinstance(of, (ex.Attr, ex.Index, ex.Cast)):
+                    of = of.of
+                outside = isinstance(of, ex.Name) and of.name in ("_parent", "_root")
+                return (outside or here.unread) and name not in _SPECIAL and self.kinds.is_field(expr, here.scope)
+        return False
 
     def text(self, expr: ex.Expr, here: Here, binds: int = 0) -> str:
         """Text of a value that may be missing; in parentheses where it binds less than `binds`."""
@@ -172,7 +186,7 @@ class Emitter:
             case "to_i":
                 return f"self._number({text}, {given[0]})"
         assert isinstance(args[0], ex.Literal)
-        form = ENCODINGS[encoding_name(str(args[0].value))]
+        form = ENCODINGS[encoding_named(str(args[0].value)) or ""]
         return f'self._text({text}, "{form.python}", "{form.errors}")'
 
     def _cast(self, cast: ex.Cast, of: ex.Expr, here: Here) -> tuple[int, str]:
@@ -202,12 +216,6 @@ class Emitter:
 
 
 _SPECIAL = ("_parent", "_root", "_io")
-
-
-def encoding_name(name: str) -> str:
-    """The encoding of that name. Raises KeyError where there is none."""
-    upper = {row.lower(): row for row in ENCODINGS}
-    return upper[name.lower()]
 
 
 def _last(expr: ex.Expr) -> str:

@@ -51,7 +51,18 @@ class _Module:
             enums,
             classes,
             tuple(sorted([each.name for each in classes] + [each.name for each in enums])),
+            self._in_circle(),
         )
+
+    def _in_circle(self) -> bool:
+        """Whether the schema imports itself through others."""
+        todo, seen = list(self.schema.imports), set[str]()
+        while todo:
+            each = todo.pop()
+            if each not in seen:
+                seen.add(each)
+                todo += self.context.model.schema(each).imports
+        return self.schema.id in seen
 
     def _enum(self, enum: Enum) -> EnumClass:
         names = self.context.enum_names(enum.name)
@@ -104,7 +115,8 @@ class _Module:
     def _value(self, struct: Struct, instance: Instance) -> str:
         """The text that computes a value instance."""
         assert instance.value is not None
-        here = Here(Scope(struct))
+        unread = instance.id in self.kinds.asked_from_inside(self.schema.id)
+        here = Here(Scope(struct), unread=unread)
         text = self.reader.emitter.text(instance.value, here)
         if instance.enum is not None:
             number = self.reader.emitter.value(instance.value, here)

@@ -361,7 +361,8 @@ class Reader(Plans):
         """The lines that read a parse instance and give it."""
         spec = instance.reads
         assert spec is not None
-        before = Here(Scope(struct), io="self._stream", stream="_io")
+        unread = instance.id in self.kinds.asked_from_inside(struct.name.partition("::")[0])
+        before = Here(Scope(struct), io="self._stream", stream="_io", unread=unread)
         lines: list[Code] = []
         condition = instance.condition
         if condition is not None:
@@ -373,5 +374,7 @@ class Reader(Plans):
             lines.append(f'io = {seek}({pos}, "{instance.id}")')
         else:
             lines.append(f"io = {stream or 'self._reading'}")
-        here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io")
+        here = Here(
+            Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread
+        )
         return [*lines, *self.field(struct, spec, here, "found"), "return found"]

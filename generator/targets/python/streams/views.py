@@ -52,7 +52,10 @@ class ClassView:
 
 @dataclass(frozen=True, slots=True)
 class StreamModule:
-    """A module; `fields` are the runs of fixed fields: a format, and a name for each."""
+    """A module; `fields` are the runs of fixed fields: a format, and a name for each.
+
+    `late` says that it and a sibling need each other, so that its imports come last.
+    """
 
     schema: Schema
     path: str
@@ -62,6 +65,7 @@ class StreamModule:
     enums: tuple[EnumClass, ...]
     classes: tuple[ClassView, ...]
     exports: tuple[str, ...]
+    late: bool = False
     uses: frozenset[str] = frozenset()
 
     @property

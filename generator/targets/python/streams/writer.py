@@ -179,6 +179,8 @@ class Writer(Plans):
         else:
             wrong = f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'
             return [*lines, Block(f"elif {value} is not None:", (wrong,))]
+        if word == "if":
+            return [*lines, *other]
         return [*lines, Block("else:", tuple(other))]
 
     def instance(self, struct: Struct, instance: Instance, spec: Field, outer: Here) -> Block:
