@@ -171,17 +171,24 @@ ENCODINGS: Mapping[str, Encoding] = {
         Encoding("KOI8-R", "koi8-r", "strict", "binary"),
         Encoding("IBM866", "cp866", "strict", "binary"),
         *(Encoding(f"WINDOWS-{n}", f"cp{n}", "strict", "binary") for n in range(1250, 1259)),
-        *(Encoding(f"ISO-8859-{n}", f"iso-8859-{n}", "strict", "binary") for n in (*range(2, 12), 13, 14, 15, 16)),
+        *(
+            Encoding(f"ISO-8859-{n}", f"iso-8859-{n}", "strict", "binary")
+            for n in (*range(2, 12), 13, 14, 15, 16)
+        ),
     )
 }
 """Every encoding of text by its name in schemas."""
-_OTHER_NAMES = {
-    "us-ascii": "ASCII",
-    "utf8": "UTF-8",
-    "sjis": "SHIFT_JIS",
-    "cp437": "IBM437",
-    "latin1": "ISO-8859-1",
-} | {name.lower(): name for name in ENCODINGS}
+_OTHER_NAMES = (
+    {
+        "us-ascii": "ASCII",
+        "utf8": "UTF-8",
+        "sjis": "SHIFT_JIS",
+        "cp437": "IBM437",
+        "latin1": "ISO-8859-1",
+    }
+    | {name.lower(): name for name in ENCODINGS}
+    | {f"cp{n}": f"WINDOWS-{n}" for n in range(1250, 1259)}
+)
 
 
 def encoding_named(name: str) -> str | None:

@@ -28,9 +28,7 @@ class Process:
 _KNOWN: dict[str, Process] = {}
 
 
-def register(
-    name: str, *, decode: Callable[..., bytes], encode: Callable[..., bytes] | None = None
-) -> None:
+def register(name: str, *, decode: Callable[..., bytes], encode: Callable[..., bytes] | None = None) -> None:
     """Make a process known to all generated modules; both functions take the bytes and the arguments."""
     _KNOWN[name] = Process(decode, encode)
 

@@ -1,9 +1,8 @@
 """Objects that are read from a stream and written to one: positions, parents, instances, bits.
 
-Modules made from schemas with parse instances, navigation or anything else that needs to know where in which
-stream an object stands are written in terms of this file. `Source` is the bytes that are read, `Sink` those that
-are written, `StreamNode` what every class of such a module is. Positions of a schema count from the start of its
-stream; `at` of an error counts from the start of the bytes.
+Modules made from streamed schemas are made of this file. A ByteSource is bytes that are read, a
+ByteSink those that are written, a StreamNode what every class of such a module is. Positions in a schema count
+from the start of its stream; `at` of an error counts from the start of the bytes.
 """
 
 from __future__ import annotations
@@ -282,7 +281,7 @@ class ByteSource:
         try:
             node._read(self)
         except FormatError as error:
-            raise error.within(name, index)
+            raise error.within(name, index) from error.__cause__
         finally:
             state.depth -= 1
         node._stop = self.at
@@ -304,11 +303,12 @@ def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
 class _Writing:
     """What all streams of one writing have in common."""
 
-    __slots__ = ("active", "nodes")
+    __slots__ = ("active", "later", "nodes")
 
     def __init__(self) -> None:
         self.active = True
         self.nodes: set[int] = set()
+        self.later: list[Callable[[], None]] = []
 
 
 class ByteSink:
@@ -459,16 +459,17 @@ class ByteSink:
         name: str,
         index: int | None = None,
         root: StreamNode | None = None,
-        **arguments: Any,
+        params: dict[str, Any] | None = None,
     ) -> None:
-        """Write an object of a class next in this stream; `arguments` are what its parameters must be."""
+        """Write an object of a class next in this stream; `params` are what its parameters must be."""
         if not isinstance(node, kind):
             reason = "not given" if node is None else f"not a {kind.__name__}"
             raise EncodeError("", reason, have=node).within(name, index)
         if id(node) in self.state.nodes:
             raise EncodeError("", "an object holds itself").within(name, index)
-        for key, value in arguments.items():
-            setattr(node, key, value)
+        if params is not None:
+            for key, value in params.items():
+                setattr(node, key, value)
         node._link(parent, root)
         node._out = self
         self.state.nodes.add(id(node))
@@ -476,7 +477,7 @@ class ByteSink:
         try:
             node._write(self)
         except EncodeError as error:
-            raise error.within(name, index)
+            raise error.within(name, index) from error.__cause__
         finally:
             node._marks = marks
             self.state.nodes.discard(id(node))
@@ -515,7 +516,13 @@ class ByteSink:
             self.out += terminator
 
     def filled(
-        self, value: Any, size: int | None, pad: int | None, terminator: bytes | None, include: bool, name: str
+        self,
+        value: Any,
+        size: int | None,
+        pad: int | None,
+        terminator: bytes | None,
+        include: bool,
+        name: str,
     ) -> bytes:
         """Bytes with what fills them up to `size`."""
         if not isinstance(value, (bytes, bytearray)):
@@ -534,7 +541,9 @@ class ByteSink:
         fill = 0 if pad is None else pad
         full = data + bytes([fill]) * (size - len(data))
         if trimmed(full, pad, terminator, include) != value:
-            raise EncodeError(name, "could not be told from what fills it up", need=f"{size} bytes", have=value)
+            raise EncodeError(
+                name, "could not be told from what fills it up", need=f"{size} bytes", have=value
+            )
         return full
 
     def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
@@ -562,7 +571,9 @@ class ByteSink:
                     out += known[written:]
                 elif len(known) > written and not self.placed and size is None:
                     reason = "bytes behind it that the schema does not describe have no place any more"
-                    raise EncodeError("", reason, need=value._stop - value._io.base if value._io else 0, have=written)
+                    raise EncodeError(
+                        "", reason, need=value._stop - value._io.base if value._io else 0, have=written
+                    )
         done = [(0, written)]
         for pos, data, name in self.placed:
             stop = pos + len(data)
@@ -625,7 +636,18 @@ class StreamNode:
     An instance is read when it is first asked for, and kept; one that was given is written at its position.
     """
 
-    __slots__ = ("_io", "_is_le", "_marks", "_out", "_parent", "_root", "_start", "_stop", "_values")
+    __slots__ = (
+        "_io",
+        "_is_le",
+        "_marks",
+        "_out",
+        "_parent",
+        "_places",
+        "_root",
+        "_start",
+        "_stop",
+        "_values",
+    )
 
     _io: ByteSource | None
     _out: ByteSink | None
@@ -638,6 +660,7 @@ class StreamNode:
         self._start = self._stop = 0
         self._is_le: bool | None = None
         self._values: dict[str, Any] = {}
+        self._places: dict[str, int] = {}
         self._marks: dict[str, Any] = {}
 
     def _link(self, parent: StreamNode | None, root: StreamNode | None) -> None:
@@ -669,6 +692,9 @@ class StreamNode:
         out = ByteSink(state, None if known is None else len(known))
         try:
             out.write(self, type(self), self._parent, "", root=self._root)
+            # instances in other streams, which are there now
+            for write in state.later:
+                write()
             return out.finish(self)
         except FormatError as error:
             raise EncodeError(error.path, f"cannot be computed: {error}") from error
@@ -700,7 +726,14 @@ class StreamNode:
 
     def _seek(self, pos: int, name: str) -> ByteSource:
         assert self._io is not None
+        self._places[name] = pos
         return self._io.seek(pos, name)
+
+    def _place(self, name: str) -> int:
+        """Where an instance was read that depends on where the stream stood then."""
+        if name not in self._places:
+            raise EncodeError(name, "its position depends on where the stream stood when it was read")
+        return self._places[name]
 
     # -- what can fail in an expression ---------------------------------------------------------
 
@@ -744,6 +777,12 @@ class StreamNode:
             raise self._wrong("", "an expression needs an element of an empty list")
         return function(items)
 
+    def _bytes(self, items: list[int]) -> bytes:
+        try:
+            return bytes(items)
+        except (ValueError, TypeError):
+            raise self._wrong("", "an expression needs bytes", items[:8]) from None
+
     def _number(self, text: str, base: int = 10) -> int:
         try:
             return int(text, base)
@@ -780,7 +819,9 @@ class StreamNode:
         state = self._io.state
         if state.depth >= state.opt.depth:
             depth = state.opt.depth
-            raise LimitExceeded(name, "nested too deep", at=self._start, need=depth + 1, have=depth, limit="depth")
+            raise LimitExceeded(
+                name, "nested too deep", at=self._start, need=depth + 1, have=depth, limit="depth"
+            )
         self._values[name] = _READING
         state.depth += 1
         try:
@@ -798,4 +839,3 @@ class StreamNode:
             marks[name] = compute()
         value: T = marks[name]
         return value
-

@@ -46,7 +46,9 @@ def run_passes(model: Model) -> Model:
         check_streamed(part, schemas, problems)
         streamed |= {schema.id for schema in schemas}
     problems.raise_if_any()
-    return Model(tuple(replace(each, streamed=True) if each.id in streamed else each for each in model.schemas))
+    return Model(
+        tuple(replace(each, streamed=True) if each.id in streamed else each for each in model.schemas)
+    )
 
 
 def _layouts(model: Model) -> list[Problem]:

@@ -44,12 +44,23 @@ def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
 
 
 _OWN = (
-    *("-derive", "-default", "-nullable", "-since", "-until", "-ignorable", "-tags", "-codec", "-inner", "-column"),
+    *(
+        "-derive",
+        "-default",
+        "-nullable",
+        "-since",
+        "-until",
+        "-ignorable",
+        "-tags",
+        "-codec",
+        "-inner",
+        "-column",
+    ),
 )
 
 
 def prefers_streams(schemas: Sequence[Schema]) -> bool:
-    """Whether layouts would say less than streams: an absent field is None there, and a default in a layout."""
+    """Whether layouts would say less than streams: where an absent field is None, and not a default."""
     for schema in schemas:
         for struct in schema.structs:
             for field in struct.fields:
@@ -73,11 +84,26 @@ def _struct(struct: Struct, problems: Problems) -> None:
         problems.add(place, path_of(struct, name), text, hint)
 
     if struct.endian is not None:
-        bad(struct.place, "", "a byte order that bytes say is not supported", "pass what is needed as a parameter")
+        bad(
+            struct.place,
+            "",
+            "a byte order that bytes say is not supported",
+            "pass what is needed as a parameter",
+        )
     for param in struct.params:
         if param.type not in _INTEGERS or param.array or param.enum is not None:
             text = f"a parameter of type `{param.type}` is not supported"
             bad(param.place, param.id, text, "bool, or an integer type")
+    for each in struct.members:
+        if each.id.endswith("_"):
+            bad(
+                each.place,
+                each.id,
+                f"`{each.id}` is not a name",
+                "lower_snake_case, without a `_` at its end",
+            )
+    if struct.id.endswith("_"):
+        bad(struct.place, "", f"`{struct.id}` is not a name", "lower_snake_case, without a `_` at its end")
     for field in struct.fields:
         _field(struct, field, bad)
     for instance in struct.instances:
@@ -96,10 +122,19 @@ def _field(struct: Struct, field: Field, bad: _Bad) -> None:
         kinds = [each for _, each in field.type.cases] + [each for each in (field.type.default,) if each]
         for case, _ in field.type.cases:
             if not isinstance(case, (ex.EnumValue, ex.Literal)):
-                bad(field.at("type"), field.id, f"case `{ex.text_of(case)}` is neither a number nor an enum value")
+                bad(
+                    field.at("type"),
+                    field.id,
+                    f"case `{ex.text_of(case)}` is neither a number nor an enum value",
+                )
     for kind in kinds:
         if isinstance(kind, Str) and kind.zero:
-            bad(field.at("type"), field.id, "`strz` is not supported", "use `str` with a length field and `size`")
+            bad(
+                field.at("type"),
+                field.id,
+                "`strz` is not supported",
+                "use `str` with a length field and `size`",
+            )
         if isinstance(kind, Bits) and kind.endian == "le":
             bad(field.at("type"), field.id, "little-endian bit fields are not supported", "bit-endian: be")
         if isinstance(kind, Prim) and kind.endian == "by":
@@ -118,19 +153,32 @@ def _expressions(field: Field) -> list[ex.Expr]:
     if isinstance(field.type, Switch):
         found.append(field.type.on)
     if field.valid is not None:
-        found += [field.valid.eq, field.valid.min, field.valid.max, field.valid.expr, *(field.valid.any_of or ())]
+        found += [
+            field.valid.eq,
+            field.valid.min,
+            field.valid.max,
+            field.valid.expr,
+            *(field.valid.any_of or ()),
+        ]
     return [expr for expr in found if expr is not None]
 
 
 def _instance(instance: Instance, bad: _Bad) -> None:
     if instance.parsed is not None:
-        text = "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+        text = (
+            "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+        )
         bad(instance.at("pos"), instance.id, text, "an integer peeked at `_io.pos + n`, n a number")
     if instance.io is not None:
         bad(instance.at("io"), instance.id, "`io` is not supported", "only the stream at hand can be read")
     for key, value in (("if", instance.condition), ("enum", instance.enum)):
         if value is not None:
-            bad(instance.at(key), instance.id, f"`{key}` on an instance is not supported", "put it in the expression")
+            bad(
+                instance.at(key),
+                instance.id,
+                f"`{key}` on an instance is not supported",
+                "put it in the expression",
+            )
     if instance.value is not None:
         for part in ex.walk(instance.value):
             if isinstance(part, (ex.Method, ex.SizeOf, ex.Joined)):
@@ -138,13 +186,11 @@ def _instance(instance: Instance, bad: _Bad) -> None:
 
 
 def _peeked_late(struct: Struct, bad: _Bad) -> None:
-    """A number is peeked where the type starts; used first by a later field, stock Kaitai would peek it there."""
+    """A number is peeked where the type starts; a later field would have stock Kaitai peek it there."""
     peeked = {each.id for each in struct.instances if each.peek_at is not None}
     if not peeked:
         return
-    derived = {
-        each.id: ex.names(each.value) for each in struct.instances if each.value is not None
-    }
+    derived = {each.id: ex.names(each.value) for each in struct.instances if each.value is not None}
     for index, field in enumerate(struct.fields):
         needed = {name for expr in _expressions(field) for name in ex.names(expr)}
         needed |= {name for each in needed for name in derived.get(each, ())}

@@ -1,4 +1,4 @@
-"""Streamed schemas: every expression has a kind that goes where it stands, and names nothing that is read later."""
+"""Streamed schemas: every expression has a kind that fits where it stands, and names nothing later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Kind, KindError, Kinds, Scope, a, types_in
-from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Model, Prim, Ref, Schema, Str, Struct, Switch
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Instance,
+    Model,
+    Prim,
+    Ref,
+    Schema,
+    Str,
+    Struct,
+    Switch,
+)
 
 __all__ = ["check_streamed"]
 
@@ -157,7 +169,9 @@ class _Checker:
     def later(self, field: Field, key: str, expr: ex.Expr | None, before: int) -> None:
         """What a field is read by was read before it."""
         done: set[str] = set()
-        todo = [] if expr is None else list(ex.names(expr))
+        # a size is that of the type, and known before
+        plain = None if expr is None else ex.replace(expr, _without_size)
+        todo = [] if plain is None else list(ex.names(plain))
         while todo:
             name = todo.pop()
             if name in done:
@@ -170,6 +184,10 @@ class _Checker:
             if instance is not None:
                 for part in (instance.value, instance.position, instance.condition):
                     todo += [] if part is None else ex.names(part)
+
+
+def _without_size(part: ex.Expr) -> ex.Expr | None:
+    return ex.Literal(0) if isinstance(part, ex.Attr) and part.name == "_sizeof" else None
 
 
 def _alike(first: Kind, second: Kind) -> bool:
@@ -201,4 +219,6 @@ def _hold_themselves(schemas: Sequence[Schema], problems: Problems) -> None:
         ends |= more
     for struct in structs:
         if struct.name not in ends:
-            problems.add(struct.place, path_of(struct), "the type always holds itself, without end", "give it an `if`")
+            problems.add(
+                struct.place, path_of(struct), "the type always holds itself, without end", "give it an `if`"
+            )

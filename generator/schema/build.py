@@ -16,6 +16,7 @@ from kodec.generator.schema.model import (
     Endian,
     Enum,
     EnumItem,
+    Field,
     Instance,
     Model,
     Param,
@@ -32,7 +33,20 @@ __all__ = ["build"]
 
 _PARAM = re.compile(r"([us][1248]|f[48]|b[1-9][0-9]?|bool|str|bytes|struct|io|any)(le|be)?\Z")
 _PARSED = frozenset(
-    "pos io type size size-eos contents terminator repeat repeat-expr repeat-until process pad-right".split()
+    [
+        "pos",
+        "io",
+        "type",
+        "size",
+        "size-eos",
+        "contents",
+        "terminator",
+        "repeat",
+        "repeat-expr",
+        "repeat-until",
+        "process",
+        "pad-right",
+    ]
 )
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
@@ -99,7 +113,8 @@ class Builder(Fields):
             for key, item in self.mapping_of(node, "instances", path).items()
         )
         seen: set[str] = set()
-        for each in (*params, *fields, *instances):
+        members: list[Param | Field | Instance] = [*params, *fields, *instances]
+        for each in members:
             if each.id in seen:
                 self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type")
             seen.add(each.id)
@@ -219,7 +234,9 @@ class Builder(Fields):
                 self.bad(node.map.get("type", node), f"{path}.{ident}", f"unknown type `{kind}`",
                          self.like_type(kind, self.scope))  # fmt: skip
             kind = full or "any"
-        return Param(ident, kind, self.words(node, "doc"), array, self.enum_of(node, self.scope, path), node.place)
+        return Param(
+            ident, kind, self.words(node, "doc"), array, self.enum_of(node, self.scope, path), node.place
+        )
 
     def _instance(self, ident: str, node: Node, path: str) -> Instance:
         path = f"{path}.{ident}"

@@ -163,8 +163,17 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 )
 _NOT_LEVEL = 2
 _ESCAPES = {
-    **{"a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"},
-    **{"\\": "\\", '"': '"', "'": "'"},
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
 }
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
@@ -524,7 +533,13 @@ def text_of(expr: Expr) -> str:
         case Literal(bool(value)):
             return "true" if value else "false"
         case Literal(str(value)):
-            for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\000")):
+            for plain, escaped in (
+                ("\\", "\\\\"),
+                ('"', '\\"'),
+                ("\n", "\\n"),
+                ("\r", "\\r"),
+                ("\0", "\\000"),
+            ):
                 value = value.replace(plain, escaped)
             return f'"{value}"'
         case Literal(value):

@@ -13,7 +13,7 @@ from kodec.generator.schema.load import Node, load_file
 
 __all__ = ["IDENT", "Unit", "load_unit"]
 
-IDENT = re.compile(r"[a-z]([a-z0-9_]*[a-z0-9])?\Z")
+IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 @dataclass(slots=True)

@@ -42,8 +42,10 @@ KEYS: Mapping[str, Keys] = {
         "-orig-id -derive -default -nullable -since -until -ignorable -tags -codec -inner -column"
     ),
     "parameter": _keys("id type doc doc-ref enum -orig-id"),
-    "instance": _keys("value pos io size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc doc-ref "
-        "terminator consume include eos-error pad-right process parent id -orig-id -column"),
+    "instance": _keys(
+        "value pos io size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc "
+        "doc-ref terminator consume include eos-error pad-right process parent id -orig-id -column"
+    ),
     "enum value": _keys("id doc doc-ref -orig-id -since -until"),
     "switch": _keys("switch-on cases"),
     "valid": _keys("eq min max any-of expr in-enum"),

@@ -1,4 +1,4 @@
-"""Kinds of values in the expressions of streamed schemas: what a name means where it stands, and what it gives.
+"""Kinds of values in expressions of streamed schemas: what a name means where it stands, and what it gives.
 
 This is neutral to the target language. Rules followed: the translator of the stock Kaitai Struct compiler.
 """
@@ -83,7 +83,15 @@ _WITH_ARGUMENTS: Mapping[tuple[str, str], tuple[Kind, tuple[Kind, ...]]] = {
     ("text", "to_i"): (INTEGER, (INTEGER,)),
     ("bytes", "to_s"): (TEXT, (TEXT,)),
 }
-_WORDS = {"str": TEXT, "bytes": BYTES, "bool": BOOLEAN, "b1": BOOLEAN, "struct": TYPE, "io": STREAM, "any": ANY}
+_WORDS = {
+    "str": TEXT,
+    "bytes": BYTES,
+    "bool": BOOLEAN,
+    "b1": BOOLEAN,
+    "struct": TYPE,
+    "io": STREAM,
+    "any": ANY,
+}
 
 
 class KindError(Exception):
@@ -280,7 +288,7 @@ class Kinds:
                 return TEXT
             case ex.Items(items):
                 kinds = [self.of(item, scope) for item in items]
-                if all(isinstance(ex.fold(item), ex.Literal) and kind == INTEGER for item, kind in zip(items, kinds)):  # noqa: B905
+                if all(_is_byte(item) for item in items):
                     return BYTES
                 return Kind("list", _common(kinds))
             case ex.Unary("not", of):
@@ -329,7 +337,7 @@ class Kinds:
                 return INTEGER
         member = self.member(struct, name)
         if member is None:
-            known = [each.id for each in (*struct.fields, *struct.params, *struct.instances)]
+            known = [each.id for each in struct.members]
             raise KindError(f"unknown name `{name}`", nearest(name, known))
         return member
 
@@ -382,7 +390,13 @@ class Kinds:
                     if isinstance(kind.parent, ex.Expr):
                         yield kind.parent
             if spec.valid is not None:
-                rules = (spec.valid.eq, spec.valid.min, spec.valid.max, spec.valid.expr, *(spec.valid.any_of or ()))
+                rules = (
+                    spec.valid.eq,
+                    spec.valid.min,
+                    spec.valid.max,
+                    spec.valid.expr,
+                    *(spec.valid.any_of or ()),
+                )
                 yield from (rule for rule in rules if rule is not None)
         for instance in struct.instances:
             parts = (instance.value, instance.position, instance.io, instance.condition)
@@ -422,7 +436,7 @@ class Kinds:
                 raise KindError(f"nothing is known of `{ex.text_of(of)}`, of which `.{name}` is asked", hint)
             for kind, struct in zip(kinds, structs, strict=True):
                 if kind is None:
-                    known = [each.id for each in (*struct.fields, *struct.params, *struct.instances)]
+                    known = [each.id for each in struct.members]
                     raise KindError(f"`{struct.id}` has no `{name}`", nearest(name, known))
             return _common(kind for kind in kinds if kind is not None)
         if owner.name == "list" and owner.of is not None and name in ("first", "last", "min", "max"):
@@ -490,6 +504,11 @@ class Kinds:
             if kind.name not in wanted:
                 raise KindError(f"`{op}` needs {a(Kind(wanted[0]))}, not {a(kind)}")
         return FLOAT if "float" in (first.name, second.name) else INTEGER
+
+
+def _is_byte(expr: ex.Expr) -> bool:
+    plain = ex.fold(expr)
+    return isinstance(plain, ex.Literal) and type(plain.value) is int and 0 <= plain.value <= 255
 
 
 def _literal(value: float | bool | str) -> Kind:

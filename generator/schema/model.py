@@ -26,8 +26,8 @@ __all__ = [
     "Codec",
     "Column",
     "Derive",
-    "Enum",
     "Endian",
+    "Enum",
     "EnumItem",
     "Field",
     "Instance",
@@ -95,8 +95,8 @@ class Str:
 class Ref:
     """A type of the schemas by its full name, `schema::type`, with arguments.
 
-    `parent` is what its objects have as `_parent`: the object that holds them where it is None, none where it is
-    False.
+    `parent` is what its objects have as `_parent`: the object that holds them where it is None, none where
+    it is False.
     """
 
     target: str
@@ -130,7 +130,7 @@ class Valid:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """How stored bytes become others before they are looked at: `xor`, `rol`, `ror`, `zlib`, or a registered name."""
+    """How stored bytes become others before they are looked at: `xor`, `zlib`, or a registered name."""
 
     name: str
     args: tuple[Expr, ...] = ()
@@ -262,8 +262,8 @@ class Field:
 class Instance:
     """A computed value, a number peeked at `peek_at` bytes after the type's start, or what is read elsewhere.
 
-    A parse instance has a field `parsed`, read at `pos` (where the stream stands, if None) of the stream `io` (that of
-    the type, if None).
+    A parse instance has a field `parsed`, read at `pos` (where the stream stands, if None) of the stream
+    `io` (that of the type, if None).
     """
 
     id: str
@@ -353,6 +353,11 @@ class Struct:
     def id(self) -> str:
         return self.name.rpartition("::")[2]
 
+    @property
+    def members(self) -> tuple[Param | Field | Instance, ...]:
+        """Everything in the type that has a name."""
+        return (*self.params, *self.fields, *self.instances)
+
     def field(self, name: str) -> Field | None:
         return next((each for each in self.fields if each.id == name), None)
 
@@ -367,7 +372,7 @@ class Struct:
 class Schema:
     """One .ksy file; `path` is relative to the schema folder, with forward slashes.
 
-    A `streamed` one has what the layouts of records cannot say: its objects know their stream and their parents.
+    A `streamed` one says what layouts of records cannot: its objects know their stream and their parents.
     """
 
     id: str

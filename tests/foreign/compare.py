@@ -9,6 +9,7 @@ import inspect
 import math
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +19,17 @@ from kodec.runtime.errors import EncodeError, FormatError, KodecError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "Reader", "inputs", "judge"]
+__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge"]
 
 # what the documents say that we refuse and ksc does not look at
-STRICTER = ("bytes are left over", "more elements than bytes", "without bytes", "nested too deep", "too many elements")
+STRICTER = (
+    "bytes are left over",
+    "more elements than bytes",
+    "without bytes",
+    "nested too deep",
+    "too many elements",
+    "negative count",
+)
 # what ksc's Python refuses and the documents say that we keep
 LAXER = ("UnicodeDecodeError", "RecursionError", "MemoryError", "OverflowError")
 NODES = 4000
@@ -35,6 +43,10 @@ class Finding:
 
     verdict: str
     reason: str = ""
+
+
+class NoOracle(Exception):
+    """What ksc made cannot be imported."""
 
 
 class _Differs(Exception):
@@ -51,13 +63,18 @@ class Reader:
     def __init__(self, ours: type, theirs: type) -> None:
         self.ours = ours
         self.theirs = theirs
+        # with `ks-debug` a reader of ksc waits to be asked
+        self.debug = hasattr(theirs, "SEQ_FIELDS")
 
     @classmethod
     def load(cls, package: Path, module: str, name: str, ksc: Path, stock: str) -> Reader:
         """The classes from the folders of generated modules; raises what an import raises."""
         sys.path[:0] = [str(package.parent), str(ksc)]
         found = importlib.import_module(f"{package.name}.{module}")
-        stock_module = importlib.import_module(stock)
+        try:
+            stock_module = importlib.import_module(stock)
+        except Exception as error:
+            raise NoOracle(f"ksc's module: {type(error).__name__}: {error}") from error
         title = "".join(part.capitalize() for part in stock.split("_"))
         return cls(getattr(found, name), getattr(stock_module, title))
 
@@ -78,6 +95,8 @@ class Reader:
             return Finding("crash", _said(error))
         try:
             theirs = self.theirs.from_bytes(data)  # type: ignore[attr-defined]  # generated
+            if self.debug:
+                theirs._read()
         except Exception as error:
             their_error = error
         return self._verdict(mine, theirs, my_error, their_error)
@@ -167,7 +186,11 @@ class _Comparison:
                 self.instance(mine, theirs, name, f"{path}.{name}")
                 continue
             first = getattr(mine, name)
-            second = getattr(theirs, name, None) if hasattr(theirs, name) else getattr(theirs, name.rstrip("_"), None)
+            second = (
+                getattr(theirs, name, None)
+                if hasattr(theirs, name)
+                else getattr(theirs, name.rstrip("_"), None)
+            )
             self.same(first, second, f"{path}.{name}")
 
     def instance(self, mine: Any, theirs: Any, name: str, path: str) -> None:
@@ -238,16 +261,18 @@ def inputs(sample: bytes | None, reader: Reader, seed: str) -> Iterator[tuple[st
         yield "whole", base
         for cut in _cuts(len(base), draw):
             yield "cut", base[:cut]
-        for _ in range(40 if sample is not None else 8):
+        for _ in range(20 if sample is not None else 4):
             changed = bytearray(base)
             for _ in range(draw.choice((1, 1, 1, 2, 4))):
                 if changed:
-                    changed[draw.randrange(min(len(changed), 4096))] = draw.choice((0, 1, 255, 127, 128, draw.randrange(256)))
+                    changed[draw.randrange(min(len(changed), 4096))] = draw.choice(
+                        (0, 1, 255, 127, 128, draw.randrange(256))
+                    )
             yield "changed", bytes(changed)
 
 
 def _cuts(size: int, draw: random.Random) -> list[int]:
-    return list(range(size)) if size <= 64 else sorted(draw.sample(range(size), 60))
+    return list(range(size)) if size <= 64 else sorted(draw.sample(range(size), 40 if size < 4096 else 12))
 
 
 def _made(draw: random.Random) -> Iterator[bytes]:
@@ -266,7 +291,11 @@ def _led(reader: Reader, base: bytes) -> bytes:
             reader.read_ours(bytes(data))
             break
         except FormatError as error:
-            if isinstance(error.need, bytes) and isinstance(error.have, bytes) and error.at + len(error.need) <= len(data):
+            if (
+                isinstance(error.need, bytes)
+                and isinstance(error.have, bytes)
+                and error.at + len(error.need) <= len(data)
+            ):
                 data[error.at : error.at + len(error.need)] = error.need
             else:
                 break
@@ -275,14 +304,14 @@ def _led(reader: Reader, base: bytes) -> bytes:
     return bytes(data)
 
 
-def judge(reader: Reader, sample: bytes | None, seed: str, seconds: float) -> tuple[Counter[str], list[str], Counter[str]]:
+def judge(
+    reader: Reader, sample: bytes | None, seed: str, seconds: float
+) -> tuple[Counter[str], list[str], Counter[str]]:
     """The verdicts of all inputs, reasons of what is wrong, and what came of writing back."""
-    import time
-
     verdicts: Counter[str] = Counter()
     back: Counter[str] = Counter()
     reasons: list[str] = []
-    stop = time.monotonic() + seconds
+    stop = time.process_time() + seconds
     for what, data in inputs(sample, reader, seed):
         found = reader.judge(data)
         verdicts[found.verdict] += 1
@@ -295,6 +324,6 @@ def judge(reader: Reader, sample: bytes | None, seed: str, seconds: float) -> tu
                 reasons.append(f"written back: {made.verdict}: {made.reason}")
             elif made.verdict == "crash":
                 reasons.append(f"written back: crash: {made.reason}")
-        if time.monotonic() > stop:
+        if time.process_time() > stop:
             break
     return verdicts, reasons, back

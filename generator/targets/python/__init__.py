@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kodec.generator.problems import Problem, Problems
+from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
 from kodec.generator.targets.python.collisions import check_collisions
 from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
@@ -16,7 +17,6 @@ from kodec.generator.targets.python.emit import (
     render_streams,
     render_tests,
 )
-from kodec.generator.schema.kinds import Kinds
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.module import Module
 from kodec.generator.targets.python.streams.module import stream_module
@@ -72,7 +72,7 @@ class _Python:
         return _Plan(tuple(modules), tuple(streams), tests)
 
     def emit(self, plan: _Plan) -> Iterator[File]:
-        views = [*plan.modules, *plan.streams]
+        views: list[ModuleView | StreamModule] = [*plan.modules, *plan.streams]
         folders = sorted({"", *(view.path.rpartition("/")[0] for view in views)})
         modules = {view.path: render_module(view) for view in plan.modules}
         modules |= {view.path: render_streams(view) for view in plan.streams}

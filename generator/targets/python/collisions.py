@@ -9,7 +9,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct
 from kodec.generator.schema.roles import codec_field
 from kodec.generator.targets.python.facts import Facts, targets_of
-from kodec.generator.targets.python.names import RUNTIME
+from kodec.generator.targets.python.names import RUNTIME, attribute
 
 __all__ = ["check_collisions"]
 
@@ -108,6 +108,13 @@ def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
                 place, schema.id, f"{owner} and {owners[name]} would both be `{name}`", "rename one of them"
             )
         owners.setdefault(name, owner)
+    for struct in schema.structs if schema.streamed else ():
+        seen: dict[str, str] = {}
+        for each in struct.members:
+            other = seen.setdefault(attribute(each.id), each.id)
+            if other != each.id:
+                text = f"`{each.id}` and `{other}` would both be `{attribute(each.id)}`"
+                problems.add(each.place, struct.name.replace("::", "."), text, "rename one of them")
     for struct in schema.structs:
         if not facts.in_runtime(struct) and not schema.streamed:
             _locals(facts, struct, problems)

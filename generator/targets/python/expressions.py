@@ -33,6 +33,7 @@ BINDS = {
 
 SUM, PRODUCT, TIGHT = _SUM, _PRODUCT, _ATOM
 
+
 def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -> str:
     """Python text that gives the expression's value; `resolve` turns a first name into Python.
 

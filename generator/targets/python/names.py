@@ -103,6 +103,7 @@ _ATTRIBUTES = frozenset(
         "from_bytes",
         "int",
         "list",
+        "property",
         "range",
         "read_from",
         "str",
@@ -115,7 +116,7 @@ _ATTRIBUTES = frozenset(
 def camel(name: str) -> str:
     text = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
     # a type `none` is no class `None`
-    return f"{text}_" if keyword.iskeyword(text) else text
+    return f"{text}_" if keyword.iskeyword(text) or name.endswith("_") else text
 
 
 def local(name: str) -> str:

@@ -1,1 +1,1 @@
-"""Modules for streamed schemas: classes whose objects know their stream, their parents and their instances."""
+"""Modules for streamed schemas: classes whose objects know their stream, parents and instances."""

@@ -1,4 +1,4 @@
-"""Expressions of streamed schemas as Python text. What can fail while bytes are read is a call that says so."""
+"""Expressions of streamed schemas as Python. What can fail while bytes are read is a call that says so."""
 
 from __future__ import annotations
 
@@ -92,7 +92,11 @@ class Emitter:
                 while isinstance(of, (ex.Attr, ex.Index, ex.Cast)):
                     of = of.of
                 outside = isinstance(of, ex.Name) and of.name in ("_parent", "_root")
-                return (outside or here.unread) and name not in _SPECIAL and self.kinds.is_field(expr, here.scope)
+                return (
+                    (outside or here.unread)
+                    and name not in _SPECIAL
+                    and self.kinds.is_field(expr, here.scope)
+                )
         return False
 
     def text(self, expr: ex.Expr, here: Here, binds: int = 0) -> str:
@@ -123,7 +127,9 @@ class Emitter:
                 return TIGHT, str(size if bits else (size + 7) // 8)
             case ex.Joined(items):
                 parts = [
-                    repr(item.value) if isinstance(item, ex.Literal) else f"str({self._shown(item, here)})"
+                    repr(str(item.value))
+                    if isinstance(item, ex.Literal)
+                    else f"str({self._shown(item, here)})"
                     for item in items
                 ]
                 return (SUM if len(parts) > 1 else TIGHT), " + ".join(parts) or '""'
@@ -192,8 +198,13 @@ class Emitter:
     def _cast(self, cast: ex.Cast, of: ex.Expr, here: Here) -> tuple[int, str]:
         kind, before = self.kinds.named(cast.type), self.kinds.of(of, here.scope)
         if kind.name == "type" and kind.full and before.full != kind.full:
-            return TIGHT, f'self._as({self.value(of, here)}, {self.module.class_of(kind.full)}, "{_last(of)}")'
+            return (
+                TIGHT,
+                f'self._as({self.value(of, here)}, {self.module.class_of(kind.full)}, "{_last(of)}")',
+            )
         python = {"text": "str", "bytes": "bytes", "integer": "int", "list": "list"}.get(kind.name)
+        if kind.name == "bytes" and before.name == "list":
+            return TIGHT, f"self._bytes({self.value(of, here)})"
         if before.name == "any" and python is not None:
             return TIGHT, f'self._as({self.value(of, here)}, {python}, "{_last(of)}")'
         return self._text(of, here)
@@ -201,7 +212,9 @@ class Emitter:
     def _binary(self, op: str, left: ex.Expr, right: ex.Expr, here: Here) -> tuple[int, str]:
         first, second = (self.kinds.of(part, here.scope) for part in (left, right))
         plain = ex.fold(right)
-        number = plain.value if isinstance(plain, ex.Literal) and isinstance(plain.value, (int, float)) else None
+        number = (
+            plain.value if isinstance(plain, ex.Literal) and isinstance(plain.value, (int, float)) else None
+        )
         if op in ("/", "%") and not number:
             call = "_divide" if op == "/" else "_modulo"
             return TIGHT, f"self.{call}({self.value(left, here)}, {self.value(right, here)})"

@@ -105,12 +105,15 @@ class _Module:
         if spec is None:
             kind = self.kinds.of_instance(struct, instance)
             return Property(
-                name, instance.id, self.reader.kind_type(kind), doc, self._value(struct, instance), (), False
+                name, instance.id, self.reader.kind_type(kind), doc, self._value(struct, instance), (), ()
             )
         text = self.reader.annotation(spec)
         text = text if text.endswith("| None") and spec.repeat is None else f"{text} | None"
         lines: tuple[Code, ...] = tuple(self.reader.instance(struct, instance))
-        return Property(name, instance.id, text, doc, "", lines, instance.position is not None)
+        given: tuple[Code, ...] = ()
+        if instance.position is not None:
+            given = tuple(self.writer.instance(struct, instance))
+        return Property(name, instance.id, text, doc, "", lines, given)
 
     def _value(self, struct: Struct, instance: Instance) -> str:
         """The text that computes a value instance."""

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in
-from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef, Valid
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Instance,
+    Prim,
+    Ref,
+    Str,
+    Struct,
+    Switch,
+    TypeRef,
+)
 from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import attribute
@@ -83,7 +94,9 @@ class Plans:
 
     def run_name(self, run: Run) -> str:
         """The constant with the format and the names of a run."""
-        codes = "".join(WIRE[spec.type.name].python.code for spec in run.fields if isinstance(spec.type, Prim))
+        codes = "".join(
+            WIRE[spec.type.name].python.code for spec in run.fields if isinstance(spec.type, Prim)
+        )
         key = (("<" if run.order == "le" else ">") + codes, tuple(spec.id for spec in run.fields))
         return f"_FIELDS_{self.fields.setdefault(key, len(self.fields) + 1)}"
 
@@ -197,10 +210,29 @@ class Plans:
         elif kind.name == "list":
             text = f"list[{self.kind_type(kind.of)}]" if kind.of is not None else "list[Any]"
         else:
-            text = {"integer": "int", "float": "float", "boolean": "bool", "text": "str", "bytes": "bytes"}.get(
-                kind.name, "Any"
-            )
+            text = {
+                "integer": "int",
+                "float": "float",
+                "boolean": "bool",
+                "text": "str",
+                "bytes": "bytes",
+            }.get(kind.name, "Any")
         return f"{text} | None" if kind.maybe and text != "Any" else text
+
+    def endian(self, struct: Struct, here: Here) -> list[Code]:
+        assert struct.endian is not None
+        lines: list[Code] = [f"on = {self.emitter.value(struct.endian.on, here)}"]
+        word = "if"
+        last = "self._is_le = None"
+        for case, order in struct.endian.cases:
+            if case is None:
+                last = f"self._is_le = {order == 'le'}"
+                continue
+            test = self.emitter.value(case, here, 6)
+            lines.append(Block(f"{word} on == {test}:", (f"self._is_le = {order == 'le'}",)))
+            word = "elif"
+        lines.append(Block("else:", (last,)) if word == "elif" else last)
+        return lines
 
 
 class Reader(Plans):
@@ -229,21 +261,6 @@ class Reader(Plans):
             else:
                 target = f"self.{attribute(step.id)}"
                 lines += self.guarded(step.condition, here, self.field(struct, step, here, target))
-        return lines
-
-    def endian(self, struct: Struct, here: Here) -> list[Code]:
-        assert struct.endian is not None
-        lines: list[Code] = [f"on = {self.emitter.value(struct.endian.on, here)}"]
-        word = "if"
-        last = "self._is_le = None"
-        for case, order in struct.endian.cases:
-            if case is None:
-                last = f"self._is_le = {order == 'le'}"
-                continue
-            test = self.emitter.value(case, here, 6)
-            lines.append(Block(f"{word} on == {test}:", (f"self._is_le = {order == 'le'}",)))
-            word = "elif"
-        lines.append(Block("else:", (last,)) if word == "elif" else last)
         return lines
 
     def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
@@ -338,7 +355,11 @@ class Reader(Plans):
                 text = f"trimmed({text}, {spec.pad_right}, {end!r}, {spec.include})"
         else:
             assert end is not None
-            given = [("include", spec.include, False), ("consume", spec.consume, True), ("need", spec.eos_error, True)]
+            given = [
+                ("include", spec.include, False),
+                ("consume", spec.consume, True),
+                ("need", spec.eos_error, True),
+            ]
             extra = "".join(f", {key}={value}" for key, value, usual in given if value is not usual)
             text = f"io.until({end!r}, {name}{extra})"
         if spec.process is not None:
@@ -374,7 +395,5 @@ class Reader(Plans):
             lines.append(f'io = {seek}({pos}, "{instance.id}")')
         else:
             lines.append(f"io = {stream or 'self._reading'}")
-        here = Here(
-            Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread
-        )
+        here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread)
         return [*lines, *self.field(struct, spec, here, "found"), "return found"]

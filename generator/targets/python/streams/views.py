@@ -25,7 +25,7 @@ Code = str | Block
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An instance: `result` computes it, or `read` reads it, and then it can be given too where `given`."""
+    """An instance: `result` computes it, or `read` reads it; then it can be given, and `write` writes it."""
 
     name: str
     id: str
@@ -33,7 +33,7 @@ class Property:
     doc: str
     result: str
     read: tuple[Code, ...]
-    given: bool
+    write: tuple[Code, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class Writer(Plans):
 
     def write(self, struct: Struct) -> list[Code]:
         here = Here(Scope(struct), io="io", stream="_stream")
-        lines: list[Code] = []
+        lines: list[Code] = [] if struct.endian is None else self.endian(struct, here)
         bits: str | None = None
         for step in runs_of(struct):
             order = None
@@ -37,7 +37,9 @@ class Writer(Plans):
             lines.append("io.align()")
         for instance in struct.instances:
             if instance.reads is not None and instance.position is not None:
-                lines.append(self.instance(struct, instance, instance.reads, here))
+                call = f"self._write_{instance.id}"
+                written = f"{call}()" if instance.io is None else f"io.state.later.append({call})"
+                lines.append(Block(f'if self._has("{instance.id}"):', (written,)))
         return lines
 
     def conditional(self, struct: Struct, spec: Field, here: Here) -> list[Code]:
@@ -129,6 +131,8 @@ class Writer(Plans):
             ]
         if spec.process is not None:
             process, args = self.process(spec, here)
+            if any(looks_at_stream(arg, struct) for arg in spec.process.args):
+                return [f'io.refuse({name}, "its process depends on where the stream stands", None, b"")']
             value = f'io.processed("{process}", {value}, {name}{args})'
         if spec.size is not None or spec.size_eos:
             size = self.size(struct, spec, here)
@@ -146,17 +150,22 @@ class Writer(Plans):
         name = f'"{spec.id}"'
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
-        given = "".join(
-            f", {attribute(param.id)}={self.emitter.text(arg, here)}"
+        values = ", ".join(
+            f'"{attribute(param.id)}": {self.emitter.text(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
+        given = f", params={{{values}}}" if values else ""
         call = f"write({value}, {self.module.class_of(kind.target)}, {parent}, {name}{index}{root}{given})"
         plain = spec.pad_right is None and spec.terminator is None and spec.process is None
         if plain and spec.size is None and not spec.size_eos:
             return [f"io.{call}"]
         size = self.size(struct, spec, here)
         if plain:
-            return [f"part = io.part({size}, {value}, {name})", f"part.{call}", f"io.put(part, {size}, {value}, {name})"]
+            return [
+                f"part = io.part({size}, {value}, {name})",
+                f"part.{call}",
+                f"io.put(part, {size}, {value}, {name})",
+            ]
         whole = f"io.whole(part, None, {value}, {name})"
         return [
             f"part = io.part(None, {value}, {name})",
@@ -177,25 +186,29 @@ class Writer(Plans):
         elif spec.size is not None or spec.size_eos or spec.terminator is not None:
             other = self.raw(struct, Bytes(), spec, here, value)
         else:
-            wrong = f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'
+            wrong = (
+                f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'
+            )
             return [*lines, Block(f"elif {value} is not None:", (wrong,))]
         if word == "if":
             return [*lines, *other]
         return [*lines, Block("else:", tuple(other))]
 
-    def instance(self, struct: Struct, instance: Instance, spec: Field, outer: Here) -> Block:
+    def instance(self, struct: Struct, instance: Instance) -> list[Code]:
         """Write an instance that was read or given at its position."""
-        assert instance.position is not None
+        spec = instance.reads
+        assert spec is not None and instance.position is not None
         before = Here(Scope(struct), io="self._stream", stream="_stream")
         owner = "self._sink(self._out)"
         if instance.io is not None:
             owner = f"self._sink({self.emitter.value(instance.io, before)})"
         pos = self.emitter.value(instance.position, before)
+        if instance.io is None and looks_at_stream(instance.position, struct):
+            pos = f'self._place("{instance.id}")'
         value = f"self.{attribute(instance.id)}"
         here = Here(Scope(struct), io="io" if instance.io is None else "self._stream", stream="_stream")
-        body: list[Code] = [
+        return [
             f'io = {owner}.seek({pos}, "{instance.id}")',
             *self.field(struct, spec, here, value),
             f'io.place("{instance.id}")',
         ]
-        return Block(f'if self._has("{instance.id}"):', tuple(body))
