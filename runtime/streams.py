@@ -1,8 +1,8 @@
 """Objects that are read from a stream and written to one: positions, parents, instances, bits.
 
-Modules made from streamed schemas are made of this file. A ByteSource is bytes that are read, a
-ByteSink those that are written, a StreamNode what every class of such a module is. Positions in a schema count
-from the start of its stream; `at` of an error counts from the start of the bytes.
+Modules made from streamed schemas are made of this file. A ByteSource is bytes that are read, a ByteSink those
+that are written, a StreamNode what every class of such a module is. Positions in a schema count from the start
+of its stream; `at` of an error counts from the start of the bytes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
-from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
 from kodec.runtime.process import decode, encode
 
@@ -649,6 +649,7 @@ class StreamNode:
         "_values",
     )
 
+    _part: ClassVar[bool] = False
     _io: ByteSource | None
     _out: ByteSink | None
     _parent: Any
@@ -683,10 +684,14 @@ class StreamNode:
 
         Raises: FormatError.
         """
+        if cls._part:
+            raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         return ByteSource(bytes(data), opt).read(cls(*arguments), None, "")
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
+        if self._part and self._parent is None and self._root is self:
+            raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
         known = own_bytes(self) if self._parent is None else None
         state = _Writing()
         out = ByteSink(state, None if known is None else len(known))

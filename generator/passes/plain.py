@@ -11,7 +11,7 @@ from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Field, Instance, Prim, Schema, Str, Struct, Switch
-from kodec.generator.wire import INTRINSICS
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["check_plain", "own_key", "prefers_streams"]
 
@@ -25,7 +25,7 @@ _KEYS = {
     "parent": "parent casts are not supported",
 }
 _Bad = Callable[..., None]
-_INTEGERS = ("u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "bool")
+_INTEGERS = ("bool", *(row.name for row in WIRE.values() if row.kind == "integer" and not row.intrinsic))
 
 
 def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:

@@ -140,6 +140,7 @@ class Kinds:
         self._known: dict[tuple[str, str], Kind] = {}
         self._inside: dict[str, set[str]] = {}
         self.parents: dict[str, set[str]] = {}
+        self._orphans: set[str] = set()
         for struct in self._structs.values():
             for spec in self.parsed(struct):
                 for kind in types_in(spec.type):
@@ -150,6 +151,8 @@ class Kinds:
                 for kind in types_in(spec.type):
                     if isinstance(kind, Ref) and isinstance(kind.parent, ex.Expr):
                         self._parent_by(struct, kind)
+                    elif isinstance(kind, Ref) and kind.parent is False:
+                        self._orphans.add(kind.target)
 
     def _parent_by(self, struct: Struct, kind: Ref) -> None:
         assert isinstance(kind.parent, ex.Expr)
@@ -330,7 +333,8 @@ class Kinds:
                 return Kind("type", full=struct.name.partition("::")[0])
             case "_parent":
                 found = self.parents.get(struct.name, set())
-                return Kind("type", full=next(iter(found))) if len(found) == 1 else TYPE
+                kind = Kind("type", full=next(iter(found))) if len(found) == 1 else TYPE
+                return replace(kind, maybe="::" not in struct.name or struct.name in self._orphans)
             case "_sizeof":
                 if fixed_bits(self.model, struct.name) is None:
                     raise KindError(f"`{struct.id}` has no fixed size")
@@ -372,6 +376,30 @@ class Kinds:
                                 todo.append(more)
             self._inside[schema] = found
         return self._inside[schema]
+
+    def needs_others(self, struct: Struct) -> bool:
+        """Whether an object of an inner type can be read and written only as a part of its root."""
+        if "::" not in struct.name:
+            return False
+        todo, seen = [struct.name], set[str]()
+        while todo:
+            name = todo.pop()
+            if name in seen or not self.near(struct, Ref(name)):
+                continue
+            seen.add(name)
+            at = self._structs[name]
+            for expr in self.expressions(at):
+                used = ex.names(expr)
+                far = any(part == ex.Attr(ex.Name("_parent"), "_parent") for part in ex.walk(expr))
+                if "_root" in used or far or ("_parent" in used and at is struct):
+                    return True
+            todo += [
+                kind.target
+                for spec in self.parsed(at)
+                for kind in types_in(spec.type)
+                if isinstance(kind, Ref)
+            ]
+        return False
 
     def expressions(self, struct: Struct) -> Iterator[ex.Expr]:
         """Every expression of a type."""

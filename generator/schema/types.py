@@ -16,18 +16,8 @@ __all__ = ["PRIM", "Types"]
 PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
-_LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "double": "f", "i": "s"}
-_WORDS = {
-    "string": "str",
-    "text": "str",
-    "cstring": "strz",
-    "double": "f8",
-    "float": "f4",
-    "bool": "b1",
-    "byte": "u1",
-    "char": "u1",
-    "bytes": "leave `type` out and give a `size`",
-}
+_LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "i": "s"}
+_WORDS = {"string": "str", "text": "str", "cstring": "strz", "bytes": "leave `type` out and give a `size`"}
 
 
 class Types(Values):

@@ -173,10 +173,6 @@ class Emitter:
         if owner.name == "type":
             if name == "_io":
                 return f"{text}.{here.stream}"
-            if name == "_parent" and of == ex.Name("_parent"):
-                return f'self._given({text}, "_parent").{name}'
-            if of == ex.Name("_parent"):
-                return f'self._given({text}, "_parent").{attribute(name)}'
             return f"{text}.{name if name.startswith('_') and name in _SPECIAL else attribute(name)}"
         if (owner.name, name) == ("text", "reverse"):
             return f"{text}[::-1]"

@@ -76,7 +76,7 @@ class _Module:
         return ClassView(
             name=self.back.classes[struct.name],
             doc=docstring(doc, "    "),
-            constants=(),
+            part=self.kinds.needs_others(struct),
             params=tuple(self._param(param) for param in struct.params),
             attrs=tuple(self._attribute(spec) for spec in struct.fields),
             properties=tuple(self._property(struct, instance) for instance in struct.instances),
@@ -85,8 +85,13 @@ class _Module:
         )
 
     def _param(self, param: Param) -> Attribute:
-        kind = self.reader.kind_type(self.kinds.of_param(param))
-        return Attribute(attribute(param.id), kind, "", docstring(param.doc, "    "))
+        kind = self.kinds.of_param(param)
+        plain = kind.name in ("integer", "float", "boolean", "text", "bytes", "enum")
+        # an object that is told of another may be inside it
+        default = "" if plain else " = field(repr=False, compare=False)"
+        return Attribute(
+            attribute(param.id), self.reader.kind_type(kind), default, docstring(param.doc, "    ")
+        )
 
     def _attribute(self, spec: Field) -> Attribute:
         text = self.reader.annotation(spec)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
-from kodec.generator.targets.python.views.modules import Attribute, Constant, EnumClass
+from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
 __all__ = ["Block", "ClassView", "Code", "Property", "StreamModule"]
 
@@ -38,11 +38,11 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """A type: its parameters come first, then its fields."""
+    """A type: its parameters come first, then its fields. A `part` is read and written inside its root only."""
 
     name: str
     doc: str
-    constants: tuple[Constant, ...]
+    part: bool
     params: tuple[Attribute, ...]
     attrs: tuple[Attribute, ...]
     properties: tuple[Property, ...]
