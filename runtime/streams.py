@@ -1,8 +1,8 @@
 """Objects that are read from a stream and written to one: positions, parents, instances, bits.
 
-Modules made from streamed schemas are made of this file. A ByteSource is bytes that are read, a ByteSink those
-that are written, a StreamNode what every class of such a module is. Positions in a schema count from the start
-of its stream; `at` of an error counts from the start of the bytes.
+Modules of streamed schemas stand on this file. A ByteSource is bytes that are read, a ByteSink those that are
+written, a StreamNode what every class of such a module is. Positions in a schema count from the start of its
+stream; `at` of an error counts from the start of the bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malfor
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
 from kodec.runtime.process import decode, encode
 
-__all__ = ["REQUIRED", "ByteSink", "ByteSource", "Fields", "StreamNode", "trimmed"]
+__all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
 _SPARE = 256
 _MOST_SHIFT = 128
@@ -27,8 +27,8 @@ T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
 
 
-class Fields:
-    """Neighbours of fixed width, read and written by one call: `Fields("<HI", "tag", "size")`."""
+class StreamFields:
+    """Neighbours of fixed width, read and written by one call: `StreamFields("<HI", "tag", "size")`."""
 
     __slots__ = ("names", "pack", "size", "unpack_from")
 
@@ -102,7 +102,7 @@ class ByteSource:
     u8le, s8le, u8be, s8be = _number("<Q"), _number("<q"), _number(">Q"), _number(">q")
     f4le, f8le, f4be, f8be = _number("<f"), _number("<d"), _number(">f"), _number(">d")
 
-    def unpack(self, fields: Fields) -> tuple[Any, ...]:
+    def unpack(self, fields: StreamFields) -> tuple[Any, ...]:
         """The values of neighbours of fixed width."""
         at = self.at
         if self.end - at < fields.size:
@@ -375,7 +375,7 @@ class ByteSink:
     u8le, s8le, u8be, s8be = _packed("<Q"), _packed("<q"), _packed(">Q"), _packed(">q")
     f4le, f8le, f4be, f8be = _packed("<f"), _packed("<d"), _packed(">f"), _packed(">d")
 
-    def pack(self, fields: Fields, *values: Any) -> None:
+    def pack(self, fields: StreamFields, *values: Any) -> None:
         try:
             self.out += fields.pack(*values)
         except (StructError, OverflowError):

@@ -18,7 +18,7 @@ from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.model import Model, Schema
 
-__all__ = ["run_passes"]
+__all__ = ["run_passes", "why_streamed"]
 
 
 def run_passes(model: Model) -> Model:
@@ -49,6 +49,14 @@ def run_passes(model: Model) -> Model:
     return Model(
         tuple(replace(each, streamed=True) if each.id in streamed else each for each in model.schemas)
     )
+
+
+def why_streamed(model: Model, schema: Schema) -> Problem | None:
+    """The first reason for which a schema, or one that it is imported with, is streamed."""
+    group = next(each for each in _components(model) if schema in each)
+    found = sorted(_layouts(Model(group)))
+    own = [each for each in found if each.place.file == schema.root.place.file]
+    return next(iter(own or found), None)
 
 
 def _layouts(model: Model) -> list[Problem]:

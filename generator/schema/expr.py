@@ -30,6 +30,7 @@ __all__ = [
     "fold",
     "names",
     "parse",
+    "settled",
     "text_of",
     "walk",
 ]
@@ -498,6 +499,22 @@ def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
     return expr
 
 
+def settled(expr: Expr) -> Expr:
+    """`x - 1 >= 0` as `x >= 1`: the same for whole numbers, and for them only."""
+    match expr:
+        case Binary(
+            "==" | "!=" | "<" | "<=" | ">" | ">=" as op,
+            Binary("+" | "-" as sign, inner, Literal(int(a))),
+            Literal(int(b)),
+        ):
+            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
+        case Binary("and" | "or" as op, left, right):
+            return Binary(op, settled(left), settled(right))
+        case Unary("not", of):
+            return Unary("not", settled(of))
+    return expr
+
+
 def _folds(op: str, right: int) -> bool:
     """Whether an operation on numbers has a result, and not one of any size."""
     return not (op in "/%" and right == 0) and not (op in ("<<", ">>") and not 0 <= right <= 256)
@@ -518,12 +535,6 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
             return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))
-    match op, left, right:
-        case "==" | "!=" | "<" | "<=" | ">" | ">=", Binary(
-            "+" | "-" as sign, inner, Literal(int(a))
-        ), Literal(int(b)):
-            # `x - 1 >= 0` says `x >= 1`
-            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
     return Binary(op, left, right)
 
 

@@ -39,6 +39,9 @@ def load_unit(file: Path, name: str, folder: Path, problems: Problems) -> Unit |
     if meta is None or ident is None or not isinstance(ident.value, str):
         problems.add((meta or root).place, "meta/id", "the schema has no id", f"id: {file.stem}")
         return None
+    if not IDENT.match(ident.value):
+        problems.add(ident.place, "meta/id", f"`{ident.value}` is not a name", "lower_snake_case")
+        return None
     if ident.value != file.stem:
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")
     imports = []

@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "not an expression": ("seq:\n- {id: a, size: 1 +}\n", "5:17", "x.a", "a value expected, found `the end`", ""),
     "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", ""),
     "not a name": ("seq:\n- {id: Big, type: u1}\n", "5:3", "x", "`Big` is not a name", "lower_snake_case"),
-    "name that ends in _": ("seq:\n- {id: a_, type: u1}\n", "5:3", "x", "`a_` is not a name", "lower_snake_case"),
+    "name that ends in _": ("seq:\n- {id: a_, type: u1}\n", "5:3", "x.a_", "`a_` is not a name", "lower_snake_case"),
     "no type and no size": ("seq:\n- {id: a}\n", "5:3", "x.a", "neither a type nor a size", ""),
     "no byte order": ({"x.ksy": "meta: {id: x}\nseq:\n- {id: a, type: u2}\n"}, "3:17", "x.a", "`u2` has no byte order", "meta/endian"),
     "seq is no list": ("seq: {a: u1}\n", "4:6", "x", "`seq` must be a list", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from collections.abc import Iterator
 
@@ -29,6 +30,12 @@ _OWN = frozenset(
         "field",
     ]
 ).union(*RUNTIME.values())
+
+
+_BUILT_IN = frozenset(name for name in dir(builtins) if name[0].isupper())
+_OF_STREAMS = frozenset(
+    ["Any", "ClassVar", "IntEnum", "dataclass", "field", "member_of", *RUNTIME["streams"]]
+)
 
 
 def check_collisions(facts: Facts, problems: Problems) -> None:
@@ -95,8 +102,9 @@ def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
 
 def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
     owners: dict[str, str] = {}
+    taken = _OF_STREAMS if schema.streamed else _OWN | _BUILT_IN
     for name, owner, place in _names(facts, schema):
-        if name in _OWN:
+        if name in taken:
             problems.add(
                 place,
                 schema.id,

@@ -383,16 +383,18 @@ class LayoutWriter:
             (i := self.struct.instance(n)) is not None and i.peek_at is not None for n in ex.names(switch.on)
         )
         on = None if peeked else self._emit(switch.on)
+        raw = spec.size is not None or spec.size_eos
         branches: dict[str, WriteCase] = {}
         for case, each in switch.cases:
             test = f"isinstance({source}, {self.m.py_type(each)})"
             if not peeked:
-                test = f"chosen == {self._emit(case)} and not isinstance({source}, bytes)"
+                test = f"chosen == {self._emit(case)}"
+                test += f" and not isinstance({source}, bytes)" if raw else ""
             branches[test] = WriteCase(test, self._element(with_type(spec, each), source, into, path))
         other = None
         if switch.default is not None:
             other = self._element(with_type(spec, switch.default), source, into, path)
-        return WriteSwitch(on, tuple(branches.values()), other)
+        return WriteSwitch(on, tuple(branches.values()), other, raw)
 
     # -- what is known only afterwards ------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """A type: its parameters come first, then its fields. A `part` is read and written inside its root only."""
+    """A type: its parameters come first, then its fields. A `part` is read and written in its root only."""
 
     name: str
     doc: str
