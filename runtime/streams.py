@@ -20,6 +20,7 @@ __all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "
 
 _SPARE = 256
 _MOST_SHIFT = 128
+_MOST_ZEROS = 256 << 20
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
@@ -577,6 +578,12 @@ class ByteSink:
         done = [(0, written)]
         for pos, data, name in self.placed:
             stop = pos + len(data)
+            if not data:
+                continue
+            if stop - len(out) > _MOST_ZEROS:
+                raise EncodeError(
+                    name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
+                )
             if len(out) < stop:
                 if size is not None and stop > size:
                     raise EncodeError(name, "past the end of its stream", need=size, have=stop)

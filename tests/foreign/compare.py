@@ -29,6 +29,7 @@ STRICTER = (
     "nested too deep",
     "too many elements",
     "negative count",
+    "shifts by too many bits",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks)

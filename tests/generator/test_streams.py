@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from kodec.generator.problems import Problem
+from kodec.generator.driver import render_all
+from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.schema import expr as ex
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.process import register
@@ -230,6 +234,7 @@ UNWRITABLE: dict[str, tuple[str, str, str]] = {
     "number of elements": ("seq:\n- {id: n, type: u1}\n- {id: b, terminator: 0, repeat: expr, repeat-expr: n}\n", "x.X(n=2, b=[b''])", "wrong number of elements"),
     "until": ("seq:\n- {id: b, type: u1, repeat: until, repeat-until: _ == 0}\n", "x.X(b=[1, 0, 1])", "the condition that ends it"),
     "instance over a field": ("seq:\n- {id: b, type: u2}\ninstances:\n  c: {pos: 1, type: u1}\n", "with_c(x.X(b=2), 3)", "differs from what is written"),
+    "far behind": ("seq:\n- {id: b, type: u8}\ninstances:\n  c: {pos: b, type: u1}\n", "with_c(x.X(b=1 << 60), 3)", "too far behind"),
     "inner type alone": ("seq:\n- {id: b, type: p}\n- {id: c, type: u1}\ntypes:\n  p: {seq: [{id: n, size: _root.c}]}\n", "x.P(n=b'')", "as a part of what holds it"),
     "unknown way back": ("seq:\n- {id: a, size-eos: true, process: nobody.knows(1)}\n", "x.X(a=b'')", "cannot be undone"),
     "size not known": ("seq:\n- {id: n, size: _io.size - 1}\n- {id: m, type: u1, valid: {max: _io.size}}\n", "x.X(n=b'ab', m=1)", "not known yet"),
@@ -302,14 +307,14 @@ def test_modules_that_need_each_other(codec: Codec) -> None:
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "unknown name": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, type: u1}\n", "5:32", "unknown name `bb`"),
-    "unknown member": ("seq:\n- {id: b, type: p}\n- {id: a, terminator: 0, if: b.d > 1}\ntypes:\n  p: {seq: [{id: c, type: u1}]}\n", "6:32", "`p` has no `d`"),
-    "later": ("seq:\n- {id: a, terminator: 0, if: b > 1}\n- {id: b, type: u1}\n", "5:32", "`if` refers to `b`, which is read later"),
+    "unknown name": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, type: u1}\n", "5:30", "unknown name `bb`"),
+    "unknown member": ("seq:\n- {id: b, type: p}\n- {id: a, terminator: 0, if: b.d > 1}\ntypes:\n  p: {seq: [{id: c, type: u1}]}\n", "6:30", "`p` has no `d`"),
+    "later": ("seq:\n- {id: a, terminator: 0, if: b > 1}\n- {id: b, type: u1}\n", "5:30", "`if` refers to `b`, which is read later"),
     "size is text": ("seq:\n- {id: b, type: strz, encoding: ASCII}\n- {id: a, size: b}\n", "6:17", "`size` must be an integer, this is text"),
     "holds itself": ("seq:\n- {id: b, type: p}\ntypes:\n  p: {seq: [{id: c, type: p}]}\n", "7:6", "always holds itself"),
     "value and pos": ("seq: []\ninstances:\n  a: {value: 1, pos: 3}\n", "6:17", "`value` and `pos` exclude each other"),
-    "no end": ("seq:\n- {id: a, process: zlib, terminator: 0}\n- {id: b, type: {switch-on: a.length, cases: {1: str}}, encoding: ASCII}\n", "6:17", "nothing says where it ends"),
-    "several at once, 1": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "5:32", "unknown name `bb`"),
+    "no end": ("seq:\n- {id: a, process: zlib, terminator: 0}\n- {id: b, type: {switch-on: a.length, cases: {1: str}}, encoding: ASCII}\n", "6:50", "a str needs `size`"),
+    "several at once, 1": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "5:30", "unknown name `bb`"),
     "several at once, 2": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "6:17", "unknown name `cc`"),
 }  # fmt: skip
 
@@ -321,3 +326,81 @@ def test_a_mistake_has_its_place(case: str, problems: Find) -> None:
     assert any(f"{p.place.line}:{p.place.column}" == place and text in p.text for p in found), "\n".join(
         map(str, found)
     )
+
+
+def test_a_kernel_is_refused_where_a_schema_is_streamed(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: n, type: u1}\n- {id: a, terminator: 0}\n")
+    with pytest.raises(SchemaError, match=r"x\.ksy:4:23: x: it cannot have a native kernel.*`terminator`"):
+        render_all(tmp_path, kernels=("x",))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_construct_has_a_page(row: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + ROWS[row].schema)
+    pages = render_all(tmp_path, targets=("documents",)).modules
+    assert "`x`" in pages["x.md"]
+
+
+def test_a_peek_alone_is_a_number(codec: Codec) -> None:
+    x = codec("-topic: t\nseq:\n- {id: a, size: n}\ninstances:\n  n: {pos: _io.pos, type: u1}\n")
+    assert x.X.from_bytes(b"\x02b").a == b"\x02b"
+    assert x.peek_x(b"\x07") == (7,)
+
+
+def test_a_peek_behind_other_fields_stands_where_it_is_used(codec: Codec) -> None:
+    x = codec("seq:\n- {id: a, type: u1}\n- {id: b, size: n}\ninstances:\n  n: {pos: _io.pos, type: u1}\n")
+    assert x.X.from_bytes(b"\x09\x02b").b == b"\x02b"
+
+
+def test_an_unsized_switch_takes_no_bytes_for_a_case(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: p}}}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n"
+    )
+    for n in (1, 2):
+        with pytest.raises(EncodeError):
+            x.X(n=n, a=b"zz").to_bytes()
+
+
+ESCAPES = {r"\a\b\e\f\v": "\a\b\x1b\f\v", r"\101\u0042\n\"": 'AB\n"'}
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_escapes_of_texts(text: str) -> None:
+    assert ex.parse(f'"{text}"') == ex.Literal(ESCAPES[text])
+
+
+@pytest.mark.parametrize("text", ["1_", "0x_", "1e999", "9" * 5000, r'"\q"', " + ".join(["1"] * 3000)])
+def test_what_is_no_expression(text: str) -> None:
+    with pytest.raises(ex.ExprError):
+        ex.parse(text)
+
+
+def test_comparisons_of_floats_are_as_they_are_written(codec: Codec) -> None:
+    x = codec("-topic: t\nseq:\n- {id: f, type: f8}\n- {id: a, type: u1, if: f + 1 > 1, -default: 0}\n")
+    assert x.X.from_bytes(struct.pack(">d", 1e-20), exact=False).a == 0
+
+
+NAMES = {
+    "class None": ("types:\n  none: {seq: [{id: true_, type: u1}]}\nseq:\n- {id: a, type: none}\n- {id: b, terminator: 0}\n", ""),
+    "a built-in error": ("seq:\n- {id: a, type: unicode_decode_error}\ntypes:\n  unicode_decode_error: {seq: [{id: b, type: u1}]}\n", "would be `UnicodeDecodeError`"),
+    "a number of an unknown type": ("seq:\n- {id: a, type: uint32}\n", "unknown type `uint32`"),
+    "no list": ("seq:\n- {id: a, type: u1, valid: {any-of: 3}}\n", "`any-of` must be a list"),
+    "an empty list": ("seq:\n- {id: a, type: u1, valid: {any-of: []}}\n", "`any-of` must list values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_and_values_that_broke_modules(case: str, codec: Codec, problems: Find) -> None:
+    schema, text = NAMES[case]
+    if text:
+        found = problems(schema)
+        assert any(text in each.text for each in found), "\n".join(map(str, found))
+        assert case != "a number of an unknown type" or found[0].hint == "u4"
+    else:
+        assert codec(schema).X.from_bytes(b"\x07\x00").a.true_ == 7
+
+
+def test_an_id_that_is_no_name(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: 'x::y'}\nseq: []\n")
+    with pytest.raises(SchemaError, match="`x::y` is not a name"):
+        render_all(tmp_path)

@@ -69,7 +69,7 @@ class WriteCase:
 
 @dataclass(frozen=True, slots=True)
 class WriteSwitch:
-    """`on` is None where the type of the value itself says which case it is; bytes without a case where `raw`."""
+    """`on` is None where the type of the value itself says which case it is; others are bytes if `raw`."""
 
     kind: ClassVar[str] = "switch"
     on: str | None
