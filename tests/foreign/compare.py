@@ -8,6 +8,7 @@ import importlib
 import inspect
 import math
 import random
+import signal
 import sys
 import time
 from collections import Counter
@@ -33,9 +34,10 @@ STRICTER = (
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks)
-LAXER = ("UnicodeDecodeError", "RecursionError", "MemoryError", "OverflowError", "IndexError")
+LAXER = ("UnicodeDecodeError", "RecursionError", "MemoryError", "OverflowError", "IndexError", "Endless")
 NODES = 4000
 DEPTH = 12
+PATIENCE = 3.0
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
 
 
@@ -49,6 +51,17 @@ class Finding:
 
 class NoOracle(Exception):
     """What ksc made cannot be imported."""
+
+
+class Endless(Exception):
+    """ksc's reader does not end: it repeats elements without bytes for ever."""
+
+
+def _stop(number: int, frame: object) -> None:
+    raise Endless
+
+
+signal.signal(signal.SIGVTALRM, _stop)
 
 
 class _Differs(Exception):
@@ -96,11 +109,14 @@ class Reader:
         except Exception as error:
             return Finding("crash", _said(error))
         try:
+            signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
             theirs = self.theirs.from_bytes(data)  # type: ignore[attr-defined]  # generated
             if self.debug:
                 theirs._read()
         except Exception as error:
             their_error = error
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         return self._verdict(mine, theirs, my_error, their_error)
 
     def _verdict(
