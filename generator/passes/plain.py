@@ -5,7 +5,8 @@ A schema that has any of it is read as objects in streams, unless it has extensi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 
 from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
@@ -75,8 +76,29 @@ def check_plain(schemas: Sequence[Schema], problems: Problems) -> None:
     """Report every construct that layouts do not have."""
     for schema in schemas:
         for struct in schema.structs:
+            for place, expr in _of_streams_only(struct, struct.place):
+                problems.add(
+                    place, path_of(struct), f"`{ex.text_of(expr)}` is not supported in an expression"
+                )
             if struct.wire not in INTRINSICS:
                 _struct(struct, problems)
+            elif any(each.condition is not None or each.enum is not None for each in struct.instances):
+                problems.add(
+                    struct.place, path_of(struct), "`if` and `enum` on an instance are not supported"
+                )
+
+
+def _of_streams_only(value: object, place: Place) -> Iterator[tuple[Place, ex.Expr]]:
+    """Each part of an expression that layouts do not have, wherever it stands, with the nearest place."""
+    if isinstance(value, (ex.Method, ex.SizeOf, ex.Joined)):
+        yield place, value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _of_streams_only(item, place)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Place)):
+        nearest_place = getattr(value, "place", place)
+        for spec in dataclasses.fields(value):
+            yield from _of_streams_only(getattr(value, spec.name), nearest_place)
 
 
 def _struct(struct: Struct, problems: Problems) -> None:
@@ -143,9 +165,6 @@ def _field(struct: Struct, field: Field, bad: _Bad) -> None:
             bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
     if field.valid is not None and field.valid.in_enum:
         bad(field.at("valid"), field.id, "`in-enum` is not supported", "any-of: [...]")
-    for part in (part for expr in _expressions(field) for part in ex.walk(expr)):
-        if isinstance(part, (ex.Method, ex.SizeOf, ex.Joined)):
-            bad(field.place, field.id, f"`{ex.text_of(part)}` is not supported")
 
 
 def _expressions(field: Field) -> list[ex.Expr]:
@@ -179,10 +198,6 @@ def _instance(instance: Instance, bad: _Bad) -> None:
                 f"`{key}` on an instance is not supported",
                 "put it in the expression",
             )
-    if instance.value is not None:
-        for part in ex.walk(instance.value):
-            if isinstance(part, (ex.Method, ex.SizeOf, ex.Joined)):
-                bad(instance.place, instance.id, f"`{ex.text_of(part)}` is not supported")
 
 
 def _peeked_late(struct: Struct, bad: _Bad) -> None:

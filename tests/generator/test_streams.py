@@ -210,6 +210,7 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "not text": ("seq:\n- {id: a, type: strz, encoding: SHIFT_JIS}\n", b"\x81\x00", Malformed, "not shift_jis"),
     "not in the enum": ("seq:\n- {id: c, type: u1, enum: e, valid: {in-enum: true}}\nenums:\n  e: {1: one}\n", b"\2", Malformed, "c: value not allowed"),
     "wrong contents": ("seq:\n- {id: n, type: u1}\n- {id: c, contents: [1], if: n > 0}\n", b"\1\2", Malformed, "c: wrong fixed bytes"),
+    "no parent behind a cast": ("seq:\n- {id: n, type: u1}\n- {id: a, size: m}\ninstances:\n  m: {value: _parent.as<x>.n}\n", b"\1\2", Malformed, "_parent"),
     "no parent": ("seq:\n- {id: a, type: u1, if: _parent.as<x>.a > 0}\n", b"\1\2", Malformed, "_parent"),
 }  # fmt: skip
 

@@ -203,7 +203,7 @@ class Emitter:
             return TIGHT, f"self._bytes({self.value(of, here)})"
         if before.name == "any" and python is not None:
             return TIGHT, f'self._as({self.value(of, here)}, {python}, "{_last(of)}")'
-        return self._text(of, here)
+        return (TIGHT, self.value(of, here)) if before.maybe else self._text(of, here)
 
     def _binary(self, op: str, left: ex.Expr, right: ex.Expr, here: Here) -> tuple[int, str]:
         first, second = (self.kinds.of(part, here.scope) for part in (left, right))
