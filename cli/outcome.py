@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -11,7 +12,7 @@ from kodec.cli import output
 from kodec.log.files.resolve import NotALog
 from kodec.runtime.errors import KodecError
 
-__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "told"]
+__all__ = ["BAD_USAGE", "FAILED", "LEFT_TO_DO", "Missing", "Outcome", "errors_reported"]
 
 FAILED = 1
 BAD_USAGE = 2
@@ -31,14 +32,16 @@ class Outcome:
         self.left_to_do = 0
 
     @contextmanager
-    def each(self) -> Iterator[None]:
-        """Report what goes wrong with one topic-partition in a line."""
+    def each(self, path: Path) -> Iterator[None]:
+        """Report what goes wrong with one topic-partition, the folder `path`, in a line that names it."""
         try:
             yield
         except BrokenPipeError:
             raise
         except (KodecError, OSError, ValueError) as error:
-            self.fail(f"{type(error).__name__ if isinstance(error, KodecError) else 'kodec'}: {error}")
+            name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
+            place = "" if str(path) in str(error) else f"{path}: "
+            self.fail(f"{name}: {place}{error}")
 
     def fail(self, text: str) -> None:
         """Report something that could not be done."""
@@ -52,7 +55,7 @@ class Outcome:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def errors_reported() -> Iterator[None]:
     """Report in a line a path at which there is no log (exit code 2), and what cannot be read (1)."""
     try:
         yield

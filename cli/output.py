@@ -19,6 +19,7 @@ __all__ = [
     "JsonLines",
     "Printer",
     "Text",
+    "as_json",
     "camel",
     "count",
     "ending",
@@ -29,6 +30,7 @@ __all__ = [
     "show",
     "size_of",
     "time_of",
+    "unescaped",
     "warn",
 ]
 
@@ -50,10 +52,34 @@ class Printer(Protocol):
 
 
 def printable(text: str) -> str:
-    """Text without what a terminal would act on: names of files, and what a log holds, are from outside."""
+    """Text without what a terminal would act on: names of files, and what a log holds, are from outside.
+
+    Bytes of a name that are not UTF-8 are shown as `\\xff`.
+    """
     if text.isprintable():
         return text
+    text = unescaped(text)
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def unescaped(text: str) -> str:
+    """A name as UTF-8 has it: bytes that are none, which Python keeps as surrogates, as `\\xff`."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def as_json(facts: object) -> str:
+    """One JSON object, on a line; names in it are UTF-8, as JSON has no other."""
+    return json.dumps(_in_utf8(facts))
+
+
+def _in_utf8(value: object) -> object:
+    if isinstance(value, str):
+        return value if value.isascii() else unescaped(value)
+    if isinstance(value, Mapping):
+        return {key: _in_utf8(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_in_utf8(each) for each in value]
+    return value if isinstance(value, (int, float, type(None))) else unescaped(str(value))
 
 
 def show(text: str) -> None:
@@ -133,7 +159,7 @@ class JsonLines:
         print(json.dumps(row))
 
     def item(self, kind: str, item: Mapping[str, object]) -> None:
-        print(json.dumps({"kind": kind, **{camel(name): value for name, value in item.items()}}))
+        print(as_json({"kind": kind, **{camel(name): value for name, value in item.items()}}))
 
 
 def _plain(data: object) -> object:

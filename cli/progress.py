@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from kodec.cli import output
 
 __all__ = ["Step", "progress"]
 
@@ -27,5 +30,5 @@ def progress(name: str, size: int, *, beside_output: bool = True) -> Iterator[St
         return
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=size)
+        task = bar.add_task(escape(output.printable(name)), total=size)
         yield lambda step: bar.advance(task, step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
@@ -45,19 +44,19 @@ class Shown:
             step(max(size_of_logs(plan.path) - plan.bytes_scanned, 0))
             if plan.refused:
                 self.refused += 1
-                outcome.fail(f"{plan.path}: nothing is done: {plan.refused}")
+                outcome.fail(f"{plan.path}: refused: {plan.refused}")
                 continue
             self.changes += len(plan.steps)
             self.truncated += plan.truncated_bytes
             if plan.damage_below_recovery_point:
                 output.warn(
-                    f"{plan.path}: damaged below the recovery point, where all was on the disk: recovery, "
-                    f"as a broker's, cuts what follows; `kodec salvage` copies what is good in it"
+                    f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
+                    f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
                 )
             for each in plan.steps:
-                output.show(json.dumps(_facts(plan, each)) if self.as_json else _line(each))
+                output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:
-                with outcome.each():
+                with outcome.each(plan.path):
                     self.kept.update(path.parent for path in plan.apply(quarantine))
             else:
                 outcome.left_to_do += plan.has_changes
@@ -75,7 +74,7 @@ class Shown:
                 "applied": self.apply,
                 "kept": sorted(map(str, self.kept)),
             }
-            output.show(json.dumps(facts))
+            output.show(output.as_json(facts))
             return
         done = "done" if self.apply else "to do, --apply does them"
         ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"
@@ -84,20 +83,22 @@ class Shown:
             read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"
         output.show(f"{output.count(self.plans, 'topic-partition')}, {read}: {ending}")
         for folder in sorted(self.kept):
-            output.show(f"what was cut off is in {folder}")
+            output.show(f"what was truncated is in {folder}")
 
 
 def _line(step: Step) -> str:
     if isinstance(step, Quarantine):
-        return f"{step.path}: {output.count(step.size, 'byte')} moved aside: {step.reason}"
+        return f"{step.path}: {output.count(step.size, 'byte')} moved to the quarantine folder: {step.reason}"
     if isinstance(step, Rename):
-        return f"{step.path}: becomes {step.target.name}"
+        return f"{step.path}: renamed to {step.target.name}"
     if isinstance(step, Truncate):
         cut = step.size - step.position
-        return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} cut off: {step.reason}"
+        return f"{step.path}: byte {step.position}: {output.count(cut, 'byte')} truncated: {step.reason}"
     if isinstance(step, LowerRecoveryPoint):
-        return f"{step.path}: {step.topic_partition}: {step.old} becomes {step.new}, the end of the log"
-    return f"{step.path}: {output.count(len(step.data), 'byte')} written anew: {step.reason}"
+        return (
+            f"{step.path}: {step.topic_partition}: lowered from {step.old} to {step.new}, the end of the log"
+        )
+    return f"{step.path}: rebuilt, {output.count(step.size, 'byte')}: {step.reason}"
 
 
 def _camel(name: str) -> str:
@@ -119,4 +120,4 @@ def _facts(plan: RecoveryPlan, step: Step) -> dict[str, object]:
         return facts | {"byte": step.position, "bytes": step.size - step.position, "reason": step.reason}
     if isinstance(step, LowerRecoveryPoint):
         return facts | {"from": step.old, "to": step.new}
-    return facts | {"bytes": len(step.data), "reason": step.reason}
+    return facts | {"bytes": step.size, "reason": step.reason}

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from kodec.cli.outcome import Missing
-from kodec.log.files.listing import find_partitions, list_partition
+from kodec.log.files.listing import SegmentFiles, find_partitions, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 
@@ -54,17 +54,28 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
 
 
 def size_of_logs(folder: Path) -> int:
-    """The bytes of a topic-partition's logs."""
-    return sum(segment.size for segment in list_partition(folder).segments)
+    """The bytes of a topic-partition's logs; 0 where they cannot be listed."""
+    return sum(segment.size for segment in _segments(folder))
+
+
+def _segments(folder: Path) -> list[SegmentFiles]:
+    try:
+        return list_partition(folder).segments
+    except OSError:
+        # whoever reads them reports it, and goes on with the next topic-partition
+        return []
 
 
 def logs_at(path: Path) -> tuple[int, int]:
-    """How many segments there are at a path, and their bytes. Raises NotALog, OSError."""
+    """How many segments there are at a path, and their bytes, as far as they can be listed.
+
+    Raises NotALog; OSError for the path itself.
+    """
     what = resolve(path)
     if isinstance(what, SegmentPath):
         return 1, path.stat().st_size
     if isinstance(what, PartitionPath):
-        found = list_partition(path).segments
+        found = _segments(path)
     else:
-        found = [each for folder in find_partitions(path) for each in list_partition(folder.path).segments]
+        found = [each for folder in find_partitions(path) for each in _segments(folder.path)]
     return len(found), sum(segment.size for segment in found)

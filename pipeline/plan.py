@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +18,11 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import SegmentFiles, TopicPartition, find_partitions
 from kodec.log.files.paths import partition_path
 from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, resolve
+from kodec.runtime.errors import ReadFailed
 
-__all__ = ["Bounds", "Options", "SourceSegment", "Task", "list_segments", "pack"]
+__all__ = ["Bounds", "Options", "SourceSegment", "Task", "list_segments", "pack", "shown"]
+
+_log = logging.getLogger("kodec")
 
 # A task costs some 30 ms whatever it does; this much log keeps a Python decoder busy for about a second.
 DEFAULT_TASK_BYTES = 32 * 2**20
@@ -40,10 +45,14 @@ _ROW_OPTIONS = (
 
 
 class SourceSegment(NamedTuple):
-    """A segment and the topic-partition that it belongs to."""
+    """A segment as it was listed, and the topic-partition that it belongs to.
+
+    `after` is the base offset of the segment listed after it; None for the last one.
+    """
 
     topic_partition: TopicPartition
     segment: SegmentFiles
+    after: int | None = None
 
 
 Task = tuple[SourceSegment, ...]
@@ -166,7 +175,7 @@ def _path(text: str) -> Path:
         return Path(text).absolute()
     if url.scheme != "file" or url.netloc not in ("", "localhost"):
         raise ValueError(f"kafka-log: {text}: only local paths can be read")
-    return Path(unquote(url.path))
+    return Path(unquote(url.path, errors="surrogateescape"))
 
 
 def _names(text: str) -> frozenset[str]:
@@ -222,7 +231,7 @@ def _listed(
     if isinstance(what, LogDirectoryPath):
         for folder in find_partitions(path):
             if options.wants(folder.topic_partition) and bounds.holds(folder.topic_partition):
-                yield folder.topic_partition, folder.path, PartitionLog(folder.path).files.segments
+                yield folder.topic_partition, folder.path, _segments(folder.path, options.reading)
         return
     folder_path = partition_path(path.parent if isinstance(what, SegmentPath) else path)
     if not bounds.holds(folder_path.topic_partition):
@@ -230,8 +239,25 @@ def _listed(
     if isinstance(what, SegmentPath):
         found = [SegmentFiles(what.base_offset, path, path.stat().st_size)]
     else:
-        found = PartitionLog(path).files.segments
+        found = _segments(path, options.reading)
     yield folder_path.topic_partition, folder_path.path, found
+
+
+def _segments(folder: Path, reading: ReadOptions) -> list[SegmentFiles]:
+    """The segments in a folder; none where it cannot be listed, and that is to be skipped."""
+    try:
+        return PartitionLog(folder).files.segments
+    except OSError as error:
+        failed = ReadFailed.of(error, source=shown(folder))
+        if reading.on_error == "raise":
+            raise failed from error
+        _log.warning("skipped: %s", failed)
+        return []
+
+
+def shown(path: Path) -> str:
+    """A path for messages, which Spark carries as UTF-8: other bytes as `\\xff`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
@@ -239,8 +265,12 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
 
     A path may be a log directory, the folder of a topic-partition, or one segment. In a log directory
     internal topics are left out unless they are asked for; a path that names a folder or a segment is always
-    read. Raises: OSError where a path cannot be listed; ValueError where a folder's name does not say which
-    topic-partition it is, where two paths hold the same one, or where `subscribe` or `assign` names none.
+    read. With `on_error="skip"` a topic-partition whose folder cannot be listed, as one that was deleted
+    meanwhile, has no segments.
+
+    Raises: OSError where a path cannot be listed; ReadFailed where a folder in it cannot; ValueError where a
+    folder's name does not say which topic-partition it is, where two paths hold the same one, or where
+    `subscribe` or `assign` names none.
     """
     bounds = bounds or Bounds()
     found: dict[TopicPartition, tuple[Path, list[SegmentFiles]]] = {}
@@ -251,9 +281,9 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
             found[owner] = folder, listed
     _check_all_found(options, bounds, found)
     return [
-        SourceSegment(owner, segment)
+        SourceSegment(owner, segment, after.base_offset if after else None)
         for owner, (_, listed) in sorted(found.items())
-        for segment, after in zip(listed, [*listed[1:], None], strict=True)
+        for segment, after in zip(listed, [*listed[1:], None][: len(listed)], strict=True)
         if bounds.overlap(segment.base_offset, after.base_offset if after else None)
     ]
 

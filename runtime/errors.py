@@ -19,6 +19,7 @@ __all__ = [
     "Malformed",
     "MissingDependency",
     "OffsetOutOfRange",
+    "ReadFailed",
     "Truncated",
     "Unsupported",
 ]
@@ -159,7 +160,8 @@ class LimitExceeded(FormatError):
 class EncodeError(KodecError, ValueError):
     """A value cannot be written in the format asked for.
 
-    Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value).
+    Attributes: `path` (the field), `reason`, `need` (what the format allows), `have` (the value), `source`
+    (the name of the file that the value comes from, where one is known).
     """
 
     def __init__(self, path: str, reason: str, *, need: object = None, have: object = None) -> None:
@@ -168,6 +170,12 @@ class EncodeError(KodecError, ValueError):
         self.reason = reason
         self.need = need
         self.have = have
+        self.source: str | None = None
+
+    def in_source(self, name: str | None) -> Self:
+        """Name the file that the value comes from."""
+        self.source = name
+        return self
 
     def within(self, parent: str, index: int | None = None) -> Self:
         """Put ``parent`` (or ``parent[index]``) in front of the path."""
@@ -179,7 +187,8 @@ class EncodeError(KodecError, ValueError):
         if self.have is not None:
             facts.append(f"have {self.have!r:.80}")
         start = f"{self.path}: " if self.path else ""
-        return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "")
+        place = f", in {self.source}" if self.source is not None else ""
+        return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "") + place
 
 
 class MissingDependency(KodecError, ImportError):
@@ -221,3 +230,37 @@ class LogFailed(KodecError, RuntimeError):
 
     def __str__(self) -> str:
         return f"{self.log}: {self.reason}: close this writer and open the log again"
+
+
+class ReadFailed(KodecError, OSError):
+    """The system cannot read bytes of a file that is there: a bad disk block, a server that has gone.
+
+    Attributes: `at` (the byte from which on it was asked for them), `source` (the file's name, where one is
+    known), and those of OSError: `errno`, `strerror`, `filename`.
+    """
+
+    def __init__(
+        self, reason: str, number: int | None = None, at: int = 0, source: str | None = None
+    ) -> None:
+        super().__init__(number, reason)
+        self.at = at
+        self.in_source(source)
+
+    @classmethod
+    def of(cls, error: OSError, at: int = 0, source: str | None = None) -> Self:
+        """What the system said, with the place."""
+        return cls(error.strerror or str(error) or type(error).__name__, error.errno, at, source)
+
+    def in_source(self, name: str | None) -> Self:
+        """Name the file."""
+        self.source = self.filename = name
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.source or 'the source'} cannot be read at byte {self.at}: {self.strerror}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.strerror, self.errno, self.at, self.source)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.cleaning.compaction import CompactionReport, plan_compaction
@@ -51,11 +50,11 @@ def compact(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("compact", 2 * sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_compaction(
                         folder,
                         delete_retention_ms=delete_retention_ms,
@@ -68,7 +67,7 @@ def compact(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += plan.has_changes and not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json as jsons
+import enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.batches.batch import CODECS
@@ -18,6 +18,13 @@ from kodec.log.conversion.report import ConversionReport
 from kodec.log.files.paths import resolved
 
 __all__ = ["convert"]
+
+
+class Negative(enum.Enum):
+    """`NegativeTimestamps` for typer."""
+
+    refuse = "refuse"
+    none = "none"
 
 
 def convert(
@@ -37,6 +44,9 @@ def convert(
     committed: Annotated[
         bool, typer.Option("--committed", help="To v0 or v1: leave out what was aborted or is undecided.")
     ] = False,
+    negative_timestamps: Annotated[
+        Negative, typer.Option("--negative-timestamps", help="What becomes of timestamps below -1.")
+    ] = Negative.refuse,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -51,11 +61,11 @@ def convert(
     if magic is None and compression is None and level is None:
         raise typer.BadParameter("give --magic, --compression or --level")
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_conversion(
                         folder,
                         to / resolved(folder).name,
@@ -64,11 +74,12 @@ def convert(
                         level=level,
                         batch_bytes=batch_bytes,
                         committed=committed,
+                        negative_timestamps=negative_timestamps.value,
                         progress=step,
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 
@@ -96,8 +107,8 @@ def _text(report: ConversionReport) -> str:
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
     lines = [
-        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} as they "
-        f"are; {report.records} records become {report.records_written}; {before} become {after}"
+        f"{name}: {report.batches} batches become {report.batches_written}, {report.batches_copied} "
+        f"copied unchanged; {report.records} records become {report.records_written}; {before} become {after}"
     ]
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,7 +90,7 @@ def dump(
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
-    exit:     0 done   1 bad bytes (told on stderr)   2 bad usage
+    exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage
     """
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
@@ -115,7 +116,8 @@ def _dump_paths(
     """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
     code = 0
     printer.batches = batches_only
-    for path in _files(paths):
+    unlisted: list[OSError] = []
+    for path in _files(paths, unlisted):
         printer.file(str(path))
         try:
             if path.name in _TEXTS:
@@ -134,7 +136,9 @@ def _dump_paths(
         except OSError as error:
             output.warn(f"kodec: {error}")
             code = 1
-    return code
+    for each in unlisted:
+        output.warn(f"kodec: {each}")
+    return 1 if unlisted else code
 
 
 def _dump_index(path: Path, printer: output.Printer) -> None:
@@ -154,13 +158,19 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
         printer.item(kind, dataclasses.asdict(item))
 
 
-def _files(paths: list[Path]) -> Iterator[Path]:
-    """The files named, and those with records in the folders named."""
+def _files(paths: list[Path], unlisted: list[OSError]) -> Iterator[Path]:
+    """The files named, and those with records in the folders named; adds why a folder cannot be listed."""
     for path in paths:
-        if path.is_dir():
-            yield from sorted(each for each in path.rglob("*") if each.suffix in _SEGMENTS and each.is_file())
-        else:
+        if not path.is_dir():
             yield path
+            continue
+        found = [
+            Path(folder, name)
+            for folder, _, names in os.walk(path, onerror=unlisted.append)
+            for name in names
+            if name.endswith(_SEGMENTS)
+        ]
+        yield from sorted(found)
 
 
 def _dump_segment(
@@ -185,6 +195,10 @@ def _dump_segment(
         output.warn(
             f"{path}: skipped bytes {skipped.start} to {skipped.end}: "
             f"{type(skipped.error).__name__}: {skipped.error}"
+        )
+    if reader.skipped.omitted:
+        output.warn(
+            f"{path}: skipped {reader.skipped.omitted} more ranges, {reader.skipped.omitted_bytes} bytes"
         )
     if reader.torn_tail is not None:
         tail = reader.torn_tail

@@ -70,9 +70,8 @@ def export(
 
 def _print(summary: ExportSummary) -> None:
     """A table with a row for each topic-partition, then what was left out."""
-    table = Table(
-        title=f"{summary.records:,} records to {escape(str(summary.out))} in {summary.seconds:.1f} s"
-    )
+    out = escape(output.printable(str(summary.out)))
+    table = Table(title=f"{summary.records:,} records to {out} in {summary.seconds:.1f} s")
     for name in (
         "topic",
         "partition",

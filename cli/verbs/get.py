@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Missing, told
+from kodec.cli.outcome import Missing, errors_reported
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import Isolation
 
@@ -48,7 +48,7 @@ def get(
         time = None if timestamp is None else parse_time(timestamp)
     except ValueError as error:
         raise typer.BadParameter(f"--timestamp: {error}") from None
-    with told():
+    with errors_reported():
         _get(
             log_dir,
             topic,

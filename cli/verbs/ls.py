@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, Outcome, told
+from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
 from kodec.log.directories.directory import LogDirectory
@@ -41,15 +40,15 @@ def list_logs(
 
     exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
     """
-    with told():
+    with errors_reported():
         code = _list(paths, json=json, check_crc=crc)
     raise typer.Exit(code)
 
 
 _MEANING = {
     LeftoverKind.DELETED: "not part of the log",
-    LeftoverKind.CLEANED: "of a replacement that was interrupted, not part of the log",
-    LeftoverKind.SWAP: "of a replacement that was interrupted: recovery completes it",
+    LeftoverKind.CLEANED: "left by an interrupted compaction, not part of the log",
+    LeftoverKind.SWAP: "of an interrupted swap of segments: recovery completes it",
 }
 
 
@@ -67,7 +66,7 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     outcome = Outcome()
     with progress("ls", sum(logs_at(path)[1] for path in paths), beside_output=False) as step:
         for log in logs:
-            with outcome.each():
+            with outcome.each(log.path):
                 rows.append((log, survey(log, check_crc=check_crc, progress=step)))
                 log.close()
     _print(rows, json)
@@ -84,7 +83,7 @@ def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None
     if as_json:
         for log, found in rows:
             print(
-                jsons.dumps(
+                output.as_json(
                     {
                         "topic": log.topic_partition.topic,
                         "partition": log.topic_partition.partition,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import DIRECTORIES, logs_at
@@ -53,7 +53,7 @@ def recover(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome, shown = Outcome(), Shown(json, apply)
-    with told():
+    with errors_reported():
         for path in paths:
             with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, from_start, index_interval_bytes, step), outcome, step, quarantine)
@@ -69,7 +69,7 @@ def _plans(path: Path, from_start: bool, index_interval_bytes: int, step: Step) 
         )
         return
     for problem in verify_root(LogRoot(path)):
-        output.warn(f"{problem}: it says nothing then")
+        output.warn(f"{problem}: ignored")
     yield from plan_root(
         path, from_start=from_start, index_interval_bytes=index_interval_bytes, progress=step
     )

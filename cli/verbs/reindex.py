@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import Step, progress
 from kodec.cli.recovery_output import Shown
 from kodec.cli.selection import LOGS, logs_at
@@ -16,7 +16,7 @@ from kodec.log.files.listing import find_replicas
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.recovery.plan import RecoveryPlan
-from kodec.log.recovery.planning import plan_reindex
+from kodec.log.recovery.planning import plan_reindex, unreadable_plan
 
 __all__ = ["reindex"]
 
@@ -36,7 +36,7 @@ def reindex(
     exit:     0 nothing to do, or done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome, shown = Outcome(), Shown(json, apply)
-    with told():
+    with errors_reported():
         for path in paths:
             with progress(path.name, logs_at(path)[1]) as step:
                 shown.all(_plans(path, index_interval_bytes, step), outcome, step)
@@ -54,4 +54,10 @@ def _plans(path: Path, index_interval_bytes: int, step: Step) -> Iterator[Recove
     else:
         folders, only = [replica.path for replica in find_replicas(path)], None
     for folder in folders:
-        yield plan_reindex(folder, segments=only, index_interval_bytes=index_interval_bytes, progress=step)
+        try:
+            plan = plan_reindex(
+                folder, segments=only, index_interval_bytes=index_interval_bytes, progress=step
+            )
+        except OSError as error:
+            plan = unreadable_plan(folder, error)
+        yield plan

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.files.paths import resolved
@@ -35,15 +34,15 @@ def salvage(
     exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
     """
     outcome = Outcome()
-    with told():
+    with errors_reported():
         wanted = folders(paths, topic or [])
         with progress("salvage", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
-                with outcome.each():
+                with outcome.each(folder):
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(jsons.dumps(_facts(report)) if json else _text(report))
+                    output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
 
 
@@ -81,7 +80,7 @@ def _text(report: SalvageReport) -> str:
         f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
         for each in report.missing
     ]
-    lines += [f"{path}: not read: left by a replacement that was interrupted" for path in report.unread]
+    lines += [f"{path}: not read: left by an interrupted swap of segments" for path in report.unread]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: transactions without an end: of producer {producers}")

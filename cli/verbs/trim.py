@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import Outcome, told
+from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.selection import PARTITIONS, TOPICS, folders
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 
@@ -42,9 +41,9 @@ def trim(
     if before_offset is None and retention_bytes is None and retention_ms is None:
         raise typer.BadParameter("give --before-offset, --retention-bytes or --retention-ms")
     outcome = Outcome()
-    with told():
+    with errors_reported():
         for folder in folders(paths, topic or []):
-            with outcome.each():
+            with outcome.each(folder):
                 plan = plan_trim(
                     folder,
                     before_offset=before_offset,
@@ -55,7 +54,7 @@ def trim(
                     plan.apply()
                 else:
                     outcome.left_to_do += plan.has_changes
-                output.show(jsons.dumps(_facts(plan, apply)) if json else _text(plan, apply))
+                output.show(output.as_json(_facts(plan, apply)) if json else _text(plan, apply))
     raise typer.Exit(outcome.code)
 
 
@@ -88,7 +87,7 @@ def _text(plan: TrimPlan, applied: bool) -> str:
         for each in plan.deleted
     ]
     if plan.new_segment is not None:
-        lines.append(f"{name}: an empty segment {plan.new_segment} goes on with the offsets")
+        lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")
     if not plan.has_changes:
         return f"{name}: nothing to delete"
     part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 import logging
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED, told
+from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
 from kodec.log.verification.verify import Problem
@@ -32,7 +31,7 @@ def verify(
 
     exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
     """
-    with told():
+    with errors_reported():
         code = _verify(paths, json=json)
     raise typer.Exit(code)
 
@@ -61,13 +60,13 @@ def _print(found: Problem, as_json: bool) -> None:
         return
     facts = {"file": str(found.path), "byte": found.at, "what": found.what}
     facts |= {"need": found.need, "have": found.have, "note": found.note}
-    output.show(jsons.dumps(facts, default=str))
+    output.show(output.as_json(facts))
 
 
 def _sum_up(segments: int, size: int, problems: int, as_json: bool) -> None:
     """What was checked, and how it came out."""
     if as_json:
-        output.show(jsons.dumps({"segments": segments, "bytes": size, "problems": problems}))
+        output.show(output.as_json({"segments": segments, "bytes": size, "problems": problems}))
         return
     ending = f"{problems} problem{'s' * (problems != 1)}" if problems else "no problem"
     output.show(f"{segments} segment{'s' * (segments != 1)}, {output.size_of(size)}: {ending}")

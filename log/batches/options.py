@@ -10,7 +10,8 @@ from kodec.log.batches.records import Limits, TimestampType
 __all__ = ["EncodeOptions", "OnError", "ReadOptions"]
 
 OnError = Literal["raise", "skip"]
-"""What becomes of damage: an error that ends reading, or a range that is skipped, kept and logged."""
+"""What becomes of damage, and of what cannot be read: an error that ends reading, or a range that is skipped,
+kept and logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

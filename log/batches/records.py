@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Limits",
     "Record",
     "SkippedRange",
+    "SkippedRanges",
     "TimestampType",
     "TornTail",
     "make_record",
@@ -133,8 +134,37 @@ class TornTail:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRange:
-    """Bytes `start` to `end` (exclusive) that were skipped, and the error that they gave."""
+    """Bytes `start` to `end` (exclusive) that were skipped, and why: they are damaged, or cannot be read."""
 
     start: int
     end: int
-    error: FormatError
+    error: FormatError | ReadFailed
+
+
+class SkippedRanges(list[SkippedRange]):
+    """The ranges that were skipped, in order, each with its error: the first 10,000, so that no input fills
+    the memory with them. What is skipped after these is counted.
+
+    Attributes:
+        omitted: how many ranges more there are.
+        omitted_bytes: how many bytes are in those.
+    """
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.omitted = self.omitted_bytes = 0
+
+    @property
+    def total(self) -> int:
+        """How many ranges were skipped, those omitted here included."""
+        return len(self) + self.omitted
+
+    def add(self, skipped: SkippedRange) -> None:
+        """Keep a further range, or count it."""
+        if len(self) < self.MOST:
+            self.append(skipped)
+        else:
+            self.omitted += 1
+            self.omitted_bytes += skipped.end - skipped.start

@@ -12,12 +12,13 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.legacy_batch import LegacyBatch
-from kodec.log.batches.records import Limits, Record
-from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.batches.records import Limits, Record, make_record
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.transactions import Transactions
 from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
 from kodec.runtime.compression import CODECS
+from kodec.runtime.errors import EncodeError
 
 __all__ = ["Converter", "convert_batches"]
 
@@ -34,6 +35,7 @@ def convert_batches(
     report: ConversionReport | None = None,
     segment: str = "",
     limits: Limits = Limits(),
+    negative_timestamps: NegativeTimestamps = "refuse",
 ) -> Iterator[bytes]:
     """Convert batches of a log; gives, in their order, bytes of one or more whole batches.
 
@@ -53,10 +55,14 @@ def convert_batches(
         transactions: which were aborted, and what is undecided, to report them.
         committed: leave out the records of those.
         report: where to add what was read, written and lost; `segment` is the name to report with it.
+        negative_timestamps: what becomes of timestamps below -1, which some producers have sent by mistake
+            and Kafka refuses: `refuse` raises EncodeError, `none` makes them -1. In magic 0 they are gone in
+            any case; batches that are only recompressed keep them.
 
-    Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2).
+    Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2), and for
+    a negative timestamp; ValueError for another `negative_timestamps`.
     """
-    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
     converter = Converter(options, ConversionReport() if report is None else report, transactions)
     converter.segment = segment
     return converter.convert(batches)
@@ -127,9 +133,12 @@ class Converter:
     ) -> bytes:
         self.report.records_written += len(records)
         level = self._level(codec)
-        return encode(
-            records, magic=magic, compression=codec, level=level, batch_bytes=batch_bytes, lossy=True
-        )
+        try:
+            return encode(
+                records, magic=magic, compression=codec, level=level, batch_bytes=batch_bytes, lossy=True
+            )
+        except EncodeError as error:
+            raise _by_offset(error, records) from None
 
     def _same(self, batch: Batch, codec: str) -> bytes:
         """A batch, or a message that stands alone, in its own magic."""
@@ -164,7 +173,19 @@ class Converter:
         if magic == 0:
             timed = [record.offset for record in records if record.timestamp != -1]
             self._lose(Loss.TIMESTAMPS, len(timed), timed[0] if timed else -1)
-        return records
+            return [_without_timestamp(record) for record in records] if timed else records
+        if all(record.timestamp >= -1 for record in records):
+            return records
+        negative = [record for record in records if record.timestamp < -1]
+        if self.options.negative_timestamps == "refuse":
+            raise EncodeError(
+                f"batch at byte {batch.position}: record at offset {negative[0].offset}: timestamp",
+                "negative",
+                need="at least -1, or the option negative_timestamps=none",
+                have=negative[0].timestamp,
+            )
+        self._lose(Loss.NEGATIVE_TIMESTAMPS, len(negative), negative[0].offset)
+        return [_without_timestamp(record) if record.timestamp < -1 else record for record in records]
 
     def _down(self, batch: Batch, magic: int) -> list[Record]:
         """The records of a batch of magic 2 that go into an older format; reports what that cannot hold."""
@@ -195,3 +216,15 @@ class Converter:
         ):
             self._lose(what, int(lost), at)
         return records
+
+
+def _without_timestamp(record: Record) -> Record:
+    return make_record(record.offset, -1, record.timestamp_type, record.key, record.value, record.headers)
+
+
+def _by_offset(error: EncodeError, records: list[Record]) -> EncodeError:
+    """The error with the offset of the record, in the place of its number among those of one call."""
+    index, bracket, rest = error.path.removeprefix("records[").partition("]")
+    if bracket and index.isdecimal():
+        error.path = f"record at offset {records[int(index)].offset}: {rest.removeprefix('.')}"
+    return error

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.runtime.compression import compress
 
-__all__ = ["BATCH_BYTES", "ConvertOptions"]
+__all__ = ["BATCH_BYTES", "ConvertOptions", "NegativeTimestamps"]
 
 BATCH_BYTES = 16_384
 """What messages that stand alone are gathered to: the default `batch.size` of producers."""
 
 
+NegativeTimestamps = Literal["refuse", "none"]
+"""What becomes of timestamps below -1, which stands for none: an error, as in Kafka, or none."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """How a log is converted; see `kodec.convert_batches`. Raises EncodeError for a level out of range."""
+    """How a log is converted; see `kodec.convert_batches`.
+
+    Raises: EncodeError for a level out of range; ValueError for another `negative_timestamps`.
+    """
 
     magic: int | None = None
     compression: str | None = None
@@ -23,8 +31,12 @@ class ConvertOptions:
     batch_bytes: int = BATCH_BYTES
     committed: bool = False
     limits: Limits = Limits()
+    negative_timestamps: NegativeTimestamps = "refuse"
 
     def __post_init__(self) -> None:
+        if self.negative_timestamps not in ("refuse", "none"):
+            have = repr(self.negative_timestamps)
+            raise ValueError(f"negative_timestamps={have}: expected 'refuse' or 'none'")
         if self.compression is not None and self.level is not None:
             compress(self.compression, b"", level=self.level)
 

@@ -12,7 +12,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
-from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions
+from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
 from kodec.log.conversion.report import ConversionReport
 from kodec.log.directories.offline import require_whole
 from kodec.log.directories.partition import PartitionLog
@@ -26,7 +26,7 @@ from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import EncodeError
+from kodec.runtime.errors import EncodeError, FormatError
 
 __all__ = ["ConversionPlan", "plan_conversion"]
 
@@ -71,7 +71,8 @@ class ConversionPlan:
 
         Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
         target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
-        the last one too, which is to be recovered first; EncodeError as `convert_batches`.
+        the last one too, which is to be recovered first; EncodeError as `convert_batches`. They name the
+        file (`source`) and the record.
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
             work = _Conversion(log, self.options, self.progress)
@@ -92,6 +93,7 @@ def plan_conversion(
     batch_bytes: int = BATCH_BYTES,
     committed: bool = False,
     limits: Limits = Limits(),
+    negative_timestamps: NegativeTimestamps = "refuse",
     progress: Callable[[int], None] | None = None,
 ) -> ConversionPlan:
     """Plan to convert the log of a topic-partition into a new folder; reads nothing yet.
@@ -111,7 +113,7 @@ def plan_conversion(
     """
     read = partition_path(source)
     require_new(read.path, target)
-    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits)
+    options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
     return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
 
 
@@ -156,8 +158,8 @@ class _Conversion:
                     output.write(data)
                 require_whole(segment)
                 output.close()
-            except EncodeError as error:
-                raise error.within(segment.path.name) from None
+            except (EncodeError, FormatError) as error:
+                raise error.in_source(str(segment.path)) from None
             finally:
                 output.let_go()
                 segment.close()

@@ -16,6 +16,7 @@ class Loss(enum.Enum):
 
     HEADERS = "records whose headers are gone"
     TIMESTAMPS = "records whose timestamp is gone"
+    NEGATIVE_TIMESTAMPS = "records whose negative timestamp is none now"
     PRODUCERS = "batches whose producer and sequence are gone"
     TRANSACTIONAL = "transactional batches that are plain now"
     CONTROL = "control records that are gone"

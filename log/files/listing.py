@@ -253,9 +253,17 @@ def find_replicas(root: str | os.PathLike[str]) -> list[ReplicaFolder]:
     with os.scandir(root) as entries:
         for entry in entries:
             name = parse_folder_name(entry.name)
-            if name is not None and entry.is_dir():
+            if name is not None and _is_folder(entry):
                 found.append(ReplicaFolder(name.topic_partition, name.kind, Path(entry.path)))
     return sorted(found, key=lambda each: (each.topic_partition, each.kind.value, each.path))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        # whoever lists it learns why it cannot be read, and the others are found
+        return True
 
 
 def find_partitions(root: str | os.PathLike[str]) -> list[PartitionFolder]:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from weakref import finalize
 
+from kodec.runtime.errors import ReadFailed
+
 __all__ = ["Pages"]
 
 # A lookup reads so much at once: an index interval and a little. A walk over small batches reads more.
@@ -20,6 +22,7 @@ class Pages:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file = path.open("rb", buffering=0)
         # Files are kept open for speed: a program that asks a log one question need not close it.
         finalize(self, self._file.close)
@@ -29,7 +32,10 @@ class Pages:
         self._width = _LOOK
 
     def read(self, pos: int, size: int) -> bytes:
-        """The bytes from `pos`, at most `size`; fewer only where the file ended when it was opened."""
+        """The bytes from `pos`, at most `size`; fewer only where the file ended when it was opened.
+
+        Raises ReadFailed.
+        """
         start = pos - self._at
         if start >= 0 and start + size <= len(self._held):
             return self._held[start : start + size]
@@ -38,13 +44,24 @@ class Pages:
             return b""
         onward = 0 <= start <= len(self._held) and self._held != b""
         self._width = min(2 * self._width, _WALK) if onward else _LOOK
-        want = min(max(size, self._width), self.size - pos)
+        # What comes after cannot be read, perhaps: it was not asked for.
+        for want in {min(max(size, self._width), self.size - pos): None, size: None}:
+            try:
+                self._held = self._read(pos, size, want)
+            except OSError as error:
+                failed = ReadFailed.of(error, pos, os.fspath(self._path))
+                continue
+            self._at = pos
+            return self._held[:size]
+        self._held = b""
+        raise failed
+
+    def _read(self, pos: int, size: int, want: int) -> bytes:
         self._file.seek(pos)
         data = self._file.read(want) or b""
         while len(data) < size and (more := self._file.read(want - len(data))):
             data += more
-        self._at, self._held = pos, data
-        return data[:size]
+        return data
 
     def close(self) -> None:
         self._held = b""

@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import OnError, ReadOptions
-from kodec.log.batches.records import Limits, Record, SkippedRange, TornTail
+from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
@@ -36,8 +36,8 @@ class Reader(Generic[T]):
         return self._walk.torn_tail
 
     @property
-    def skipped(self) -> list[SkippedRange]:
-        """The ranges skipped with `on_error="skip"`, in order."""
+    def skipped(self) -> SkippedRanges:
+        """The ranges skipped with `on_error="skip"`, in order; of many the first, see `SkippedRanges`."""
         return self._walk.skipped
 
     def __iter__(self) -> Iterator[T]:
@@ -82,7 +82,8 @@ def read_records(
         check_crc: verify every checksum.
         control: also give control records, as ControlRecord.
         on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
-            batch with a right checksum, and keeps the range in `.skipped`.
+            batch with a right checksum, and keeps the range in `.skipped`. Blocks of a file that the system
+            cannot read are skipped in the same way; a stream ends there in either case.
         limits: how much may be allocated.
 
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
@@ -91,7 +92,8 @@ def read_records(
     The reader is for one thread at a time, as iterators are; its records may go to any.
 
     Raises: FormatError (Truncated, Malformed, CrcMismatch, Unsupported, LimitExceeded) with the byte, the
-        field, what was needed and what was found; OSError for a path; TypeError for another source.
+        field, what was needed and what was found; OSError for a path, ReadFailed (also an OSError) where it
+        cannot be read on; TypeError for another source.
     """
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     walk = Walk(source, options)

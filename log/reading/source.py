@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+from bisect import insort
+from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
+
+from kodec.runtime.errors import ReadFailed
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -14,10 +20,20 @@ Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 """What a reader takes: a path, bytes-like, or a file opened for reading in binary."""
 
 CHUNK = 1 << 20
+# What a disk reads or cannot read as a whole.
+_BLOCK = 4096
+# No offset, no length and no magic that there is, and not the zeros of a preallocated file.
+_FILLER = b"\xff"
+# How much of a stream is kept in memory.
+_MOST_KEPT = 16 << 20
+_ZEROS = bytes(CHUNK)
 
 
 class ByteSource(Protocol):
-    """Bytes by position, asked for in ascending order (a little back is allowed, see `forget`)."""
+    """Bytes by position, asked for in ascending order (a little back is allowed, see `forget`).
+
+    Where a file cannot be read, methods raise ReadFailed, and `window` ends before; see `failed`.
+    """
 
     name: str | None
     sized: bool
@@ -34,6 +50,12 @@ class ByteSource(Protocol):
 
     def remaining(self, pos: int, at_least: int) -> int:
         """How many bytes there are from `pos`: exact where known, else at least min(that, `at_least`)."""
+
+    def failed(self, start: int, end: int) -> ReadFailed | None:
+        """Why some of these bytes could not be read, in a source that gives others for them; None: all could.
+
+        What `read` gives for them is of no meaning.
+        """
 
     def forget(self, pos: int) -> None:
         """Nothing before `pos` will be asked for again."""
@@ -61,6 +83,9 @@ class _Memory:
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, len(self._view) - pos)
 
+    def failed(self, start: int, end: int) -> ReadFailed | None:
+        return None
+
     def forget(self, pos: int) -> None:
         pass
 
@@ -69,11 +94,11 @@ class _Memory:
 
 
 class _File:
-    """A seekable file, through a window of its own."""
+    """A seekable file, through a window of its own; with `skip`, past what cannot be read of it."""
 
     sized = True
 
-    def __init__(self, file: BinaryIO, name: str | None, owned: bool) -> None:
+    def __init__(self, file: BinaryIO, name: str | None, *, owned: bool, skip: bool) -> None:
         self.name = name
         self._file = file
         self._owned = owned
@@ -83,6 +108,9 @@ class _File:
         self._window = b""
         self._buffer = bytearray()
         self._buffer_at = self._filled = 0
+        self._skip = skip
+        # (start, end, why), ascending
+        self._unreadable: list[tuple[int, int, ReadFailed]] = []
         if owned:
             # A reader that is left before its end is closed with the generator, unless a cycle holds both.
             finalize(self, file.close)
@@ -92,10 +120,57 @@ class _File:
         if start < 0 or start + size > len(self._window):
             if pos >= self._size:
                 return b""
-            self._file.seek(self._origin + pos)
-            self._window = _read_fully(self._file, max(size, CHUNK))
+            if size > CHUNK:
+                # a large batch is in memory once
+                return self._read(pos, size)
+            self._window = self._read(pos, size)
             self._at, start = pos, 0
         return self._window[start : start + size]
+
+    def _read(self, pos: int, size: int) -> bytes:
+        """At least `size` bytes, or fewer where the file ends."""
+        # What comes after cannot be read, perhaps: it is asked for later.
+        for want in {max(size, CHUNK): None, size: None}:
+            try:
+                self._file.seek(self._origin + pos)
+                return _read_fully(self._file, want)
+            except OSError as error:
+                failed = ReadFailed.of(error, pos, self.name)
+        if not self._skip:
+            raise failed
+        return self._piecewise(pos, min(size, self._size - pos))
+
+    def _piecewise(self, pos: int, size: int) -> bytes:
+        """So many bytes, with others for those that cannot be read, which are noted."""
+        found = bytearray()
+        end = pos + size
+        while (at := pos + len(found)) < end:
+            known = self._unreadable_at(at)
+            if known is not None:
+                found += _FILLER * (min(known, end) - at)
+                continue
+            stop = min(end, at + _BLOCK - (self._origin + at) % _BLOCK)
+            try:
+                self._file.seek(self._origin + at)
+                part = _read_fully(self._file, stop - at)
+            except OSError as error:
+                self._note(at, stop, error)
+                continue
+            if not part:
+                break
+            found += part
+        return bytes(found)
+
+    def _unreadable_at(self, pos: int) -> int | None:
+        """Up to where bytes from `pos` on are known not to be readable; None where `pos` may be."""
+        return next((end for start, end, _ in self._unreadable if start <= pos < end), None)
+
+    def _note(self, start: int, end: int, error: OSError) -> None:
+        last = self._unreadable[-1] if self._unreadable else None
+        if last is not None and last[1] == start and last[2].errno == error.errno:
+            self._unreadable[-1] = last[0], end, last[2]
+        else:
+            insort(self._unreadable, (start, end, ReadFailed.of(error, start, self.name)), key=itemgetter(0))
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
         start = pos - self._buffer_at
@@ -106,17 +181,21 @@ class _File:
         want = max(0, min(max(at_least, CHUNK), self._size - pos))
         if len(self._buffer) < want or len(self._buffer) > 4 * max(want, CHUNK):
             self._buffer = bytearray(want)
+        self._filled = 0
         if want:
-            self._file.seek(self._origin + pos)
-        self._filled = _fill(self._file, memoryview(self._buffer)[:want])
+            self._filled = _fill(self._file, self._origin + pos, memoryview(self._buffer)[:want])
         self._buffer_at = pos
         return self._buffer, 0, self._filled
 
     def remaining(self, pos: int, at_least: int) -> int:
         return max(0, self._size - pos)
 
+    def failed(self, start: int, end: int) -> ReadFailed | None:
+        return next((why for first, stop, why in self._unreadable if first < end and start < stop), None)
+
     def forget(self, pos: int) -> None:
-        pass
+        while self._unreadable and self._unreadable[0][1] <= pos:
+            del self._unreadable[0]
 
     def close(self) -> None:
         self._window = b""
@@ -126,7 +205,7 @@ class _File:
             self._file.close()
 
 
-def _read_fully(file: BinaryIO, size: int) -> bytes:
+def _read_fully(file: BinaryIO | IO[bytes], size: int) -> bytes:
     """`size` bytes, or fewer where the file ends: a raw file may give less than it is asked for."""
     data = file.read(size)
     while data and len(data) < size and (more := file.read(size - len(data))):
@@ -134,31 +213,36 @@ def _read_fully(file: BinaryIO, size: int) -> bytes:
     return data
 
 
-def _fill(file: BinaryIO, view: memoryview) -> int:
-    """How many bytes were read into `view`: all it has room for, or fewer where the file ends."""
+def _fill(file: BinaryIO, pos: int, view: memoryview) -> int:
+    """How many bytes were read into `view`: all it has room for, or fewer where what follows cannot be read.
+
+    Whoever reads that gets the error.
+    """
     done = 0
     readinto = getattr(file, "readinto", None)
-    while done < len(view):
-        try:
+    try:
+        file.seek(pos)
+        while done < len(view):
             if readinto is not None:
                 count = readinto(view[done:]) or 0
             else:
                 data = file.read(len(view) - done)
                 count = len(data)
                 view[done : done + count] = data
-        except OSError:
-            # the same: what is there first
-            if not done:
-                raise
-            break
-        if not count:
-            break
-        done += count
+            if not count:
+                break
+            done += count
+    except OSError:
+        pass
     return done
 
 
 class _Stream:
-    """A file that cannot seek: what was read is kept until it is forgotten."""
+    """A file that cannot seek: what was read is kept until it is forgotten.
+
+    Where a search for the end of damage, or of zeros, reads far ahead, what is beyond 16 MiB is kept in a
+    temporary file: `_kept` has the bytes from `_at` on, and `_beyond` those that follow, up to `_end`.
+    """
 
     sized = False
 
@@ -166,56 +250,120 @@ class _Stream:
         self.name = name
         self._file = file
         self._owned = owned
-        self._at = 0
+        self._at = self._end = 0
         self._kept = bytearray()
+        self._beyond: IO[bytes] | None = None
+        self._beyond_at = 0
+        self._discard: Callable[[], Any] | None = None
         self._ended = False
 
     def _fill(self, stop: int) -> None:
-        while not self._ended and self._at + len(self._kept) < stop:
-            more = self._file.read(CHUNK)
+        """Read on, up to `stop`."""
+        while not self._ended and self._end < stop:
+            try:
+                more = self._file.read(CHUNK)
+            except OSError as error:
+                raise ReadFailed.of(error, self._end, self.name) from error
             if not more:
                 self._ended = True
-            else:
+            elif self._beyond is None and len(self._kept) + len(more) <= _MOST_KEPT:
                 self._kept += more
+            else:
+                self._keep_beyond(more)
+            self._end += len(more)
+
+    def _keep_beyond(self, more: bytes) -> None:
+        if self._beyond is None:
+            self._beyond_at = self._end
+            self._beyond = TemporaryFile(buffering=0)  # noqa: SIM115 - goes with this object
+            self._discard = finalize(self, self._beyond.close)
+        at = self._end - self._beyond_at
+        if more == _ZEROS[: len(more)]:
+            # takes no place on the disk
+            self._beyond.truncate(at + len(more))
+            return
+        self._beyond.seek(at)
+        view = memoryview(more)
+        while view:
+            view = view[self._beyond.write(view) :]
+
+    def _from_beyond(self, pos: int, size: int) -> bytes:
+        if self._beyond is None or size <= 0:
+            return b""
+        self._beyond.seek(pos - self._beyond_at)
+        return _read_fully(self._beyond, size)
+
+    def _take_back(self, stop: int) -> None:
+        """Have the bytes up to `stop` in memory, as far as they were read."""
+        front = self._at + len(self._kept)
+        if self._beyond is None or front >= stop:
+            return
+        self._kept += self._from_beyond(front, stop - front)
+        if self._at + len(self._kept) >= self._end:
+            self._drop_beyond()
+
+    def _drop_beyond(self) -> None:
+        if self._discard is not None:
+            self._discard()
+        self._beyond = self._discard = None
 
     def read(self, pos: int, size: int) -> bytes:
         self._fill(pos + size)
         start = pos - self._at
-        return bytes(self._kept[start : start + size])
+        with memoryview(self._kept) as kept:
+            found = bytes(kept[start : start + size])
+        if len(found) == size or self._beyond is None:
+            return found
+        return found + self._from_beyond(pos + len(found), size - len(found))
 
     def window(self, pos: int, at_least: int) -> tuple[bytes | bytearray | memoryview, int, int]:
+        stop = pos + max(at_least, CHUNK)
         try:
-            self._fill(pos + max(at_least, CHUNK))
+            self._fill(stop)
         except OSError:
             # what is there is given first, and the error when there is nothing left
-            if len(self._kept) <= pos - self._at + at_least:
+            if self._end <= pos + at_least:
                 raise
+        self._take_back(stop)
         return self._kept, min(pos - self._at, len(self._kept)), len(self._kept)
 
     def remaining(self, pos: int, at_least: int) -> int:
         self._fill(pos + at_least)
-        return max(0, self._at + len(self._kept) - pos)
+        return max(0, self._end - pos)
+
+    def failed(self, start: int, end: int) -> ReadFailed | None:
+        return None
 
     def forget(self, pos: int) -> None:
-        if pos - self._at >= CHUNK:
-            del self._kept[: pos - self._at]
-            self._at = pos
+        if pos - self._at < CHUNK:
+            return
+        del self._kept[: pos - self._at]
+        self._at = pos
+        if pos >= self._end:
+            self._drop_beyond()
+        self._take_back(pos + CHUNK)
 
     def close(self) -> None:
         self._kept.clear()
+        self._drop_beyond()
         if self._owned:
             self._file.close()
 
 
-def open_source(source: Source) -> ByteSource:
-    """Open what a reader was given. Raises OSError for a path, TypeError for anything else."""
+def open_source(source: Source, *, skip: bool = False) -> ByteSource:
+    """Open what a reader was given; with `skip`, past what cannot be read of a file (see `failed`).
+
+    Raises OSError for a path, TypeError for anything else.
+    """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
         file = Path(source).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
         name = os.fspath(source)
         # A pipe has a path too: /dev/stdin, a shell's <(...).
-        return _File(file, name, owned=True) if file.seekable() else _Stream(file, name, owned=True)
+        if file.seekable():
+            return _File(file, name, owned=True, skip=skip)
+        return _Stream(file, name, owned=True)
     if not hasattr(source, "read"):
         raise TypeError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
@@ -223,6 +371,6 @@ def open_source(source: Source) -> ByteSource:
     given = getattr(source, "name", None)
     shown = given if isinstance(given, str) else None
     seekable = getattr(source, "seekable", None)
-    return (
-        _File(source, shown, owned=False) if seekable is not None and seekable() else _Stream(source, shown)
-    )
+    if seekable is not None and seekable():
+        return _File(source, shown, owned=False, skip=skip)
+    return _Stream(source, shown)

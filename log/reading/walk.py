@@ -11,10 +11,10 @@ from kodec.log.backends.contract import Decoder
 from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
 from kodec.log.batches.opening import open_batch
 from kodec.log.batches.options import ReadOptions
-from kodec.log.batches.records import SkippedRange, TornTail
+from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.reading.resume import Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
-from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, ReadFailed, Truncated, Unsupported
 
 __all__ = ["Walk"]
 
@@ -29,20 +29,20 @@ class Walk:
     Attributes:
         position: the byte after the last batch that was decoded.
         torn_tail: why the walk ended before the source did; None where it did not.
-        skipped: the ranges skipped with `on_error="skip"`, in order.
+        skipped: the ranges skipped with `on_error="skip"`.
 
     Raises: what `open_source` does.
     """
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        self._source = open_source(source)
+        self._skip = options.on_error == "skip"
+        self._source = open_source(source, skip=self._skip)
         self._limits = options.limits
         self._rows = kernel.row_reader()
-        self._skip = options.on_error == "skip"
         self._resumption = Resumption(self._source, options.limits)
         self.position = 0
         self.torn_tail: TornTail | None = None
-        self.skipped: list[SkippedRange] = []
+        self.skipped = SkippedRanges()
 
     def close(self) -> None:
         """Close the file."""
@@ -51,7 +51,7 @@ class Walk:
     def items(self, decoder: Decoder[T]) -> Iterator[T]:
         """What the decoder makes of the batches from `position` to the end; closes the source.
 
-        Raises FormatError at damage that is not to be skipped, after the items of what is before it.
+        Raises FormatError at damage that is not to be skipped, and ReadFailed, after the items before it.
         """
         try:
             yield from self._decoded(decoder)
@@ -98,27 +98,38 @@ class Walk:
     def _step(self, decoder: Decoder[T]) -> Iterable[T]:
         """Decode the batch at `position`, or skip what is damaged there; moves on, except where reading ends.
 
-        Raises FormatError for damage that is not to be skipped.
+        Raises FormatError for damage that is not to be skipped; ReadFailed.
         """
         pos, source = self.position, self._source
         try:
             frame = self._frame(pos)
             if frame is None:
+                self._require_read(pos)
                 return ()
             end = pos + frame.size
-            items = decoder.decode(
-                open_batch(source.read(pos, frame.size), pos, self._limits, self._rows, frame)
-            )
-        except FormatError as error:
+            data = source.read(pos, frame.size)
+            self._require_read(pos, end)
+            items = decoder.decode(open_batch(data, pos, self._limits, self._rows, frame))
+        except (FormatError, ReadFailed) as error:
             error.in_source(source.name)
-            if not self._skip:
+            if not self._skip or (isinstance(error, ReadFailed) and not source.sized):
                 raise
             end = self._resumption.after(pos)
-            self.skipped.append(SkippedRange(pos, end, _bare(error)))
-            _log.warning("skipped bytes %d to %d: %s", pos, end, error)
+            why = source.failed(pos, end) or error
+            self.skipped.add(SkippedRange(pos, end, _bare(why)))
+            _log.warning("skipped bytes %d to %d: %s", pos, end, why)
             items = ()
         self.position = end
         return items
+
+    def _require_read(self, start: int, end: int | None = None) -> None:
+        """Raise why a batch, or a torn tail, could not be read, where others stand for some of its bytes."""
+        if end is None:
+            end = start if self.torn_tail is None else start + self.torn_tail.size
+        error = self._source.failed(start, end)
+        if error is not None:
+            self.torn_tail = None
+            raise error
 
     # -- where a batch ends, and the log ----------------------------------------------------------
 
@@ -182,7 +193,7 @@ class Walk:
         return True
 
 
-def _bare(error: FormatError) -> FormatError:
+def _bare(error: FormatError | ReadFailed) -> FormatError | ReadFailed:
     """`error` without the stack it came through, whose frames would keep the bytes of the batch."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

@@ -50,7 +50,7 @@ def apply_steps(
     """Do the steps of a plan; arguments and errors as of `RecoveryPlan` and its `apply`."""
     root = folder.parent
     if quarantine is not None and (quarantine.resolve().is_relative_to(root) or is_log_directory(quarantine)):
-        raise ValueError(f"{quarantine}: what is cut has to be outside of log directories")
+        raise ValueError(f"{quarantine}: the quarantine folder has to be outside of log directories")
     place = (default_quarantine(root) if quarantine is None else quarantine.absolute()) / folder.name
     require_no_link(place)
     kept: list[Path] = []

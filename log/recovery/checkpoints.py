@@ -33,7 +33,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
             assign(epochs, each)
     epochs = from_start(epochs, draft.log_start)
     if epochs != there and (epochs or path is not None):
-        draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs), "what the log tells")
+        draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs))
 
 
 def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:

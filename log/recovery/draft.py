@@ -11,6 +11,7 @@ from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_file_name
 from kodec.log.files.names import INDEXES, file_name
 from kodec.log.files.paths import require_no_link
+from kodec.log.recovery.contents import Contents
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.steps import Quarantine, Step, Write
 
@@ -56,6 +57,7 @@ class Draft:
         self.first = min(self.logs(), default=0)
         self.epochs: dict[int, list[LeaderEpoch]] = {}
         self.anew = False
+        self._contents = Contents()
 
     def refuse_links(self) -> bool:
         """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory."""
@@ -78,17 +80,18 @@ class Draft:
             if file_name(base_offset, kind) in self.names:
                 self.quarantine(file_name(base_offset, kind), reason, self.dropped)
 
-    def write(self, name: str, data: bytes | bytearray, reason: str) -> None:
-        """Plan the contents of a file, if it has not got them."""
+    def write(self, name: str, data: bytes | bytearray, reason: str = "") -> None:
+        """Plan the contents of a file, if it has not got them; the reason, where it is not just that."""
         path = self.names.get(name)
         there = path if name not in self.made else None
-        if there is not None and there.stat().st_size == len(data) and there.read_bytes() == data:
+        if there is not None and _holds(there, data):
             return
         target = self.plan.path / name
+        reason = reason or ("missing" if there is None else "differs from the log")
         if path is None:
             self.names[name] = target
             self.made.add(name)
-        self.written.append(Write(target, bytes(data), reason))
+        self.written.append(Write(target, len(data), reason, self._contents, self._contents.add(data)))
 
     def _of_kind(self, kind: str) -> dict[int, Path]:
         found = {}
@@ -126,3 +129,11 @@ class Draft:
     def finish(self) -> None:
         """All steps are planned: put them in order."""
         self.plan.steps += [*self.dropped, *self.truncated, *self.written]
+
+
+def _holds(path: Path, data: bytes | bytearray) -> bool:
+    """Whether a derived file is as it should be; one that cannot be read is to be rebuilt."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False

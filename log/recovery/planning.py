@@ -24,9 +24,9 @@ from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
 from kodec.log.writing.segment_scan import producers_at
-from kodec.runtime.errors import FormatError, Unsupported
+from kodec.runtime.errors import FormatError, ReadFailed, Unsupported
 
-__all__ = ["plan_recovery", "plan_reindex", "plan_root"]
+__all__ = ["plan_recovery", "plan_reindex", "plan_root", "unreadable_plan"]
 
 Progress = Callable[[int], None] | None
 
@@ -54,9 +54,14 @@ def plan_root(
                 yield _recovery(Draft(replica.path, replica.topic_partition, given))
             except OSError as error:
                 # A dying disk, or a broker that deletes: the other topic-partitions go on.
-                plan = RecoveryPlan(replica.path, replica.topic_partition)
-                plan.refused = f"cannot be read: {error}"
-                yield plan
+                yield unreadable_plan(replica.path, error)
+
+
+def unreadable_plan(folder: Path, error: OSError) -> RecoveryPlan:
+    """The plan for a topic-partition's folder that cannot be read: it is refused."""
+    plan = RecoveryPlan(folder, partition_path(folder).topic_partition)
+    plan.refused = str(error) if isinstance(error, ReadFailed) else f"cannot be read: {error}"
+    return plan
 
 
 def plan_recovery(

@@ -30,15 +30,15 @@ def finish_replacement(draft: Draft) -> None:
             if name.endswith(f".{kind.value}") and _KRAFT not in name:
                 kinds[kind].append(name)
     for name in kinds[LeftoverKind.DELETED]:
-        draft.quarantine(name, "waits for its deletion", steps)
+        draft.quarantine(name, "marked for deletion", steps)
     cleaned = kinds[LeftoverKind.CLEANED]
     least = min((_offset(name) for name in cleaned), default=_MAX_INT64)
     # Before the .cleaned files, which say that these are not complete.
     for name in kinds[LeftoverKind.SWAP]:
         if _offset(name) >= least:
-            draft.quarantine(name, "part of a replacement that is not complete", steps)
+            draft.quarantine(name, "part of an incomplete swap of segments", steps)
     for name in cleaned:
-        draft.quarantine(name, "made by a replacement that was not finished", steps)
+        draft.quarantine(name, "left by an interrupted compaction", steps)
     swaps = [name for name in kinds[LeftoverKind.SWAP] if name in draft.names]
     _drop_replaced(draft, swaps)
     # Logs first: an index in its place without its log would go.

@@ -7,15 +7,16 @@ mostly good: here it is kept, with its offsets.
 from __future__ import annotations
 
 import os
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import Limits
+from kodec.log.batches.records import Limits, SkippedRanges
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.epochs import assign, up_to
 from kodec.log.directories.partition import PartitionLog
@@ -34,6 +35,8 @@ from kodec.runtime.errors import FormatError
 __all__ = ["MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
 _ENOUGH = 4 << 20
+# How many different reasons a missing range may have.
+_MOST_REASONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class MissingRange:
         path: of the segment. start, end: the bytes, `end` not included.
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
-        reasons: why, in the order of the bytes.
+        reasons: why, in the order of the bytes; of many different ones the first.
     """
 
     path: Path
@@ -163,21 +166,48 @@ def plan_salvage(
     return SalvagePlan(Path(source), read.topic_partition, Path(target), limits, progress)
 
 
-class _Found(NamedTuple):
-    """A whole batch with a right checksum."""
+class _Reason(NamedTuple):
+    """Why what starts at a byte is not kept."""
 
     position: int
-    size: int
-    first: int
-    last: int
+    text: str
 
 
-class _Bad(NamedTuple):
-    """Bytes that hold no good batch."""
+class _Found:
+    """The good batches of a segment, which may have tens of millions: 20 bytes for each.
 
-    start: int
-    end: int
-    reason: str
+    Attributes:
+        positions, sizes: in bytes. firsts, lasts: offsets, counted from `base`, the first that fits.
+        end: where the bytes end of which it is known what they are.
+        reasons: why others are not good, ascending; of many the first.
+    """
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self.positions, self.sizes = array("q"), array("I")
+        self.firsts, self.lasts = array("I"), array("I")
+        self.end = 0
+        self.reasons: list[_Reason] = []
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def add(self, batch: Batch, first: int) -> None:
+        self.positions.append(batch.position)
+        self.sizes.append(batch.size)
+        self.firsts.append(first - self.base)
+        self.lasts.append(batch.last_offset - self.base)
+
+    def first(self, number: int) -> int:
+        """The first offset of a batch; of a wrapper the last, which alone its header has."""
+        return self.base + self.firsts[number]
+
+    def last(self, number: int) -> int:
+        return self.base + self.lasts[number]
+
+    def explain(self, position: int, text: str) -> None:
+        if len(self.reasons) < SkippedRanges.MOST:
+            self.reasons.append(_Reason(position, text))
 
 
 class _Salvage:
@@ -205,11 +235,11 @@ class _Salvage:
             report.segments += 1
             self._snapshot(folder, segment.base_offset, number)
             self._reached = max(self._reached, segment.base_offset)
-            found, bad = self._read(segment)
             most = segment.base_offset + MAX_RELATIVE + 1
-            kept = _in_order(found, self._reached, most if before is None else min(before, most))
-            self._tell(segment, kept, found, bad, before)
-            self._write(folder, segment, kept)
+            found = self._read(segment, most if before is None else min(before, most))
+            kept = _in_order(found)
+            self._report_missing(segment, found, kept, before)
+            self._write(folder, segment, found, kept)
         report.end_offset = self._reached
         report.open_transactions = sorted(self._state.open)
         self._snapshot(folder, self._reached, len(log.segments))
@@ -217,94 +247,86 @@ class _Salvage:
             self._beside(folder)
         return report
 
-    def _read(self, segment: Segment) -> tuple[list[_Found], list[_Bad]]:
-        """What is in a segment. A file that cannot be read on is bad from there."""
-        found: list[_Found] = []
-        bad: list[_Bad] = []
-        at = 0
+    def _read(self, segment: Segment, most: int) -> _Found:
+        """The good batches with offsets from the one reached on, below `most`."""
+        found = _Found(self._reached)
         try:
             reader = read_batches(segment.path, on_error="skip", limits=self._log.limits)
-            for batch in reader:
-                at = batch.position + batch.size
-                self._passed(batch.size)
-                try:
-                    marker_of(batch)
-                except FormatError as error:
-                    bad.append(_Bad(batch.position, at, _said(error)))
-                    continue
-                first = batch.base_offset if batch.magic == 2 else batch.last_offset
-                found.append(_Found(batch.position, batch.size, first, batch.last_offset))
-            bad += [_Bad(each.start, each.end, _said(each.error)) for each in reader.skipped]
-            if (tail := reader.torn_tail) is not None:
-                bad.append(_Bad(tail.position, tail.position + tail.size, f"torn tail: {tail.reason}"))
         except OSError as error:
-            bad.append(_Bad(at, max(segment.size, at), f"cannot be read: {error.strerror or error}"))
-        return found, sorted(bad)
+            found.explain(0, _said(error))
+            found.end = segment.size
+            return found
+        for batch in reader:
+            self._passed(batch.size)
+            try:
+                marker_of(batch)
+            except FormatError as error:
+                found.explain(batch.position, _said(error))
+                continue
+            first = batch.base_offset if batch.magic == 2 else batch.last_offset
+            if found.base <= first <= batch.last_offset < most:
+                found.add(batch, first)
+            else:
+                found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
+        for skipped in reader.skipped:
+            found.explain(skipped.start, _said(skipped.error))
+        found.end = reader.position
+        if (tail := reader.torn_tail) is not None:
+            found.explain(tail.position, f"torn tail: {tail.reason}")
+            found.end += tail.size
+        found.reasons.sort()
+        return found
 
-    def _tell(
-        self,
-        segment: Segment,
-        kept: Sequence[_Found],
-        found: Sequence[_Found],
-        bad: Sequence[_Bad],
-        before: int | None,
+    def _report_missing(
+        self, segment: Segment, found: _Found, kept: Sequence[int], before: int | None
     ) -> None:
-        """Report the bytes between the batches that are kept."""
-        wanted = {each.position for each in kept}
-        lost = list(bad)
-        for each in found:
-            if each.position not in wanted:
-                reason = f"offsets {each.first} to {each.last} do not fit"
-                lost.append(_Bad(each.position, each.position + each.size, reason))
-        lost.sort()
-        bounds = [*kept, None]
-        expected = self._reached
-        at = 0
-        for following in bounds:
-            reasons = []
-            start = end = -1
-            limit = following.position if following is not None else 1 << 63
-            while at < len(lost) and lost[at].start < limit:
-                start = lost[at].start if start < 0 else start
-                end = max(end, lost[at].end)
-                reasons.append(lost[at].reason)
-                at += 1
-            if reasons:
-                end_offset = before if following is None else following.first
+        """Report the bytes between the batches that are kept; `before` is the next segment's base offset."""
+        reasons = iter([*found.reasons, _Reason(found.end, "")])
+        reason = next(reasons)
+        at, expected, number = 0, self._reached, 0
+        for each in chain(kept, [None]):
+            start = found.end if each is None else found.positions[each]
+            why: dict[str, None] = {}
+            dropped = number
+            number = len(found) if each is None else each + 1
+            for other in range(dropped, len(found) if each is None else each):
+                _note(why, f"offsets {found.first(other)} to {found.last(other)} do not fit")
+            while reason.position < start:
+                _note(why, reason.text)
+                reason = next(reasons)
+            if start > at:
+                end_offset = before if each is None else found.first(each)
                 none = end_offset is not None and end_offset <= expected
                 self.report.missing.append(
                     MissingRange(
                         segment.path,
+                        at,
                         start,
-                        end,
                         None if none else expected,
                         None if none or end_offset is None else end_offset - 1,
-                        tuple(dict.fromkeys(reasons)),
+                        tuple(why) or ("damaged",),
                     )
                 )
-            if following is not None:
-                expected = following.last + 1
+            if each is not None:
+                at, expected = start + found.sizes[each], found.last(each) + 1
 
-    def _write(self, folder: Path | None, segment: Segment, kept: Sequence[_Found]) -> None:
+    def _write(self, folder: Path | None, segment: Segment, found: _Found, kept: Sequence[int]) -> None:
         writer = None if folder is None else SegmentWriter(folder, segment.base_offset)
         try:
-            for batch in self._again(segment, kept):
-                self._take(batch, writer)
+            for number in kept:
+                data = segment.read_bytes(found.positions[number], found.sizes[number])
+                if writer is not None and not writer.fits(found.last(number), len(data)):
+                    # No broker starts with a segment of more than 2 GiB: it is split.
+                    _close(writer, segment)
+                    self._snapshot(folder, found.first(number), 1)
+                    writer = SegmentWriter(writer.path.parent, found.first(number))
+                self._take(next(read_batches(data, limits=self._log.limits)), writer)
             if writer is not None:
-                paths = writer.paths
-                writer.close()
-                status = segment.path.stat()
-                for path in paths:
-                    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+                _close(writer, segment)
         finally:
             if writer is not None:
                 writer.abandon()
             segment.close()
-
-    def _again(self, segment: Segment, kept: Sequence[_Found]) -> Iterator[Batch]:
-        for each in kept:
-            batch = next(read_batches(segment.read_bytes(each.position, each.size), limits=self._log.limits))
-            yield batch
 
     def _take(self, batch: Batch, writer: SegmentWriter | None) -> None:
         report = self.report
@@ -354,34 +376,52 @@ class _Salvage:
             self._progress(told)
 
 
-def _said(error: FormatError) -> str:
+def _close(writer: SegmentWriter, source: Segment) -> None:
+    """Close a new segment, and give its files the time of the one that it is made of."""
+    paths = writer.paths
+    writer.close()
+    status = source.path.stat()
+    for path in paths:
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _said(error: FormatError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror or error}"
     return f"{type(error).__name__}: {': '.join(part for part in (error.path, error.reason) if part)}"
 
 
-def _in_order(found: Sequence[_Found], start: int, end: int) -> list[_Found]:
-    """The most batches, in the order of the file, whose offsets ascend from `start` and stay below `end`.
+def _note(reasons: dict[str, None], text: str) -> None:
+    """Add a reason to those of a missing range."""
+    if len(reasons) < _MOST_REASONS:
+        reasons[text] = None
+    elif text not in reasons:
+        reasons["and others"] = None
+
+
+def _in_order(found: _Found) -> Sequence[int]:
+    """The most batches, by number, in the order of the file, whose offsets ascend.
 
     Source: the longest increasing subsequence, by patience sorting.
     """
-    fitting = [each for each in found if start <= each.first <= each.last < end]
-    if all(one.last < two.first for one, two in pairwise(fitting)):
-        return fitting
+    if all(last < first for last, first in zip(found.lasts, islice(found.firsts, 1, None), strict=False)):
+        return range(len(found))
     # tails[n]: the smallest last offset with which n + 1 batches can end
-    tails: list[int] = []
-    at_end: list[int] = []
-    came_from: list[int] = []
-    for number, each in enumerate(fitting):
-        length = bisect_left(tails, each.first)
+    tails, at_end, came_from = array("I"), array("q"), array("q")
+    for number, first in enumerate(found.firsts):
+        last = found.lasts[number]
+        length = bisect_left(tails, first)
         came_from.append(at_end[length - 1] if length else -1)
         if length == len(tails):
-            tails.append(each.last)
+            tails.append(last)
             at_end.append(number)
-        elif each.last < tails[length]:
-            tails[length] = each.last
+        elif last < tails[length]:
+            tails[length] = last
             at_end[length] = number
-    kept: list[_Found] = []
+    kept = array("q")
     number = at_end[-1]
     while number >= 0:
-        kept.append(fitting[number])
+        kept.append(number)
         number = came_from[number]
-    return kept[::-1]
+    kept.reverse()
+    return kept

@@ -51,7 +51,7 @@ def scan_segments(draft: Draft) -> int:
             draft.plan.damage_below_recovery_point |= scan.next_offset < point
             if number >= unflushed or last:
                 for later in reversed(files[number + 1 :]):
-                    draft.drop(later.base_offset, "behind the end of the log")
+                    draft.drop(later.base_offset, "above the end of the log")
                 before = None
         state = write_snapshot(draft, end if before is None else before, state)
         if scan.fault and before is None:
@@ -112,7 +112,7 @@ def write_indexes(draft: Draft, base: int, scan: SegmentScan) -> None:
     for kind, data in zip(INDEXES, (indexes.offsets, indexes.times, indexes.aborted), strict=True):
         name = file_name(base, kind)
         if data or kind != "txnindex" or name in draft.names:
-            draft.write(name, data, "what the log tells")
+            draft.write(name, data)
 
 
 def _truncate(draft: Draft, files: SegmentFiles, scan: SegmentScan) -> None:

@@ -29,7 +29,7 @@ def write_snapshot(draft: Draft, offset: int, state: ProducerState) -> ProducerS
             if all(told.get(each.producer_id) == each for each in state.snapshot().entries):
                 return ProducerState(there)
     if offset > draft.log_start and offset > draft.first:
-        draft.write(name, state.snapshot().to_bytes(), "what the log tells")
+        draft.write(name, state.snapshot().to_bytes())
     return state
 
 
@@ -45,7 +45,7 @@ def drop_snapshots(draft: Draft, end: int) -> None:
         if draft.plan.path / name in written:
             continue
         if offset > end or draft.anew:
-            draft.quarantine(name, "behind the end of the log", draft.dropped)
+            draft.quarantine(name, "above the end of the log", draft.dropped)
             continue
         at = bisect_right(bases, offset) - 1
         if at >= 0 and bases[at] in draft.epochs and offset not in (bases[at], end):

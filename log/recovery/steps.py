@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.files.listing import TopicPartition
+from kodec.log.recovery.contents import Contents
 
 __all__ = ["LowerRecoveryPoint", "Quarantine", "Rename", "Step", "Truncate", "Write"]
 
@@ -43,11 +44,18 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A derived file (index, snapshot, leader epochs): it is rewritten with these contents."""
+    """A derived file (index, snapshot, leader epochs): it is rebuilt, with `size` bytes."""
 
     path: Path
-    data: bytes
+    size: int
     reason: str
+    contents: Contents = field(repr=False, compare=False)
+    at: int = field(repr=False, compare=False)
+
+    @property
+    def data(self) -> bytes:
+        """What it is to hold. Raises OSError."""
+        return self.contents.read(self.at, self.size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = ["Problem", "from_error", "unreadable"]
 
@@ -29,7 +29,9 @@ class Problem:
         return f"{kind}{self.path}: byte {self.at}: {self.what}: need {self.need}, have {self.have}"
 
 
-def from_error(error: FormatError, path: Path) -> Problem:
+def from_error(error: FormatError | ReadFailed, path: Path) -> Problem:
+    if isinstance(error, ReadFailed):
+        return unreadable(error, path)
     what = ": ".join(part for part in (type(error).__name__, error.path, error.reason) if part)
     need, have = error.need, error.have
     if type(error).__name__ == "CrcMismatch":
@@ -38,5 +40,6 @@ def from_error(error: FormatError, path: Path) -> Problem:
 
 
 def unreadable(error: OSError, path: Path) -> Problem:
-    """A file that cannot be read."""
-    return Problem(path, 0, "cannot be read", "its bytes", error.strerror or str(error))
+    """A file that cannot be read, or from some byte on."""
+    at = error.at if isinstance(error, ReadFailed) else 0
+    return Problem(path, at, "cannot be read", "a readable file", error.strerror or str(error))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
@@ -13,12 +14,13 @@ from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.reading.reader import read_batches
 from kodec.log.verification.indexes import OffsetIndex, TimeIndex
-from kodec.log.verification.problems import Problem, from_error
+from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.runtime.errors import FormatError
 
 __all__ = ["SegmentCheck"]
 
+T = TypeVar("T")
 _MAX_INT32 = 2**31 - 1
 _ENOUGH = 4 << 20
 
@@ -54,16 +56,17 @@ class SegmentCheck:
     def run(self) -> Iterator[Problem]:
         segment = self.segment
         padded = self.after is None
-        offsets = OffsetIndex(segment.index, segment.base_offset, padded) if segment.index else None
-        times = TimeIndex(segment.timeindex, segment.base_offset, padded) if segment.timeindex else None
+        base = segment.base_offset
         # Before the log: what a broker adds meanwhile is in the log when it is read.
-        told_aborted = segment.txnindex.read_bytes() if segment.txnindex is not None else None
+        offsets = yield from self._beside(segment.index, lambda path: OffsetIndex(path, base, padded))
+        times = yield from self._beside(segment.timeindex, lambda path: TimeIndex(path, base, padded))
+        told_aborted = yield from self._beside(segment.txnindex, Path.read_bytes)
         reader = read_batches(segment.path, on_error="skip", limits=self.limits)
         seen, told = 0, 0
         damaged = False
         for batch in reader:
-            if len(reader.skipped) > seen:
-                seen, damaged = len(reader.skipped), True
+            if reader.skipped.total > seen:
+                seen, damaged = reader.skipped.total, True
                 self.state.reliable = False
                 if offsets is not None:
                     offsets.skip_to(batch.position)
@@ -79,8 +82,12 @@ class SegmentCheck:
                 told = batch.position
         for skipped in reader.skipped:
             yield from_error(skipped.error, segment.path)
+        if reader.skipped.omitted:
+            have = f"{reader.skipped.omitted_bytes} bytes"
+            what = f"{reader.skipped.omitted} more damaged ranges"
+            yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
         end = reader.position
-        if len(reader.skipped) > seen:
+        if reader.skipped.total > seen:
             damaged = True
             self.state.reliable = False
             if offsets is not None:
@@ -109,10 +116,22 @@ class SegmentCheck:
             if not damaged:
                 times.end(self.after is not None)
             yield from times.problems
-        if self.state.reliable or segment.txnindex is not None:
+        if told_aborted is not None or (self.state.reliable and segment.txnindex is None):
             yield from self._transaction_index(told_aborted, damaged)
         if self.progress is not None:
             self.progress(segment.size - told)
+
+    def _beside(self, path: Path | None, read: Callable[[Path], T]) -> Generator[Problem, None, T | None]:
+        """What is read of a file beside the log; None where it is not there, or cannot be read."""
+        try:
+            return None if path is None else read(path)
+        except FileNotFoundError:
+            # deleted meanwhile, with its segment
+            raise
+        except OSError as error:
+            assert path is not None
+            yield unreadable(error, path)
+            return None
 
     def _offsets_of(self, batch: Batch) -> Iterator[Problem]:
         segment, last = self.segment, self.last

@@ -111,7 +111,7 @@ def verify_partition(
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
-            what = "a replacement of segments that was interrupted"
+            what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
     state = Producers()
     state.compacted = _is_compacted(log)

@@ -11,7 +11,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
-from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch
@@ -76,7 +76,7 @@ def scan_segment(
 
     Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
     Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, and
-    where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264).
+    where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
     found = SegmentScan(indexes, path.stat().st_size, base_offset)
@@ -159,6 +159,15 @@ class _Walk:
                 at=batch.position,
                 need=f"at most {found.indexes.base_offset + MAX_RELATIVE}",
                 have=batch.last_offset,
+            ).in_source(str(self.path))
+        if found.indexes.position + batch.size > MAX_SEGMENT:
+            self.refused = True
+            raise Unsupported(
+                "size",
+                "larger than a segment can be: no broker starts with it; salvage and convert split it",
+                at=batch.position,
+                need=f"at most {MAX_SEGMENT}",
+                have=found.size,
             ).in_source(str(self.path))
         try:
             ended = self.producers.take_batch(batch)

@@ -284,9 +284,9 @@ class LogWriter:
     def _refuse_unfinished(self, files: PartitionFiles) -> None:
         for leftover in files.leftovers:
             if leftover.kind is not LeftoverKind.DELETED:
-                raise Malformed(
-                    "", "a replacement of segments was not finished: recover the log first", at=0
-                ).in_source(str(leftover.path))
+                raise Malformed("", "an interrupted swap of segments: recover the log first", at=0).in_source(
+                    str(leftover.path)
+                )
 
     def _begin(self, start_offset: int) -> None:
         self._take_note_away()

@@ -28,7 +28,7 @@ from pyspark.sql.types import StructType
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
-from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack
+from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack, shown
 from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
 from kodec.pipeline.spark import QUIET, session
@@ -122,7 +122,7 @@ class _FileWriter:
 
     def add(self, part: SourceSegment, options: ReadOptions) -> None:
         """Decode one segment and write its rows."""
-        facts, path = self.facts, part.segment.log
+        facts, path = self.facts, shown(part.segment.log)
         rows = SegmentRows(part, self.columns, options=options)
         for batch in rows.batches():
             self._note(batch)
@@ -132,10 +132,16 @@ class _FileWriter:
                 self._flush()
         facts.segments += 1
         facts.bytes += part.segment.size
-        for lost in rows.reader.skipped:
-            facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
-        if tail := rows.reader.torn_tail:
-            facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
+        if rows.unread is not None:
+            facts.skipped.append(str(rows.unread))
+        for reader in rows.readers:
+            skipped = reader.skipped
+            for lost in skipped:
+                facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
+            if skipped.omitted:
+                facts.skipped.append(f"{path}: {skipped.omitted} more ranges, {skipped.omitted_bytes} bytes")
+            if tail := reader.torn_tail:
+                facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
 
     def _note(self, batch: pa.RecordBatch) -> None:
         times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
@@ -261,9 +267,12 @@ def export(
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
     ReadOptions(on_error=on_error)
     require_apart(log_dir, target)
+    if shown(target) != str(target):
+        raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
     _check_target(target, overwrite)
     given = {
-        "path": str(Path(log_dir).absolute()),
+        # as Spark carries UTF-8 only
+        "path": Path(log_dir).absolute().as_uri(),
         "includeInternal": str(include_internal).lower(),
         "includeHeaders": str(include_headers).lower(),
         "mode": "permissive" if on_error == "skip" else "failfast",

@@ -10,6 +10,7 @@ from kodec.log.batches.records import (
     Limits,
     Record,
     SkippedRange,
+    SkippedRanges,
     TimestampType,
     TornTail,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "SalvageReport",
     "Segment",
     "SkippedRange",
+    "SkippedRanges",
     "TableReader",
     "TimestampOffset",
     "TimestampType",

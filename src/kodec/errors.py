@@ -10,6 +10,7 @@ from kodec.runtime.errors import (
     Malformed,
     MissingDependency,
     OffsetOutOfRange,
+    ReadFailed,
     Truncated,
     Unsupported,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Malformed",
     "MissingDependency",
     "OffsetOutOfRange",
+    "ReadFailed",
     "Truncated",
     "Unsupported",
 ]

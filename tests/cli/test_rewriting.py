@@ -83,7 +83,7 @@ def test_trim(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_trim_of_all(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "trim", root / "orders-0", "--retention-bytes", 0, "--apply")
     assert code == 0
-    assert "an empty segment 421 goes on with the offsets" in out
+    assert "a new empty segment 421 keeps the end offset" in out
     assert out.endswith("starts at 421 instead of 0: done\n")
 
 

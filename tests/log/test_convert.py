@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kodec
+from kodec.cli.main import main
 from kodec.log.batches.batch import Batch
 from kodec.log.conversion.batches import convert_batches
 from kodec.log.conversion.partition import plan_conversion
@@ -354,7 +355,7 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     out.mkdir()
     with pytest.raises(ValueError, match="named like orders-0"):
         plan_conversion(folder, out / "topic").apply()
-    with pytest.raises(kodec.errors.EncodeError, match=r"00000000000000000000\.log.*not a codec of magic 1"):
+    with pytest.raises(kodec.errors.EncodeError, match=r"not a codec of magic 1.*topic-0/0{20}\.log"):
         plan_conversion(folder, out / "topic-0", magic=1).apply()
     with pytest.raises(kodec.errors.EncodeError, match="not a codec of magic 2"):
         plan_conversion(folder, out / "topic-0", compression="brotli").apply()
@@ -392,3 +393,91 @@ def test_progress_is_told(tmp_path: Path) -> None:
     plan_conversion(folder, target, compression="lz4", progress=seen.append).preview()
     assert len(seen) == 4
     assert sum(seen) > 12_000_000
+
+
+def negative(magic: int, codec: str, root: Path) -> Path:
+    """A log in which every other record has a negative timestamp, as some producers have sent them."""
+    times = (START, -5, START + 1, -START)
+    if magic == 2:
+        rows = [wire.record(n, b"k", b"%d" % n, time=time - START) for n, time in enumerate(times)]
+        content = b"".join(rows)
+        codes = {"none": 0, "gzip": 1}
+        data = wire.batch(
+            content if codec == "none" else wire.squeeze(codec, content),
+            count=len(rows),
+            base_time=START,
+            max_time=START + 1,
+            attributes=codes[codec],
+        )
+    else:
+        single = [wire.message(n, b"k", b"%d" % n, magic=1, time=time) for n, time in enumerate(times)]
+        data = b"".join(single) if codec == "none" else wire.wrapper(3, b"".join(single), time=START + 1)
+    return made.make(root / "topic-0", [(0, [data])])
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("source", [1, 2])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_negative_timestamps(
+    magic: int, source: int, codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = negative(source, codec, tmp_path / "in")
+    before = [each.timestamp for each in made.rows(folder)]
+    assert before == [START, -5, START + 1, -START]
+    to = tmp_path / "out"
+    plan = plan_conversion(folder, to / "topic-0", magic=magic, compression="gzip")
+    if source == magic and codec == "gzip":
+        # not decoded
+        plan.apply()
+        assert [each.timestamp for each in made.rows(to / "topic-0")] == before
+        return
+    if source == magic == 2:
+        assert [each.timestamp for each in made.rows(plan.apply().target or to)] == before
+        return
+    if magic == 0:
+        report = plan.apply()
+        assert [each.timestamp for each in made.rows(to / "topic-0")] == [-1] * 4
+        assert report.losses[Loss.TIMESTAMPS].count == 4
+        return
+    with pytest.raises(kodec.errors.EncodeError) as caught:
+        plan.preview()
+    for part in ("topic-0", f"{0:020d}.log", "at byte", "offset 1", "-5", "negative_timestamps=none"):
+        assert part in str(caught.value)
+    assert caught.value.source == str(folder / f"{0:020d}.log")
+    command = ["convert", str(folder), "--to", str(to), "--magic", str(magic), "--compression", "gzip"]
+    assert main([*command, "--apply"]) == 1
+    assert str(folder / f"{0:020d}.log") in capsys.readouterr().err
+    assert main([*command, "--negative-timestamps", "none", "--json", "--apply"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["losses"]["negativeTimestamps"]["count"] == 2
+    assert facts["losses"]["negativeTimestamps"]["first"][0]["offset"] == 1
+    found = made.rows(to / "topic-0")
+    assert [each.timestamp for each in found] == [START, -1, START + 1, -1]
+    assert [each.value for each in found] == [b"0", b"1", b"2", b"3"]
+
+
+def test_other_words_for_negative_timestamps_are_refused(tmp_path: Path) -> None:
+    folder = negative(2, "none", tmp_path / "in")
+    with pytest.raises(ValueError, match="'refuse' or 'none'"):
+        plan_conversion(folder, tmp_path / "topic-0", negative_timestamps="zero")  # type: ignore[arg-type]
+    assert main(["convert", str(folder), "--to", "x", "--magic", "1", "--negative-timestamps", "zero"]) == 2
+
+
+def test_an_error_in_one_partition_names_it_and_the_others_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "in"
+    good = made.make(root / "good-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
+    bad = made.make(root / "bad-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
+    log = bad / f"{0:020d}.log"
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    torn = made.make(root / "torn-0", [(0, [batch(0, [(b"a", b"1")] * 5)])])
+    (torn / f"{0:020d}.log").write_bytes(data[:-3])
+    folders = [str(each) for each in (bad, torn, good)]
+    assert main(["convert", *folders, "--to", str(tmp_path / "out"), "--magic", "1", "--apply"]) == 1
+    told = capsys.readouterr()
+    for each in (bad, torn):
+        assert str(each / f"{0:020d}.log") in told.err
+    assert (tmp_path / "out" / "good-0").is_dir() and "good-0" in told.out

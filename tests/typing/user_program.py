@@ -35,9 +35,10 @@ def records(log: Path) -> int:
         count += 1
     assert_type(reader.position, int)
     assert_type(reader.torn_tail, kodec.TornTail | None)
+    assert_type(reader.skipped, kodec.SkippedRanges)
     for gap in reader.skipped:
         assert_type(gap, kodec.SkippedRange)
-        assert_type(gap.error, errors.FormatError)
+        assert_type(gap.error, errors.FormatError | errors.ReadFailed)
     return count
 
 

@@ -1,0 +1,36 @@
+"""What the files that a plan writes are to hold, kept on the disk until the plan is applied."""
+
+from __future__ import annotations
+
+from tempfile import SpooledTemporaryFile
+from weakref import finalize
+
+__all__ = ["Contents"]
+
+_MOST_IN_MEMORY = 1 << 20
+
+
+class Contents:
+    """The contents of files, one after another: 1 MiB in memory, more in a temporary file.
+
+    The indexes of a log take about half a percent of it, too much for the memory of whoever plans for a large
+    one. The temporary file goes with this object.
+    """
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(max_size=_MOST_IN_MEMORY)  # noqa: SIM115 - closed by `finalize`
+        self._end = 0
+        finalize(self, self._file.close)
+
+    def add(self, data: bytes | bytearray) -> int:
+        """Keep the contents of a file; where they are, for `read`. Raises OSError."""
+        at = self._end
+        self._file.seek(at)
+        self._file.write(data)
+        self._end += len(data)
+        return at
+
+    def read(self, at: int, size: int) -> bytes:
+        """Contents that were added. Raises OSError."""
+        self._file.seek(at)
+        return self._file.read(size)
