@@ -47,9 +47,7 @@ class Change:
 
 def load(schemas: Path) -> Model:
     """The checked model of all schemas in a folder. Raises SchemaError with every problem found."""
-    model = build(schemas)
-    run_passes(model)
-    return model
+    return run_passes(build(schemas))
 
 
 def render_all(

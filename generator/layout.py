@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from itertools import product
 
 from kodec.generator.problems import Place
-from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, Ternary, fold, names, replace
+from kodec.generator.schema.expr import (
+    Attr,
+    Binary,
+    Expr,
+    Literal,
+    Name,
+    Ternary,
+    fold,
+    names,
+    replace,
+    settled,
+    walk,
+)
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -219,8 +231,14 @@ class Layouts:
         """The field with its expressions folded under `known`, its type's value instances put in."""
 
         def f(expr: Expr | None) -> Expr | None:
-            return None if expr is None else fold(self.inline(struct, expr), known)
+            if expr is None:
+                return None
+            folded = fold(self.inline(struct, expr), known)
+            plain = whole_numbers and not any(isinstance(part, Attr) for part in walk(folded))
+            return settled(folded) if plain else folded
 
+        # whether a comparison may be rearranged: not where it is of floats
+        whole_numbers = not any(isinstance(each.type, Prim) and each.type.floating for each in struct.fields)
         condition = f(field.condition)
         valid = field.valid
         if valid is not None:

@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ENCODINGS", "INTRINSICS", "VARINTS", "WIRE", "CForm", "Encoding", "PythonForm", "WireType"]
+__all__ = [
+    "ENCODINGS",
+    "INTRINSICS",
+    "VARINTS",
+    "WIRE",
+    "CForm",
+    "Encoding",
+    "PythonForm",
+    "WireType",
+    "encoding_named",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,37 @@ ENCODINGS: Mapping[str, Encoding] = {
         Encoding("ISO-8859-1", "latin-1", "strict", "binary"),
         Encoding("UTF-16LE", "utf-16-le", "strict", "binary", 2),
         Encoding("UTF-16BE", "utf-16-be", "strict", "binary", 2),
+        Encoding("UTF-32LE", "utf-32-le", "strict", "binary", 4),
+        Encoding("UTF-32BE", "utf-32-be", "strict", "binary", 4),
+        Encoding("SHIFT_JIS", "shift_jis", "strict", "binary"),
+        Encoding("EUC-JP", "euc-jp", "strict", "binary"),
+        Encoding("EUC-KR", "euc-kr", "strict", "binary"),
+        Encoding("GB2312", "gb2312", "strict", "binary"),
+        Encoding("BIG5", "big5", "strict", "binary"),
+        Encoding("IBM437", "cp437", "strict", "binary"),
+        Encoding("KOI8-R", "koi8-r", "strict", "binary"),
+        Encoding("IBM866", "cp866", "strict", "binary"),
+        *(Encoding(f"WINDOWS-{n}", f"cp{n}", "strict", "binary") for n in range(1250, 1259)),
+        *(
+            Encoding(f"ISO-8859-{n}", f"iso-8859-{n}", "strict", "binary")
+            for n in (*range(2, 12), 13, 14, 15, 16)
+        ),
     )
 }
 """Every encoding of text by its name in schemas."""
+_OTHER_NAMES = (
+    {
+        "us-ascii": "ASCII",
+        "utf8": "UTF-8",
+        "sjis": "SHIFT_JIS",
+        "cp437": "IBM437",
+        "latin1": "ISO-8859-1",
+    }
+    | {name.lower(): name for name in ENCODINGS}
+    | {f"cp{n}": f"WINDOWS-{n}" for n in range(1250, 1259)}
+)
+
+
+def encoding_named(name: str) -> str | None:
+    """The name in `ENCODINGS` of an encoding, in whatever case; None where there is none."""
+    return _OTHER_NAMES.get(name.lower())

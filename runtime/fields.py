@@ -48,6 +48,7 @@ class ReadOptions:
         decompressed_bytes: the most bytes that one compressed field may grow to.
         elements: the most elements that one list may have. A few bytes of input can be an object of
             a hundred, so bytes alone bound no memory. Rows count together with the lists in them.
+        depth: how deep objects that are read from streams may hold each other.
         compressed: true inside decompressed bytes, where a second compression is refused.
     """
 
@@ -55,6 +56,7 @@ class ReadOptions:
     verify: bool = True
     decompressed_bytes: int = 256 * MIB
     elements: int = 4_000_000
+    depth: int = 100
     compressed: bool = False
 
     def inside(self, path: str, codec: str, at: int) -> ReadOptions:

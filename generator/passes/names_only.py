@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import ARROW_TYPE, Column, Model, Prim, Schema, Str
+from kodec.generator.schema.model import ARROW_TYPE, Bits, Column, Model, Prim, Schema, Str
 from kodec.generator.text import Text
 
 __all__ = ["check_names_only"]
@@ -17,9 +17,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\Z")
 _OTHERS: dict[tuple[type, str], re.Pattern[str]] = {
     (Schema, "path"): re.compile(r"([A-Za-z_][A-Za-z0-9_]*/)*[A-Za-z_][A-Za-z0-9_]*\.ksy\Z"),
     (Schema, "sha256"): re.compile(r"[0-9a-f]{64}\Z"),
-    (Prim, "endian"): re.compile(r"[bl]e\Z"),
-    (Str, "encoding"): re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*\Z"),
+    (Prim, "endian"): re.compile(r"([bl]e|by)\Z"),
+    (Bits, "endian"): re.compile(r"[bl]e\Z"),
+    (Str, "encoding"): re.compile(r"[A-Z0-9]+([-_][A-Z0-9]+)*\Z"),
     (Column, "type"): ARROW_TYPE,
+    (ex.Cast, "type"): re.compile(rf"{_NAME.pattern[:-2]}(\[\])?\Z"),
+    (ex.SizeOf, "type"): re.compile(rf"{_NAME.pattern[:-2]}\Z"),
     (ex.Unary, "op"): re.compile(r"(not|[-~])\Z"),
     (ex.Binary, "op"): re.compile(r"(or|and|[-+*/%&|^<>]|[=!<>]=|<<|>>)\Z"),
 }

@@ -14,6 +14,8 @@ from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 __all__ = ["check_sizes", "interval_of"]
 
 Interval = tuple[float, float]
+# an element may be without bytes: a list that is bounded by a number alone must not be larger
+_MOST_ELEMENTS = 1 << 20
 _ALL: Interval = (-math.inf, math.inf)
 
 
@@ -101,8 +103,8 @@ def _bounded(field: Field) -> bool:
         match part:
             case ex.Binary("or", left, right):
                 todo += [left, right]
-            case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal()) if (
-                name == field.id
+            case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal(int(most))) if (
+                name == field.id and 1 <= most <= _MOST_ELEMENTS
             ):
                 return True
     return False

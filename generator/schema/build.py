@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kodec.generator.problems import Place, Problems
@@ -9,14 +10,44 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
 from kodec.generator.schema.load import Node
-from kodec.generator.schema.model import Bound, Column, Enum, EnumItem, Instance, Model, Param, Schema, Struct
+from kodec.generator.schema.model import (
+    Bound,
+    Column,
+    Endian,
+    Enum,
+    EnumItem,
+    Field,
+    Instance,
+    Model,
+    Param,
+    Prim,
+    Schema,
+    Struct,
+)
 from kodec.generator.schema.roles import TRANSPARENT
-from kodec.generator.schema.types import PRIM
+from kodec.generator.schema.values import word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 
 __all__ = ["build"]
 
+_PARAM = re.compile(r"([us][1248]|f[48]|b[1-9][0-9]?|bool|str|bytes|struct|io|any)(le|be)?\Z")
+_PARSED = frozenset(
+    [
+        "pos",
+        "io",
+        "type",
+        "size",
+        "size-eos",
+        "contents",
+        "terminator",
+        "repeat",
+        "repeat-expr",
+        "repeat-until",
+        "process",
+        "pad-right",
+    ]
+)
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
@@ -50,12 +81,6 @@ class Builder(Fields):
         meta = unit.root.get("meta")
         assert meta is not None
         self.known(meta, "meta", "meta")
-        self.endian = self.word(meta, "endian", "meta", ("be", "le"))
-        self.encoding = self.text(meta, "encoding")
-        if self.word(meta, "bit-endian", "meta", ("be", "le")) == "le":
-            self.bad(
-                meta.map["bit-endian"], "meta", "little-endian bit fields are not supported", "bit-endian: be"
-            )
         structs = tuple(self._struct(name, node) for name, node in unit.types.items())
         enums = tuple(self._enum(name, node) for name, node in unit.enums.items())
         return Schema(
@@ -76,19 +101,23 @@ class Builder(Fields):
         top = name == self.unit.id
         self.scope = name
         self.known(node, "schema" if top else "type", path)
+        endian = self._defaults(name, path)
         wire = self.word(node, "-wire", path, WIRE_KINDS)
         versions, version_field = self._versions(node, path)
         params = tuple(self._param(item, path) for item in self.items_of(node, "params", path))
-        fields = tuple(self.field(item, name, path) for item in self.items_of(node, "seq", path))
+        fields = tuple(
+            self.field(item, name, path, index) for index, item in enumerate(self.items_of(node, "seq", path))
+        )
         instances = tuple(
             self._instance(str(key), item, path)
             for key, item in self.mapping_of(node, "instances", path).items()
         )
         seen: set[str] = set()
-        for ident in [p.id for p in params] + [f.id for f in fields] + [i.id for i in instances]:
-            if ident in seen:
-                self.bad(node, f"{path}.{ident}", "the name stands twice in this type")
-            seen.add(ident)
+        members: list[Param | Field | Instance] = [*params, *fields, *instances]
+        for each in members:
+            if each.id in seen:
+                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type")
+            seen.add(each.id)
         row, columns, unless, bounds, head = self._row(node, path)
         return Struct(
             name,
@@ -108,7 +137,49 @@ class Builder(Fields):
             version_field,
             self.version_range(node, "-flexible", path),
             self.words(node, "-topic"),
+            endian,
         )
+
+    def _defaults(self, name: str, path: str) -> Endian | None:
+        """Take byte order, bit order and encoding of a type from its `meta`, or those around it.
+
+        Gives the byte order that bytes say, where this very type has one.
+        """
+        assert self.unit is not None
+        self.endian, self.bit_endian, self.encoding = None, "be", None
+        own: Endian | None = None
+        parts = name.split("::")
+        for depth in range(1, len(parts) + 1):
+            node = self.unit.types["::".join(parts[:depth])]
+            meta = node.get("meta")
+            if meta is None:
+                continue
+            inner = depth == len(parts)
+            if inner and depth > 1:
+                self.known(meta, "meta", path)
+            order = meta.get("endian")
+            if order is not None and isinstance(order.value, dict):
+                self.endian = "by"
+                own = self._endian(order, path) if inner else None
+            else:
+                self.endian = self.word(meta, "endian", path, ("be", "le")) or self.endian
+                own = None if order is not None else own
+            self.bit_endian = self.word(meta, "bit-endian", path, ("be", "le")) or self.bit_endian
+            self.encoding = self.text(meta, "encoding") or self.encoding
+        return own
+
+    def _endian(self, node: Node, path: str) -> Endian | None:
+        self.known(node, "switch", path)
+        on = self.expr(node.get("switch-on"), path)
+        cases: list[tuple[ex.Expr | None, str]] = []
+        for key, item in self.mapping_of(node, "cases", path).items():
+            if item.value not in ("be", "le"):
+                self.bad(item, path, f"`{item.value}` is not a byte order", "le or be")
+            elif key == "_":
+                cases.append((None, str(item.value)))
+            elif (case := self.expr(Node(key, item.place, {}), path)) is not None:
+                cases.append((case, str(item.value)))
+        return None if on is None else Endian(on, tuple(cases))
 
     def _row(
         self, node: Node, path: str
@@ -152,15 +223,20 @@ class Builder(Fields):
     def _param(self, node: Node, path: str) -> Param:
         self.known(node, "parameter", path)
         ident = self.ident(node, path)
-        kind = self.text(node, "type") or ""
-        if kind != "bool" and not PRIM.match(kind):
-            self.bad(
-                node,
-                f"{path}.{ident}",
-                f"a parameter of type `{kind}` is not supported",
-                "bool, or an integer type",
-            )
-        return Param(ident, kind, self.words(node, "doc"))
+        kind = self.text(node, "type") or "bytes"
+        array = kind.endswith("[]")
+        kind = kind.removesuffix("[]")
+        if match := _PARAM.match(kind):
+            kind = match[1]
+        else:
+            full = self.resolve(kind, self.scope, lambda unit: unit.types)
+            if full is None:
+                self.bad(node.map.get("type", node), f"{path}.{ident}", f"unknown type `{kind}`",
+                         self.like_type(kind, self.scope))  # fmt: skip
+            kind = full or "any"
+        return Param(
+            ident, kind, self.words(node, "doc"), array, self.enum_of(node, self.scope, path), node.place
+        )
 
     def _instance(self, ident: str, node: Node, path: str) -> Instance:
         path = f"{path}.{ident}"
@@ -168,25 +244,28 @@ class Builder(Fields):
             self.bad(node, path, f"`{ident}` is not a name", "lower_snake_case")
         self.known(node, "instance", path)
         doc = self.words(node, "doc")
-        for key in ("if", "enum"):
-            if node.get(key) is not None:
-                self.bad(node, path, f"`{key}` on an instance is not supported", "put it in the expression")
-        if node.get("pos") is None:
-            value = self.expr(node.get("value"), path)
-            if value is None and node.get("value") is None:
-                self.bad(node, path, "an instance needs `value`, or `pos` and `type`")
-            return Instance(ident, node.place, value, doc=doc)
+        places = {str(key): each.place for key, each in node.map.items()}
+        enum = self.enum_of(node, self.scope, path)
+        condition = self.expr(node.get("if"), path)
+        if node.get("value") is not None:
+            if extra := [str(key) for key in node.map if str(key) in _PARSED]:
+                self.bad(node.keys[extra[0]], path, f"`value` and `{extra[0]}` exclude each other")
+            value = self.expr(node.get("value"), path) or ex.Literal(0)
+            return Instance(
+                ident, node.place, value, doc=doc, condition=condition, enum=enum, key_places=places
+            )
+        if not any(str(key) in _PARSED for key in node.map):
+            self.bad(node, path, "an instance needs `value`, or what is read: `pos` and `type`")
+            return Instance(ident, node.place, ex.Literal(0), doc=doc)
+        field = self.parsed(node, ident, self.scope, path)
         pos = self.expr(node.get("pos"), path)
         at = _peek_distance(pos) if pos is not None else None
-        text = self.text(node, "type") or ""
-        match = PRIM.match(text)
-        if at is None or match is None:
-            self.bad(
-                node, path, "this `pos` is not supported", "an integer peeked at `_io.pos + n`, n a number"
-            )
-            return Instance(ident, node.place, ex.Literal(0), doc=doc)
-        kind = self.prim(node, text, int(match[2]), match[1] == "s", False, match[3], path)
-        return Instance(ident, node.place, None, at, kind, doc)
+        plain = {str(key) for key in node.map} <= {"pos", "type", "doc", "doc-ref", "-orig-id", "-column"}
+        peek = field.type if plain and isinstance(field.type, Prim) and not field.type.floating else None
+        if peek is not None and at is not None:
+            return Instance(ident, node.place, None, at, peek, doc, key_places=places)
+        io = self.expr(node.get("io"), path)
+        return Instance(ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places)
 
     def _enum(self, name: str, node: Node) -> Enum:
         path = name.replace("::", ".")
@@ -210,7 +289,7 @@ class Builder(Fields):
                     )
                 )
             else:
-                items.append(EnumItem(value, str(item.value)))
+                items.append(EnumItem(value, word_of(item.value)))
             ident = items[-1].id
             if not IDENT.match(ident) or ident in seen:
                 what = "stands twice" if ident in seen else "is not a name"

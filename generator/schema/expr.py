@@ -20,13 +20,17 @@ __all__ = [
     "ExprError",
     "Index",
     "Items",
+    "Joined",
     "Literal",
+    "Method",
     "Name",
+    "SizeOf",
     "Ternary",
     "Unary",
     "fold",
     "names",
     "parse",
+    "settled",
     "text_of",
     "walk",
 ]
@@ -75,6 +79,30 @@ class Attr(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Method(Expr):
+    """`of.name(args)`: what a value can be asked with arguments."""
+
+    of: Expr
+    name: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf(Expr):
+    """`sizeof<type>`, or `bitsizeof<type>` with `bits`."""
+
+    type: str
+    bits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Expr):
+    """`f"..{x}.."`: texts and values, one after another."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Index(Expr):
     of: Expr
     at: Expr
@@ -116,8 +144,8 @@ class Ternary(Expr):
 
 _TOKEN = re.compile(
     r"""\s*(?:
-      (?P<num>0x[0-9a-fA-F_]+|0b[01_]+|0o[0-7_]+|[0-9][0-9_]*(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?)?)
-    | (?P<str>"(?:[^"\\]|\\.)*"|'[^']*')
+      (?P<num>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.(?:[0-9]+|(?![0-9A-Za-z_])))?(?:[eE][-+]?[0-9]+)?)
+    | (?P<str>f?"(?:[^"\\]|\\.)*"|'[^']*')
     | (?P<name>[A-Za-z_][A-Za-z0-9_]*(?:::[A-Za-z_][A-Za-z0-9_]*)*)
     | (?P<op><<|>>|<=|>=|==|!=|[-+*/%<>&|^~?:.,()\[\]])
     )""",
@@ -135,9 +163,23 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("*", "/", "%"),
 )
 _NOT_LEVEL = 2
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPES = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
+}
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
-MAX_TOKENS = 300
+MAX_TOKENS = 20_000
+MAX_OPERATIONS = 300
 MAX_DIGITS = 40
 _WIDEST = 1 << 128
 
@@ -159,6 +201,7 @@ class _Parser:
         self.tokens.append(("end", "", end))
         self.at = 0
         self.depth = 0
+        self.operations = 0
 
     @property
     def here(self) -> tuple[str, str, int]:
@@ -174,6 +217,12 @@ class _Parser:
     def need(self, text: str) -> None:
         if self.take(text) is None:
             raise ExprError(f"`{text}` expected, found `{self.here[1] or 'the end'}`", self.here[2])
+
+    def operation(self) -> None:
+        """Count what makes the tree deeper without brackets."""
+        self.operations += 1
+        if self.operations > MAX_OPERATIONS:
+            raise ExprError(f"longer than {MAX_OPERATIONS} operations", self.here[2])
 
     def deeper(self) -> None:
         self.depth += 1
@@ -200,6 +249,7 @@ class _Parser:
             return self.unary()
         left = self.level(n + 1)
         while op := self.take(*_LEVELS[n]):
+            self.operation()
             left = Binary(op, left, self.level(n + 1))
         return left
 
@@ -215,6 +265,8 @@ class _Parser:
 
     def postfix(self, of: Expr) -> Expr:
         while True:
+            if self.here[0] == "op" and self.here[1] in ".[(":
+                self.operation()
             if self.take("."):
                 kind, name, column = self.here
                 if kind != "name":
@@ -222,28 +274,40 @@ class _Parser:
                 self.at += 1
                 if name == "as":
                     self.need("<")
-                    kind, name, column = self.here
-                    if kind != "name":
-                        raise ExprError("a type must follow `as<`", column)
-                    self.at += 1
-                    self.need(">")
-                    of = Cast(of, name)
+                    of = Cast(of, self.type_name("as<"))
+                elif self.here[1] == "(" and self.here[0] == "op":
+                    self.need("(")
+                    of = Method(of, name, self.items(")"))
                 else:
                     of = Attr(of, name)
             elif self.take("["):
                 of = Index(of, self.ternary())
                 self.need("]")
-            elif self.here[1] == "(" and isinstance(of, Name):
+            elif self.here[1] == "(" and isinstance(of, (Name, EnumValue)):
                 self.need("(")
-                of = Call(of.name, self.items(")"))
+                of = Call(of.name if isinstance(of, Name) else f"{of.enum}::{of.value}", self.items(")"))
             else:
                 return of
+
+    def type_name(self, before: str) -> str:
+        """A type between `<` and `>`, with `[]` behind it for a list of them."""
+        kind, name, column = self.here
+        if kind != "name":
+            raise ExprError(f"a type must follow `{before}`", column)
+        self.at += 1
+        if self.take("["):
+            self.need("]")
+            name += "[]"
+        self.need(">")
+        return name
 
     def items(self, close: str) -> tuple[Expr, ...]:
         found: list[Expr] = []
         while not self.take(close):
             if found:
                 self.need(",")
+                if self.take(close):
+                    break
             found.append(self.ternary())
         return tuple(found)
 
@@ -251,17 +315,14 @@ class _Parser:
         kind, text, column = self.here
         self.at += 1
         if kind == "num":
-            plain = text.replace("_", "")
-            if len(plain) > MAX_DIGITS or ("." in plain and not math.isfinite(float(plain))):
-                raise ExprError("the number is too large", column)
-            return Literal(
-                float(plain)
-                if "." in plain
-                else int(plain, 0 if plain[:1] == "0" and len(plain) > 1 and plain[1] in "xob" else 10)
-            )
+            return Literal(_number(text, column))
+        if kind == "str" and text[0] == "f":
+            return _joined(text[1:], column)
         if kind == "str":
-            return Literal(_unquote(text))
+            return Literal(_unquote(text, column))
         if kind == "name":
+            if text in ("sizeof", "bitsizeof") and self.take("<"):
+                return SizeOf(self.type_name(f"{text}<"), text == "bitsizeof")
             if text in ("true", "false"):
                 return Literal(text == "true")
             if "::" in text:
@@ -277,10 +338,46 @@ class _Parser:
         raise ExprError(f"a value expected, found `{text or 'the end'}`", column)
 
 
-def _unquote(text: str) -> str:
+def _number(text: str, column: int) -> int | float:
+    """The value of digits; `_` may stand between two of them."""
+    plain = text.replace("_", "")
+    if text[-1] == "_" or text[1:3].lower() in ("x_", "b_", "o_"):
+        raise ExprError(f"`{text}` is not a number", column)
+    if len(plain) > MAX_DIGITS:
+        raise ExprError("the number is too large", column)
+    if plain[:2].lower() in ("0x", "0b", "0o"):
+        return int(plain, 0)
+    if plain.isdigit():
+        return int(plain)
+    if not math.isfinite(float(plain)):
+        raise ExprError("the number is too large", column)
+    return float(plain)
+
+
+def _unquote(text: str, column: int) -> str:
     if text[0] == "'":
         return text[1:-1]
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1])
+
+    def sign(match: re.Match[str]) -> str:
+        octal, code, letter = match.groups()
+        if octal or code:
+            return chr(int(octal, 8) if octal else int(code, 16))
+        if letter not in _ESCAPES:
+            raise ExprError(f"`\\{letter}` is no escape", column + match.start())
+        return _ESCAPES[letter]
+
+    return _ESCAPE.sub(sign, text[1:-1])
+
+
+def _joined(text: str, column: int) -> Expr:
+    """The parts of `"..{x}.."`."""
+    parts: list[Expr] = []
+    for index, part in enumerate(re.split(r"\{([^{}]*)\}", text[1:-1])):
+        if index % 2:
+            parts.append(parse(part))
+        elif part:
+            parts.append(Literal(_unquote(f'"{part}"', column)))
+    return Joined(tuple(parts))
 
 
 def parse(text: str) -> Expr:
@@ -296,9 +393,13 @@ def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it."""
     yield expr
     match expr:
-        case Items(items) | Call(_, items):
+        case Items(items) | Call(_, items) | Joined(items):
             for item in items:
                 yield from walk(item)
+        case Method(of, _, args):
+            yield from walk(of)
+            for arg in args:
+                yield from walk(arg)
         case Attr(of, _) | Cast(of, _) | Unary(_, of):
             yield from walk(of)
         case Index(left, right) | Binary(_, left, right):
@@ -324,6 +425,10 @@ def replace(expr: Expr, swap: Callable[[Expr], Expr | None]) -> Expr:
             return Items(tuple(replace(item, swap) for item in items))
         case Call(name, items):
             return Call(name, tuple(replace(item, swap) for item in items))
+        case Joined(items):
+            return Joined(tuple(replace(item, swap) for item in items))
+        case Method(of, name, args):
+            return Method(replace(of, swap), name, tuple(replace(arg, swap) for arg in args))
         case Attr(of, name):
             return Attr(replace(of, swap), name)
         case Cast(of, kind):
@@ -394,6 +499,22 @@ def fold(expr: Expr, known: Mapping[str, int | bool] | None = None) -> Expr:
     return expr
 
 
+def settled(expr: Expr) -> Expr:
+    """`x - 1 >= 0` as `x >= 1`: the same for whole numbers, and for them only."""
+    match expr:
+        case Binary(
+            "==" | "!=" | "<" | "<=" | ">" | ">=" as op,
+            Binary("+" | "-" as sign, inner, Literal(int(a))),
+            Literal(int(b)),
+        ):
+            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
+        case Binary("and" | "or" as op, left, right):
+            return Binary(op, settled(left), settled(right))
+        case Unary("not", of):
+            return Unary("not", settled(of))
+    return expr
+
+
 def _folds(op: str, right: int) -> bool:
     """Whether an operation on numbers has a result, and not one of any size."""
     return not (op in "/%" and right == 0) and not (op in ("<<", ">>") and not 0 <= right <= 256)
@@ -414,12 +535,6 @@ def _fold_binary(op: str, left: Expr, right: Expr) -> Expr:
             return Literal(value) if abs(value) < _WIDEST else Binary(op, left, right)
         if isinstance(a, str) and isinstance(b, str) and op in ("==", "!="):
             return Literal((a == b) == (op == "=="))
-    match op, left, right:
-        case "==" | "!=" | "<" | "<=" | ">" | ">=", Binary(
-            "+" | "-" as sign, inner, Literal(int(a))
-        ), Literal(int(b)):
-            # `x - 1 >= 0` says `x >= 1`
-            return Binary(op, inner, Literal(b - a if sign == "+" else b + a))
     return Binary(op, left, right)
 
 
@@ -429,7 +544,13 @@ def text_of(expr: Expr) -> str:
         case Literal(bool(value)):
             return "true" if value else "false"
         case Literal(str(value)):
-            for plain, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0")):
+            for plain, escaped in (
+                ("\\", "\\\\"),
+                ('"', '\\"'),
+                ("\n", "\\n"),
+                ("\r", "\\r"),
+                ("\0", "\\000"),
+            ):
                 value = value.replace(plain, escaped)
             return f'"{value}"'
         case Literal(value):
@@ -446,6 +567,13 @@ def text_of(expr: Expr) -> str:
             return f"{_inner(of)}[{text_of(at)}]"
         case Call(name, args):
             return f"{name}({', '.join(map(text_of, args))})"
+        case Method(of, name, args):
+            return f"{_inner(of)}.{name}({', '.join(map(text_of, args))})"
+        case SizeOf(kind, bits):
+            return f"{'bit' * bits}sizeof<{kind}>"
+        case Joined(items):
+            parts = [text_of(item) if isinstance(item, Literal) else f"{{{text_of(item)}}}" for item in items]
+            return 'f"' + "".join(p[1:-1] if p[0] == '"' else p for p in parts) + '"'
         case Cast(of, kind):
             return f"{_inner(of)}.as<{kind}>"
         case Unary("not", of):

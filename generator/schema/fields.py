@@ -7,7 +7,18 @@ import re
 from kodec.generator.problems import nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node
-from kodec.generator.schema.model import ARROW_TYPE, Codec, Column, Derive, Field, Switch, Tag, TypeRef, Valid
+from kodec.generator.schema.model import (
+    ARROW_TYPE,
+    Codec,
+    Column,
+    Derive,
+    Field,
+    Process,
+    Switch,
+    Tag,
+    TypeRef,
+    Valid,
+)
 from kodec.generator.schema.types import Types
 
 __all__ = ["Fields"]
@@ -21,20 +32,16 @@ _DERIVE = re.compile(
 class Fields(Types):
     """Reads a field, with all its keys."""
 
-    def field(self, node: Node, scope: str, path: str) -> Field:
-        ident = self.ident(node, path)
-        path = f"{path}.{ident}"
-        self.known(node, "field", path)
+    def field(self, node: Node, scope: str, path: str, index: int) -> Field:
+        ident = f"_unnamed{index}" if node.get("id") is None else self.ident(node, path)
+        self.known(node, "field", f"{path}.{ident}")
+        return self.parsed(node, ident, scope, f"{path}.{ident}")
+
+    def parsed(self, node: Node, ident: str, scope: str, path: str) -> Field:
+        """What the keys of a field say, or those of a parse instance."""
         kind = self.type_of(node, scope, path)
         contents = self._contents(node, path)
-        enum = self.text(node, "enum")
-        if enum is not None:
-            found = self.resolve(enum, scope, lambda unit: unit.enums)
-            if found is None:
-                assert self.unit is not None
-                known = [name.rpartition("::")[2] for name in self.unit.enums]
-                self.bad(node.map["enum"], path, f"unknown enum `{enum}`", nearest(enum, known))
-            enum = found
+        enum = self.enum_of(node, scope, path)
         repeat = self.word(node, "repeat", path, ("eos", "expr", "until"))
         for word in ("expr", "until"):
             if (repeat == word) != (node.get(f"repeat-{word}") is not None):
@@ -65,8 +72,58 @@ class Fields(Types):
             self.column(node, ident, path),
             self.words(node, "doc"),
             self.refs(node),
+            self._terminator(node, path),
+            self.flag(node, "consume", path, usual=True),
+            self.flag(node, "include", path),
+            self.flag(node, "eos-error", path, usual=True),
+            self._byte(node, "pad-right", path),
+            self._process(node, path),
             {str(key): each.place for key, each in node.map.items()},
         )
+
+    def _byte(self, node: Node, key: str, path: str) -> int | None:
+        number = self.number(node, key, path)
+        if number is not None and not 0 <= number <= 255:
+            self.bad(node.map[key], path, f"`{key}` must be a byte, 0 to 255")
+            return None
+        return number
+
+    def _terminator(self, node: Node, path: str) -> bytes | None:
+        child = node.get("terminator")
+        if child is None:
+            return None
+        parts = child.items or [child]
+        if not all(type(part.value) is int and 0 <= part.value <= 255 for part in parts):
+            self.bad(child, path, "`terminator` must be a byte, 0 to 255, or a list of bytes")
+            return None
+        return bytes(part.value for part in parts if isinstance(part.value, int))
+
+    def _process(self, node: Node, path: str) -> Process | None:
+        child = node.get("process")
+        if child is None:
+            return None
+        # a name of a package has dots, which are no attributes here
+        text = str(child.value).strip()
+        name, bracket, rest = text.partition("(")
+        parsed = self.expr(Node(f"p({rest}" if bracket else "p()", child.place, {}), path)
+        if not re.match(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*\Z", name.strip()):
+            self.bad(child, path, f"`process: {text}` is not a name", "xor(key), rol(n), ror(n), zlib")
+            return None
+        if not isinstance(parsed, ex.Call):
+            return None
+        return Process(name.strip().replace(".", "__"), parsed.args)
+
+    def enum_of(self, node: Node, scope: str, path: str) -> str | None:
+        """The full name of the enum that `enum` names."""
+        enum = self.text(node, "enum")
+        if enum is None:
+            return None
+        found = self.resolve(enum, scope, lambda unit: unit.enums)
+        if found is None:
+            assert self.unit is not None
+            known = [name.rpartition("::")[2] for name in self.unit.enums]
+            self.bad(node.map["enum"], path, f"unknown enum `{enum}`", nearest(enum, known))
+        return found
 
     def _contents(self, node: Node, path: str) -> bytes | None:
         child = node.get("contents")
@@ -97,14 +154,16 @@ class Fields(Types):
         if child.get("any-of") is not None:
             listed = self.items_of(child, "any-of", path)
             choices = tuple(e for item in listed if (e := self.expr(item, path)) is not None)
-            if not listed:
-                self.bad(child, path, "`any-of` lists no value")
+            if not listed or len(choices) < len(listed):
+                self.bad(child.map["any-of"], path, "`any-of` must list values", "any-of: [1, 2]")
+                choices = None
         return Valid(
             self.expr(child.get("eq"), path),
             self.expr(child.get("min"), path),
             self.expr(child.get("max"), path),
             choices,
             self.expr(child.get("expr"), path),
+            self.flag(child, "in-enum", path),
         )
 
     def _derive(self, node: Node, path: str) -> Derive | None:

@@ -13,7 +13,7 @@ from kodec.generator.schema.load import Node, load_file
 
 __all__ = ["IDENT", "Unit", "load_unit"]
 
-IDENT = re.compile(r"[a-z]([a-z0-9_]*[a-z0-9])?\Z")
+IDENT = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 @dataclass(slots=True)
@@ -38,6 +38,9 @@ def load_unit(file: Path, name: str, folder: Path, problems: Problems) -> Unit |
     ident = meta.get("id") if meta else None
     if meta is None or ident is None or not isinstance(ident.value, str):
         problems.add((meta or root).place, "meta/id", "the schema has no id", f"id: {file.stem}")
+        return None
+    if not IDENT.match(ident.value):
+        problems.add(ident.place, "meta/id", f"`{ident.value}` is not a name", "lower_snake_case")
         return None
     if ident.value != file.stem:
         problems.add(ident.place, "meta/id", f"`{ident.value}` is not the file's name", f"id: {file.stem}")

@@ -32,19 +32,23 @@ _TYPE = (
 KEYS: Mapping[str, Keys] = {
     "meta": _keys(
         "id title application file-extension xref tags license ks-version imports encoding endian bit-endian "
-        "-orig-id"
+        "ks-debug -orig-id"
     ),
     "schema": _keys(f"meta {_TYPE}"),
-    "type": _keys(_TYPE),
+    "type": _keys(f"meta {_TYPE}"),
     "field": _keys(
         "id size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc doc-ref "
+        "terminator consume include eos-error pad-right process parent "
         "-orig-id -derive -default -nullable -since -until -ignorable -tags -codec -inner -column"
     ),
     "parameter": _keys("id type doc doc-ref enum -orig-id"),
-    "instance": _keys("value pos type doc doc-ref if enum -orig-id -column"),
+    "instance": _keys(
+        "value pos io size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc "
+        "doc-ref terminator consume include eos-error pad-right process parent id -orig-id -column"
+    ),
     "enum value": _keys("id doc doc-ref -orig-id -since -until"),
     "switch": _keys("switch-on cases"),
-    "valid": _keys("eq min max any-of expr"),
+    "valid": _keys("eq min max any-of expr in-enum"),
     "-derive": _keys("value verify when"),
     "-codec": _keys("field replace when"),
     "-column": _keys("name type value"),
@@ -60,16 +64,6 @@ IGNORED = re.compile(r"-(webide-.*|affected-by)\Z")
 """Extension keys of other tools."""
 
 UNSUPPORTED: Mapping[str, str] = {
-    "process": "decode the bytes yourself, or use `-codec`",
-    "terminator": "use a length field and `size`",
-    "consume": "use a length field and `size`",
-    "include": "use a length field and `size`",
-    "eos-error": "use a length field and `size`",
-    "pad-right": "read the padding as a field of its own",
-    "io": "only the stream at hand can be read",
-    "parent": "parent casts are not supported",
-    "opaque-types": "all types must be in the schemas",
     "ks-opaque-types": "all types must be in the schemas",
-    "ks-debug": "it changes nothing here: leave it out",
 }
 """Kaitai's keys that are not supported, each with what to do instead."""

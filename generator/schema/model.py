@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kodec.generator.problems import Place
-from kodec.generator.schema.expr import Expr, text_of
+from kodec.generator.schema.expr import Attr, Binary, Expr, Literal, Name, text_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text
 
@@ -26,6 +26,7 @@ __all__ = [
     "Codec",
     "Column",
     "Derive",
+    "Endian",
     "Enum",
     "EnumItem",
     "Field",
@@ -33,6 +34,7 @@ __all__ = [
     "Model",
     "Param",
     "Prim",
+    "Process",
     "Ref",
     "Schema",
     "Str",
@@ -56,7 +58,10 @@ ARROW_TYPE = re.compile(rf"({_PLAIN}|list<({_PLAIN}|struct<{_PAIR}(, {_PAIR})*>)
 
 @dataclass(frozen=True, slots=True)
 class Prim:
-    """A fixed-width number: `u1` to `s8`, `f4`, `f8`; `width` in bytes."""
+    """A fixed-width number: `u1` to `s8`, `f4`, `f8`; `width` in bytes.
+
+    `endian` is `be` or `le`, or `by` where a `switch-on` of `meta/endian` says it while bytes are read.
+    """
 
     name: str
     width: int
@@ -67,9 +72,10 @@ class Prim:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """`bN`: an unsigned number of `width` bits, most significant first."""
+    """`bN`: an unsigned number of `width` bits, most significant first, or last where `endian` is `le`."""
 
     width: int
+    endian: str = "be"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +85,23 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Str:
-    """Text in `encoding`; the field says how many bytes."""
+    """Text in `encoding`; the field says how many bytes, or a zero character ends it where `zero`."""
 
     encoding: str
+    zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A type of the schemas by its full name, `schema::type`, with arguments."""
+    """A type of the schemas by its full name, `schema::type`, with arguments.
+
+    `parent` is what its objects have as `_parent`: the object that holds them where it is None, none where
+    it is False.
+    """
 
     target: str
     args: tuple[Expr, ...] = ()
+    parent: Expr | bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,23 @@ class Valid:
     max: Expr | None = None
     any_of: tuple[Expr, ...] | None = None
     expr: Expr | None = None
+    in_enum: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """How stored bytes become others before they are looked at: `xor`, `zlib`, or a registered name."""
+
+    name: str
+    args: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Endian:
+    """A byte order that bytes say: `le` or `be` by the value of `on`; None of `cases` is the other ones'."""
+
+    on: Expr
+    cases: tuple[tuple[Expr | None, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +245,12 @@ class Field:
     column: Column | None = None
     doc: Text = NO_TEXT
     doc_ref: tuple[Text, ...] = ()
+    terminator: bytes | None = None
+    consume: bool = True
+    include: bool = False
+    eos_error: bool = True
+    pad_right: int | None = None
+    process: Process | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:
@@ -225,7 +260,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A computed value, or a number peeked at `peek_at` bytes after the type's start."""
+    """A computed value, a number peeked at `peek_at` bytes after the type's start, or what is read elsewhere.
+
+    A parse instance has a field `parsed`, read at `pos` (where the stream stands, if None) of the stream
+    `io` (that of the type, if None).
+    """
 
     id: str
     place: Place = field(compare=False)
@@ -233,13 +272,43 @@ class Instance:
     peek_at: int | None = None
     peek_type: Prim | None = None
     doc: Text = NO_TEXT
+    parsed: Field | None = None
+    pos: Expr | None = None
+    io: Expr | None = None
+    condition: Expr | None = None
+    enum: str | None = None
+    key_places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def reads(self) -> Field | None:
+        """What is read, where anything is: of a peeked number too."""
+        if self.peek_type is None:
+            return self.parsed
+        return Field(self.id, self.peek_type, self.place)
+
+    @property
+    def position(self) -> Expr | None:
+        """Where that is, in bytes from the start of the stream."""
+        if self.peek_at is None:
+            return self.pos
+        here = Attr(Name("_io"), "pos")
+        return Binary("+", here, Literal(self.peek_at)) if self.peek_at else here
+
+    def at(self, key: str) -> Place:
+        """Where the value of `key` stands, for messages; the instance itself where it has no such key."""
+        return self.key_places.get(key, self.place)
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
+    """A parameter: `type` is a word of the language or the full name of a type; `array` of several."""
+
     id: str
     type: str
     doc: Text = NO_TEXT
+    array: bool = False
+    enum: str | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,10 +347,16 @@ class Struct:
     version_field: str = "version"
     flexible: VersionRange | None = None
     topic: Text = NO_TEXT
+    endian: Endian | None = None
 
     @property
     def id(self) -> str:
         return self.name.rpartition("::")[2]
+
+    @property
+    def members(self) -> tuple[Param | Field | Instance, ...]:
+        """Everything in the type that has a name."""
+        return (*self.params, *self.fields, *self.instances)
 
     def field(self, name: str) -> Field | None:
         return next((each for each in self.fields if each.id == name), None)
@@ -295,7 +370,10 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One .ksy file; `path` is relative to the schema folder, with forward slashes."""
+    """One .ksy file; `path` is relative to the schema folder, with forward slashes.
+
+    A `streamed` one says what layouts of records cannot: its objects know their stream and their parents.
+    """
 
     id: str
     path: str
@@ -306,6 +384,7 @@ class Schema:
     imports: tuple[str, ...] = ()
     structs: tuple[Struct, ...] = ()
     enums: tuple[Enum, ...] = ()
+    streamed: bool = False
 
     @property
     def root(self) -> Struct:

@@ -9,27 +9,28 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
-from kodec.generator.wire import ENCODINGS, WIRE
+from kodec.generator.wire import ENCODINGS, WIRE, encoding_named
 
 __all__ = ["PRIM", "Types"]
 
 PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
-_BITS = re.compile(r"b([1-9][0-9]?)(be|le)?\Z")
-_ENCODINGS = {name.lower(): name for name in ENCODINGS}
+_BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
+_LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "i": "s"}
+_WORDS = {"string": "str", "text": "str", "cstring": "strz", "bytes": "leave `type` out and give a `size`"}
 
 
 class Types(Values):
     """Reads the type of a field."""
 
     endian: str | None
+    bit_endian: str
     encoding: str | None
 
     def type_of(self, node: Node, scope: str, path: str) -> TypeRef:
         child = node.get("type")
-        sized = node.get("size") is not None or node.get("size-eos") is not None
         if child is None:
-            if not sized and node.get("contents") is None:
+            if not any(node.get(key) is not None for key in ("size", "size-eos", "contents", "terminator")):
                 self.bad(node, path, "the field has neither a type nor a size")
             return Bytes()
         if isinstance(child.value, dict):
@@ -42,22 +43,20 @@ class Types(Values):
         if match := _FLOAT.match(text):
             return self.prim(at, text, int(match[1]), True, True, match[2], path)
         if match := _BITS.match(text):
-            if match[2] == "le" or not 1 <= int(match[1]) <= 64:
-                self.bad(at, path, f"`{text}` is not supported", "b1 to b64, big-endian")
-            return Bits(int(match[1]))
-        if text == "str":
+            if len(match[1]) > 2 or not 1 <= int(match[1]) <= 64:
+                self.bad(at, path, f"`{text}` is not supported", "b1 to b64")
+                return Bits(64)
+            return Bits(int(match[1]), match[2] or self.bit_endian)
+        if text in ("str", "strz"):
             encoding = self.text(node, "encoding") or self.encoding or ""
-            if encoding.lower() not in _ENCODINGS:
-                self.bad(
-                    at, path, f"encoding `{encoding}` is not supported", nearest(encoding.lower(), _ENCODINGS)
-                )
-            if node.get("size") is None and node.get("size-eos") is None:
-                self.bad(at, path, "a str needs `size` or `size-eos`")
-            return Str(_ENCODINGS.get(encoding.lower(), "UTF-8"))
-        if text == "strz":
-            self.bad(at, path, "`strz` is not supported", "use `str` with a length field and `size`")
-            return Bytes()
-        return self._ref(at, text, scope, path)
+            if encoding_named(encoding) is None:
+                hint = nearest(encoding.upper(), ENCODINGS)
+                self.bad(at, path, f"encoding `{encoding}` is not supported", hint)
+            ends = ("size", "size-eos", "terminator")
+            if text == "str" and all(node.get(key) is None for key in ends):
+                self.bad(at, path, "a str needs `size`, `size-eos` or `terminator`")
+            return Str(encoding_named(encoding) or "UTF-8", text == "strz")
+        return self._ref(at, text, node, scope, path)
 
     def prim(
         self, at: Node, text: str, width: int, signed: bool, floating: bool, endian: str | None, path: str
@@ -69,7 +68,7 @@ class Types(Values):
             )
         return Prim(WIRE[re.sub(r"(le|be)\Z", "", text)].name, width, signed, floating, endian or "be")
 
-    def _ref(self, at: Node, text: str, scope: str, path: str) -> TypeRef:
+    def _ref(self, at: Node, text: str, node: Node, scope: str, path: str) -> TypeRef:
         try:
             parsed = ex.parse(text)
         except ex.ExprError as error:
@@ -77,17 +76,35 @@ class Types(Values):
             return Bytes()
         args: tuple[ex.Expr, ...] = ()
         if isinstance(parsed, ex.Call):
-            name, args = parsed.name, parsed.args
+            name, args = parsed.name, tuple(self.resolved(arg, at, path) for arg in parsed.args)
         else:
             name = text
         target = self.resolve(name, scope, lambda unit: unit.types)
         if target is None:
-            self.bad(at, path, f"unknown type `{name}`", nearest(name, self.seen_types(scope)))
+            self.bad(at, path, f"unknown type `{name}`", self.like_type(name, scope))
             return Bytes()
         wanted = len((self.units[target.partition("::")[0]].types[target].get("params") or _NONE).items)
         if wanted != len(args):
             self.bad(at, path, f"type `{name}` takes {wanted} arguments, {len(args)} given")
-        return Ref(target, args)
+            return Bytes()
+        return Ref(target, args, self._parent_of(node, path))
+
+    def _parent_of(self, node: Node, path: str) -> ex.Expr | bool | None:
+        child = node.get("parent")
+        return False if child is not None and child.value is False else self.expr(child, path)
+
+    def like_type(self, name: str, scope: str) -> str:
+        """What somebody may have meant who wrote `uint32`, `string` or a type with a mistake in it."""
+        if name.lower() in _WORDS:
+            return _WORDS[name.lower()]
+        if match := re.match(r"([a-z]+?)_?([0-9]+)(?:_t)?(le|be)?\Z", name.lower()):
+            word = _LIKE.get(match[1], match[1])
+            width = {"8": "1", "16": "2", "32": "4", "64": "8"}.get(match[2], match[2])
+            if match[1] in ("u", "s", "f") and match[2] == "3":
+                width = "4"
+            if PRIM.match(word + width) or _FLOAT.match(word + width):
+                return f"{word}{width}{match[3] or ''}"
+        return nearest(name, [*self.seen_types(scope), "str", "strz"])
 
     def _switch(self, child: Node, node: Node, scope: str, path: str) -> TypeRef:
         self.known(child, "switch", path)
@@ -100,11 +117,9 @@ class Types(Values):
                 default = kind
                 continue
             case = self.expr(Node(key, item.place, {}), path)
-            if not isinstance(case, (ex.EnumValue, ex.Literal)):
-                self.bad(item, path, f"case `{key}` is neither a number nor an enum value")
             if case is not None:
                 cases.append((case, kind))
-        if on is None or not cases:
+        if on is None or (not cases and default is None):
             self.bad(child, path, "a switch needs `switch-on` and `cases`")
             return Bytes()
         return Switch(on, tuple(cases), default)

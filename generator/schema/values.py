@@ -13,9 +13,17 @@ from kodec.generator.schema.load import Node, Scalar
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
 
-__all__ = ["Values"]
+__all__ = ["Values", "word_of"]
 
+_PLAIN_TYPE = re.compile(
+    r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
+)
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
+
+
+def word_of(value: object) -> str:
+    """A scalar as it was written: YAML has a value of its own for `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 class Values:
@@ -54,12 +62,16 @@ class Values:
         if isinstance(child.value, (list, dict)):
             self.bad(child, key, f"`{key}` must be text")
             return None
-        return None if child.value is None else str(child.value).strip()
+        return None if child.value is None else word_of(child.value)
 
     def words(self, node: Node, key: str) -> Text:
         """What is meant for people; empty where there is none."""
         child = node.get(key)
-        return NO_TEXT if child is None else self.as_words(child, self.text(node, key) or "", key)
+        if child is None:
+            return NO_TEXT
+        if child.items and not any(isinstance(item.value, (list, dict)) for item in child.items):
+            return self.as_words(child, ", ".join(word_of(item.value) for item in child.items), key)
+        return self.as_words(child, self.text(node, key) or "", key)
 
     def as_words(self, node: Node, raw: str, key: str) -> Text:
         sign = not_text(raw)
@@ -105,11 +117,11 @@ class Values:
             return ()
         return tuple(self.as_words(item, str(item.value).strip(), "doc-ref") for item in items)
 
-    def flag(self, node: Node, key: str, path: str) -> bool:
+    def flag(self, node: Node, key: str, path: str, *, usual: bool = False) -> bool:
         child = node.get(key)
         if child is not None and not isinstance(child.value, bool):
             self.bad(child, path, f"`{key}` must be true or false")
-        return child is not None and child.value is True
+        return usual if child is None else child.value is True
 
     def number(self, node: Node, key: str, path: str) -> int | None:
         child = node.get(key)
@@ -156,11 +168,32 @@ class Values:
             self.bad(node, path, f"`{node.value.strip()}`: {error}")
             return None
         # an expression about the container is resolved where the container is known
-        late = "_batch" in ex.names(parsed)
-        return ex.replace(
-            parsed,
-            lambda part: self._enum_value(part, node, path, late) if isinstance(part, ex.EnumValue) else None,
-        )
+        return self.resolved(parsed, node, path, late="_batch" in ex.names(parsed))
+
+    def resolved(self, expr: ex.Expr, node: Node, path: str, *, late: bool = False) -> ex.Expr:
+        """The expression with the full names of its enums and types."""
+
+        def swap(part: ex.Expr) -> ex.Expr | None:
+            match part:
+                case ex.EnumValue():
+                    return self._enum_value(part, node, path, late)
+                case ex.Cast(of, kind) if not _PLAIN_TYPE.match(kind):
+                    full = self._type_name(kind, node, path)
+                    return None if full is None else ex.Cast(self.resolved(of, node, path, late=late), full)
+                case ex.SizeOf(kind, bits) if not _PLAIN_TYPE.match(kind):
+                    full = self._type_name(kind, node, path)
+                    return None if full is None else ex.SizeOf(full, bits)
+            return None
+
+        return ex.replace(expr, swap)
+
+    def _type_name(self, name: str, at: Node, path: str) -> str | None:
+        plain = name.removesuffix("[]")
+        full = self.resolve(plain, self.scope, lambda unit: unit.types)
+        if full is None:
+            self.bad(at, path, f"unknown type `{plain}`", nearest(plain, self.seen_types(self.scope)))
+            return None
+        return full + name[len(plain) :]
 
     def _enum_value(self, value: ex.EnumValue, at: Node, path: str, late: bool) -> ex.EnumValue | None:
         full = self.resolve(value.enum, self.scope, lambda unit: unit.enums)
@@ -171,7 +204,7 @@ class Values:
                 self.bad(at, path, f"unknown enum `{value.enum}`", nearest(value.enum, known))
             return None
         items = self.units[full.partition("::")[0]].enums[full].map.values()
-        names = [str(item.map["id"].value if "id" in item.map else item.value) for item in items]
+        names = [word_of(item.map["id"].value if "id" in item.map else item.value) for item in items]
         if value.value not in names:
             self.bad(at, path, f"enum `{value.enum}` has no `{value.value}`", nearest(value.value, names))
         return ex.EnumValue(full, value.value)

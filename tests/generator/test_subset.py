@@ -89,7 +89,7 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "params": (
         "seq:\n- {id: n, type: u1}\n- {id: a, type: 'item(n, true)'}\n- {id: b, type: 'item(2, n == 9)'}\n"
         "types:\n  item:\n    params:\n    - {id: width, type: u1}\n    - {id: marked, type: bool}\n"
-        "    seq:\n    - {id: mark, type: u1, if: marked}\n    - {id: data, size: width}\n",
+        "    seq:\n    - {id: mark, type: u1, if: marked, -default: 0}\n    - {id: data, size: width}\n",
         b"\x01\x63xyz",
         {"n": 1, "a": {"mark": 0x63, "data": b"x"}, "b": {"mark": 0, "data": b"yz"}},
     ),
@@ -360,7 +360,7 @@ REFUSED: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "count beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, type: u1, repeat: expr, repeat-expr: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
     "size beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, size: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
     "element without bytes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, repeat: eos}\n", b"\x00\x01", Malformed, "a"),
-    "no case": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", b"\x02\x02", Unsupported, "a"),
+    "no case": ("-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", b"\x02\x02", Unsupported, "a"),
     "wrong contents": ("seq:\n- {id: a, contents: [1, 2]}\n", b"\x01\x03", Malformed, "a"),
     "value not allowed": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: b, type: u1}\n    - {id: c, type: b4, valid: {max: 3}}\n    - {id: d, type: b4, valid: {expr: d > b}}\n", b"\x03\x33", Malformed, "d"),
     "NaN is not in a range": ("seq:\n- {id: a, type: f8, valid: {min: 0}}\n", struct.pack(">d", math.nan), Malformed, "a"),
@@ -393,12 +393,12 @@ UNWRITABLE: dict[str, tuple[str, dict[str, Any], str]] = {
     "until too early": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": [0, 0]}, "a"),
     "until not reached": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": [1, 1]}, "a"),
     "until and nothing": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _ == 0 or a.size == 3}\n", {"a": []}, "a"),
-    "condition does not hold": ("seq:\n- {id: n, type: u1}\n- {id: a, type: str, size: 1, encoding: ASCII, if: n > 0}\n", {"a": "x"}, "a"),
+    "condition does not hold": ("-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: str, size: 1, encoding: ASCII, if: n > 0}\n", {"a": "x"}, "a"),
     "value not allowed": ("seq:\n- {id: a, type: u1, valid: {min: 2}}\n", {"a": 1}, "a"),
     "value not allowed in a list": ("seq:\n- {id: a, type: u1, valid: {min: 2}, repeat: eos}\n", {"a": [2, 1]}, "a[1]"),
     "length too large": ("seq:\n- {id: n, type: u1, -derive: length_of(a)}\n- {id: a, size: n}\n", {"a": bytes(256)}, "n"),
     "length not allowed": ("seq:\n- {id: n, type: u1, valid: {max: 3}, -derive: length_of(a)}\n- {id: a, size: n}\n", {"a": bytes(4)}, "n"),
-    "no case": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", {"a": 1}, "a"),
+    "no case": ("-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", {"a": 1}, "a"),
     "derived from nothing": ("seq:\n- {id: n, type: u1, -derive: last(a.b)}\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", {}, "n"),
 }  # fmt: skip
 
@@ -413,9 +413,12 @@ def test_does_not_write(case: str, codec: Codec) -> None:
 
 def test_the_page_lists_what_is_tested() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("## The supported subset")[2].partition("\n## ")[0]
-    rows = dict(re.findall(r"^\| `(.+?)` \| (yes|no) \|", text, flags=re.M))
+    rows = dict(re.findall(r"^\| `(.+?)` \| (yes|no|streams) \|", text, flags=re.M))
     problems = (Path(__file__).parent / "test_problems.py").read_text(encoding="utf-8")
     table = problems.partition("UNSUPPORTED: ")[2].partition("\n}")[0]
     unsupported = re.findall(r'^    "(.+?)": \(', table, flags=re.M)
     assert {row for row, answer in rows.items() if answer == "yes"} == {*SUPPORTED, *OF_WIRE, *OTHERS}
-    assert {row for row, answer in rows.items() if answer == "no"} == set(unsupported)
+    assert {row for row, answer in rows.items() if answer in ("no", "streams")} == set(unsupported)
+    streams = (Path(__file__).parent / "test_streams.py").read_text(encoding="utf-8")
+    tested = re.findall(r'^    "(.+?)": Row\(', streams, flags=re.M)
+    assert {row for row, answer in rows.items() if answer == "streams"} == set(tested)

@@ -13,8 +13,8 @@ const ksc = require("kaitai-struct-compiler");
 // ksc itself resolves an import of an import, so every name that comes here is relative to the schema that it compiles.
 function importsFrom(schema, schemas) {
   return {
-    importYaml(name) {
-      const found = schemas[path.posix.join(path.posix.dirname(schema), name)];
+    importYaml(name, mode) {
+      const found = schemas[mode === "abs" ? name : path.posix.join(path.posix.dirname(schema), name)];
       return found ? Promise.resolve(found) : Promise.reject(new Error(`no schema for the import ${name}`));
     },
   };

@@ -126,7 +126,8 @@ def compile_schemas(out: Path, targets: tuple[str, ...] = TARGETS, folder: Path 
     Raises: FileNotFoundError if there is no Node; CalledProcessError if ksc cannot be had or does not run.
     """
     program, modules = node()
-    job = {"targets": targets, "schemas": {name: load_yaml(path) for name, path in schemas(folder).items()}}
+    loaded = {name: _exact(load_yaml(path)) for name, path in schemas(folder).items()}
+    job = {"targets": targets, "schemas": loaded}
     done = subprocess.run(
         [program, str(HERE / "compile.js"), str(out)],
         input=json.dumps(job),
@@ -136,6 +137,15 @@ def compile_schemas(out: Path, targets: tuple[str, ...] = TARGETS, folder: Path 
         check=True,
     )
     return [Failure(**failure) for failure in json.loads(done.stdout)["failures"]]
+
+
+def _exact(value: Any) -> Any:
+    """The same schema with numbers that JavaScript would round as text, which ksc reads as an expression."""
+    if isinstance(value, dict):
+        return {key: _exact(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_exact(item) for item in value]
+    return str(value) if type(value) is int and abs(value) > 1 << 53 else value
 
 
 def _digest() -> str:

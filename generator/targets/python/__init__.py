@@ -6,12 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kodec.generator.problems import Problem, Problems
+from kodec.generator.schema.kinds import Kinds
 from kodec.generator.target import File, Request
 from kodec.generator.targets.python.collisions import check_collisions
 from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
-from kodec.generator.targets.python.emit import formatted, render_module, render_package, render_tests
+from kodec.generator.targets.python.emit import (
+    formatted,
+    render_module,
+    render_package,
+    render_streams,
+    render_tests,
+)
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.module import Module
+from kodec.generator.targets.python.streams.module import stream_module
+from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 
 __all__ = ["TARGET"]
@@ -22,6 +31,7 @@ class _Plan:
     """The views of the modules, and of the tests by their file's name."""
 
     modules: tuple[ModuleView, ...]
+    streams: tuple[StreamModule, ...]
     tests: dict[str, ContractTests]
 
 
@@ -39,9 +49,14 @@ class _Python:
 
     def plan(self, request: Request) -> _Plan:
         back = Facts(request.model)
+        kinds = Kinds(request.model)
         modules: list[ModuleView] = []
+        streams: list[StreamModule] = []
         tests: dict[str, ContractTests] = {}
         for schema in request.model.schemas:
+            if schema.streamed:
+                streams.append(stream_module(back, kinds, schema))
+                continue
             if not back.wanted(schema):
                 continue
             view = Module(back, schema).build()
@@ -54,13 +69,15 @@ class _Python:
                 # `a/b.ksy` and `a_b.ksy` are two schemas
                 name = flat if f"test_{flat}" not in tests else view.path.replace("/", "__")
                 tests[f"test_{name}"] = found
-        return _Plan(tuple(modules), tests)
+        return _Plan(tuple(modules), tuple(streams), tests)
 
     def emit(self, plan: _Plan) -> Iterator[File]:
-        folders = sorted({"", *(view.path.rpartition("/")[0] for view in plan.modules)})
+        views: list[ModuleView | StreamModule] = [*plan.modules, *plan.streams]
+        folders = sorted({"", *(view.path.rpartition("/")[0] for view in views)})
         modules = {view.path: render_module(view) for view in plan.modules}
+        modules |= {view.path: render_streams(view) for view in plan.streams}
         packages = {f"{folder}/__init__.py".lstrip("/"): render_package(folder) for folder in folders}
-        schemas = {view.path: view.schema for view in plan.modules}
+        schemas = {view.path: view.schema for view in views}
         for path, text in formatted(modules | packages).items():
             yield File(path, text, schemas.get(path))
         for path, text in formatted({name: render_tests(view) for name, view in plan.tests.items()}).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from collections.abc import Iterator
 
@@ -9,7 +10,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct
 from kodec.generator.schema.roles import codec_field
 from kodec.generator.targets.python.facts import Facts, targets_of
-from kodec.generator.targets.python.names import RUNTIME
+from kodec.generator.targets.python.names import RUNTIME, attribute
 
 __all__ = ["check_collisions"]
 
@@ -29,6 +30,12 @@ _OWN = frozenset(
         "field",
     ]
 ).union(*RUNTIME.values())
+
+
+_BUILT_IN = frozenset(name for name in dir(builtins) if name[0].isupper())
+_OF_STREAMS = frozenset(
+    ["Any", "ClassVar", "IntEnum", "dataclass", "field", "member_of", *RUNTIME["streams"]]
+)
 
 
 def check_collisions(facts: Facts, problems: Problems) -> None:
@@ -60,6 +67,9 @@ def _packages(model: Model, problems: Problems) -> None:
 def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
     """Each name that the module of a schema defines, with what it stands for."""
     for struct in schema.structs:
+        if schema.streamed:
+            yield facts.classes[struct.name], f"type `{struct.id}`", struct.place
+            continue
         if facts.in_runtime(struct):
             continue
         function = facts.function(struct)
@@ -92,8 +102,9 @@ def _names(facts: Facts, schema: Schema) -> Iterator[tuple[str, str, Place]]:
 
 def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
     owners: dict[str, str] = {}
+    taken = _OF_STREAMS if schema.streamed else _OWN | _BUILT_IN
     for name, owner, place in _names(facts, schema):
-        if name in _OWN:
+        if name in taken:
             problems.add(
                 place,
                 schema.id,
@@ -105,8 +116,15 @@ def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
                 place, schema.id, f"{owner} and {owners[name]} would both be `{name}`", "rename one of them"
             )
         owners.setdefault(name, owner)
+    for struct in schema.structs if schema.streamed else ():
+        seen: dict[str, str] = {}
+        for each in struct.members:
+            other = seen.setdefault(attribute(each.id), each.id)
+            if other != each.id:
+                text = f"`{each.id}` and `{other}` would both be `{attribute(each.id)}`"
+                problems.add(each.place, struct.name.replace("::", "."), text, "rename one of them")
     for struct in schema.structs:
-        if not facts.in_runtime(struct):
+        if not facts.in_runtime(struct) and not schema.streamed:
             _locals(facts, struct, problems)
 
 
@@ -143,6 +161,8 @@ def _circles(facts: Facts, problems: Problems) -> None:
         for schema in facts.model.schemas
     }
     for schema in facts.model.schemas:
+        if schema.streamed:
+            continue  # they import each other when all their classes are there
         todo, seen = set(needs[schema.id]), set[str]()
         while todo:
             each = todo.pop()

@@ -7,7 +7,7 @@ import posixpath
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
 from kodec.generator.schema.model import Prim, Schema
 from kodec.generator.targets.python.facts import Facts
-from kodec.generator.targets.python.names import camel
+from kodec.generator.targets.python.names import camel, member_names
 from kodec.generator.targets.python.views.modules import Run as RunView
 from kodec.generator.wire import WIRE
 
@@ -54,6 +54,10 @@ class Context:
         alias = f"{verb}_{schema.id}_{rest}" if rest else camel(schema.id) + name
         self.sibling_names.setdefault(schema.id, set()).add(f"{name} as {alias}")
         return alias
+
+    def enum_names(self, enum: str) -> dict[str, str]:
+        """What each value of an enum is called in its class."""
+        return member_names(self.model.enum(enum))
 
     def class_of(self, struct_name: str) -> str:
         return self.imported(struct_name, self.back.classes[struct_name])

@@ -13,10 +13,11 @@ from ruff import find_ruff_bin
 
 from kodec.generator.target import mark
 from kodec.generator.targets.python.contract_tests import ContractTests
+from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 from kodec.generator.templates import Templates
 
-__all__ = ["formatted", "render_module", "render_package", "render_tests"]
+__all__ = ["formatted", "render_module", "render_package", "render_streams", "render_tests"]
 
 LINE_LENGTH = 110
 
@@ -44,6 +45,13 @@ def render_module(view: ModuleView) -> str:
     draft = ast.parse(_TEMPLATES.render("module.py.j2", m=view, mark=mark(view.schema)))
     uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
     return _TEMPLATES.render("module.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
+
+
+def render_streams(view: StreamModule) -> str:
+    """The text of the module of a streamed schema, not yet formatted."""
+    draft = ast.parse(_TEMPLATES.render("stream.py.j2", m=view, mark=mark(view.schema)))
+    uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
+    return _TEMPLATES.render("stream.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
 
 
 def render_tests(view: ContractTests) -> str:

@@ -8,14 +8,14 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["emit", "negate", "operand"]
+__all__ = ["BINDS", "PRODUCT", "SUM", "TIGHT", "emit", "negate", "operand"]
 
 Resolve = Callable[[str], str]
 _PYTHON = {"/": "//"}
 _METHODS = {"to_i": "int({})", "size": "len({})", "length": "len({})"}
 # how tightly each binds in Python, loosest first
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BAR, _XOR, _AMP, _SHIFT, _SUM, _PRODUCT, _SIGN, _ATOM = range(13)
-_BINDS = {
+BINDS = {
     **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), _COMPARE),
     "or": _OR,
     "and": _AND,
@@ -30,6 +30,8 @@ _BINDS = {
     "/": _PRODUCT,
     "%": _PRODUCT,
 }
+
+SUM, PRODUCT, TIGHT = _SUM, _PRODUCT, _ATOM
 
 
 def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -> str:
@@ -69,7 +71,7 @@ def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
         case ex.Unary(op, of):
             return _SIGN, f"{op}{sub(of, _SIGN)}"
         case ex.Binary(op, left, right):
-            own = _BINDS[op]
+            own = BINDS[op]
             # a comparison of a comparison would chain in Python
             return own, f"{sub(left, own + (own == _COMPARE))} {_PYTHON.get(op, op)} {sub(right, own + 1)}"
         case ex.Ternary(test, yes, no):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import keyword
 
 import kodec.runtime.fields
+import kodec.runtime.streams
 import kodec.runtime.varint
+from kodec.generator.schema.model import Enum
 
-__all__ = ["RUNTIME", "attribute", "camel", "column_local", "local"]
+__all__ = ["RUNTIME", "attribute", "camel", "column_local", "local", "member_names"]
 
 RUNTIME = {
     "compression": ("compress", "decompress"),
@@ -22,6 +24,7 @@ RUNTIME = {
         "Unsupported",
     ),
     "fields": tuple(kodec.runtime.fields.__all__),
+    "streams": tuple(kodec.runtime.streams.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),
 }
 """What generated modules import, by module of kodec.runtime."""
@@ -100,6 +103,7 @@ _ATTRIBUTES = frozenset(
         "from_bytes",
         "int",
         "list",
+        "property",
         "range",
         "read_from",
         "str",
@@ -110,7 +114,9 @@ _ATTRIBUTES = frozenset(
 
 
 def camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    text = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    # a type `none` is no class `None`
+    return f"{text}_" if keyword.iskeyword(text) or name.endswith("_") else text
 
 
 def local(name: str) -> str:
@@ -127,3 +133,8 @@ def column_local(name: str) -> str:
 def attribute(name: str) -> str:
     """The attribute of a field."""
     return f"{name}_" if keyword.iskeyword(name) or name in _ATTRIBUTES else name
+
+
+def member_names(enum: Enum) -> dict[str, str]:
+    """What each value of an enum is called in its class."""
+    return {item.id: item.id.upper() for item in enum.items}

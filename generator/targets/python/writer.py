@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kodec.generator.layout import BitGroup, Layout, Run, RunField
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, Valid
+from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef, Valid
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit
@@ -383,16 +383,31 @@ class LayoutWriter:
             (i := self.struct.instance(n)) is not None and i.peek_at is not None for n in ex.names(switch.on)
         )
         on = None if peeked else self._emit(switch.on)
+        raw = spec.size is not None or spec.size_eos
         branches: dict[str, WriteCase] = {}
         for case, each in switch.cases:
             test = f"isinstance({source}, {self.m.py_type(each)})"
             if not peeked:
-                test = f"chosen == {self._emit(case)} and not isinstance({source}, bytes)"
+                test = f"chosen == {self._emit(case)}"
+                test += f" and not isinstance({source}, bytes)" if raw else self._is_object(source, each)
             branches[test] = WriteCase(test, self._element(with_type(spec, each), source, into, path))
         other = None
         if switch.default is not None:
             other = self._element(with_type(spec, switch.default), source, into, path)
-        return WriteSwitch(on, tuple(branches.values()), other)
+            if test := self._is_object(source, switch.default):
+                # anything else has no case
+                test = test.removeprefix(" and ")
+                branches[test], other, raw = WriteCase(test, other), None, False
+        return WriteSwitch(on, tuple(branches.values()), other, raw)
+
+    def _is_object(self, source: str, kind: TypeRef) -> str:
+        """The test, behind an `and`, that there is an object of a class where one is written."""
+        if not isinstance(kind, Ref):
+            return ""
+        struct = self.m.model.struct(kind.target)
+        if struct.wire in INTRINSICS or transparent(struct) is not None:
+            return ""
+        return f" and isinstance({source}, {self.m.py_type(kind)})"
 
     # -- what is known only afterwards ------------------------------------------------------------
 

@@ -57,7 +57,11 @@ def vectors(model: Model, modules: Modules) -> Iterator[SchemaVectors]:
     """The vectors of every schema that has types of its own."""
     back = Facts(model)
     for schema in model.schemas:
-        if back.wanted(schema):
+        if schema.streamed:
+            yield SchemaVectors(
+                schema, {}, tuple((each.name, "it is read from a stream") for each in schema.structs)
+            )
+        elif back.wanted(schema):
             yield _of_schema(back, modules, schema)
 
 

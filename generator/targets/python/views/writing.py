@@ -69,12 +69,13 @@ class WriteCase:
 
 @dataclass(frozen=True, slots=True)
 class WriteSwitch:
-    """`on` is None where the type of the value itself says which case it is."""
+    """`on` is None where the type of the value itself says which case it is; others are bytes if `raw`."""
 
     kind: ClassVar[str] = "switch"
     on: str | None
     branches: tuple[WriteCase, ...]
     other: WriteElement | None
+    raw: bool
 
 
 @dataclass(frozen=True, slots=True)

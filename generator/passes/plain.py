@@ -1,0 +1,217 @@
+"""What the layouts of records cannot say: each with its place, and with what would do instead.
+
+A schema that has any of it is read as objects in streams, unless it has extension keys, which need layouts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+
+from kodec.generator.passes.common import path_of
+from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.model import Bits, Field, Instance, Prim, Schema, Str, Struct, Switch
+from kodec.generator.wire import INTRINSICS, WIRE
+
+__all__ = ["check_plain", "own_key", "prefers_streams"]
+
+_KEYS = {
+    "terminator": "use a length field and `size`",
+    "consume": "use a length field and `size`",
+    "include": "use a length field and `size`",
+    "eos-error": "use a length field and `size`",
+    "pad-right": "read the padding as a field of its own",
+    "process": "decode the bytes yourself, or use `-codec`",
+    "parent": "parent casts are not supported",
+}
+_Bad = Callable[..., None]
+_INTEGERS = ("bool", *(row.name for row in WIRE.values() if row.kind == "integer" and not row.intrinsic))
+
+
+def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
+    """The first extension key that only layouts can do, and its place."""
+    for schema in schemas:
+        for struct in schema.structs:
+            keys = ((struct.wire, "-wire"), (struct.versions, "-versions"), (struct.row, "-row"))
+            for value, key in (*keys, (struct.flexible, "-flexible"), (struct.topic, "-topic")):
+                if value:
+                    return struct.place, key
+            for field in struct.fields:
+                given = [key for key in field.places if key in _OWN]
+                if given:
+                    return field.at(given[0]), given[0]
+    return None
+
+
+_OWN = (
+    *(
+        "-derive",
+        "-default",
+        "-nullable",
+        "-since",
+        "-until",
+        "-ignorable",
+        "-tags",
+        "-codec",
+        "-inner",
+        "-column",
+    ),
+)
+
+
+def prefers_streams(schemas: Sequence[Schema]) -> bool:
+    """Whether layouts would say less than streams: where an absent field is None, and not a default."""
+    for schema in schemas:
+        for struct in schema.structs:
+            for field in struct.fields:
+                sized = field.size is not None or field.size_eos
+                open_switch = isinstance(field.type, Switch) and field.type.default is None and not sized
+                if field.condition is not None or open_switch:
+                    return True
+    return False
+
+
+def check_plain(schemas: Sequence[Schema], problems: Problems) -> None:
+    """Report every construct that layouts do not have."""
+    for schema in schemas:
+        for struct in schema.structs:
+            for place, expr in _of_streams_only(struct, struct.place):
+                problems.add(
+                    place, path_of(struct), f"`{ex.text_of(expr)}` is not supported in an expression"
+                )
+            if struct.wire not in INTRINSICS:
+                _struct(struct, problems)
+            elif any(each.condition is not None or each.enum is not None for each in struct.instances):
+                problems.add(
+                    struct.place, path_of(struct), "`if` and `enum` on an instance are not supported"
+                )
+
+
+def _of_streams_only(value: object, place: Place) -> Iterator[tuple[Place, ex.Expr]]:
+    """Each part of an expression that layouts do not have, wherever it stands, with the nearest place."""
+    if isinstance(value, (ex.Method, ex.SizeOf, ex.Joined)):
+        yield place, value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _of_streams_only(item, place)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Place)):
+        nearest_place = getattr(value, "place", place)
+        for spec in dataclasses.fields(value):
+            yield from _of_streams_only(getattr(value, spec.name), nearest_place)
+
+
+def _struct(struct: Struct, problems: Problems) -> None:
+    def bad(place: Place, name: str, text: str, hint: str = "") -> None:
+        problems.add(place, path_of(struct, name), text, hint)
+
+    if struct.endian is not None:
+        bad(
+            struct.place,
+            "",
+            "a byte order that bytes say is not supported",
+            "pass what is needed as a parameter",
+        )
+    for param in struct.params:
+        if param.type not in _INTEGERS or param.array or param.enum is not None:
+            text = f"a parameter of type `{param.type}` is not supported"
+            bad(param.place, param.id, text, "bool, or an integer type")
+    for each in struct.members:
+        if each.id.endswith("_"):
+            bad(
+                each.place,
+                each.id,
+                f"`{each.id}` is not a name",
+                "lower_snake_case, without a `_` at its end",
+            )
+    if struct.id.endswith("_"):
+        bad(struct.place, "", f"`{struct.id}` is not a name", "lower_snake_case, without a `_` at its end")
+    for field in struct.fields:
+        _field(struct, field, bad)
+    for instance in struct.instances:
+        _instance(instance, bad)
+    _peeked_late(struct, bad)
+
+
+def _field(struct: Struct, field: Field, bad: _Bad) -> None:
+    for key, hint in _KEYS.items():
+        if key in field.places:
+            bad(field.at(key), field.id, f"`{key}` is not supported", hint)
+    if field.id.startswith("_"):
+        bad(field.place, field.id, "a field needs an id", "lower_snake_case")
+    kinds = [field.type]
+    if isinstance(field.type, Switch):
+        kinds = [each for _, each in field.type.cases] + [each for each in (field.type.default,) if each]
+        for case, _ in field.type.cases:
+            if not isinstance(case, (ex.EnumValue, ex.Literal)):
+                bad(
+                    field.at("type"),
+                    field.id,
+                    f"case `{ex.text_of(case)}` is neither a number nor an enum value",
+                )
+    for kind in kinds:
+        if isinstance(kind, Str) and kind.zero:
+            bad(
+                field.at("type"),
+                field.id,
+                "`strz` is not supported",
+                "use `str` with a length field and `size`",
+            )
+        if isinstance(kind, Bits) and kind.endian == "le":
+            bad(field.at("type"), field.id, "little-endian bit fields are not supported", "bit-endian: be")
+        if isinstance(kind, Prim) and kind.endian == "by":
+            bad(field.at("type"), field.id, "a byte order that bytes say is not supported", "write le or be")
+        if isinstance(kind, Prim) and field.size is not None and not isinstance(field.type, Switch):
+            bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
+    if field.valid is not None and field.valid.in_enum:
+        bad(field.at("valid"), field.id, "`in-enum` is not supported", "any-of: [...]")
+
+
+def _expressions(field: Field) -> list[ex.Expr]:
+    found = [field.size, field.condition, field.repeat_expr, field.repeat_until]
+    if isinstance(field.type, Switch):
+        found.append(field.type.on)
+    if field.valid is not None:
+        found += [
+            field.valid.eq,
+            field.valid.min,
+            field.valid.max,
+            field.valid.expr,
+            *(field.valid.any_of or ()),
+        ]
+    return [expr for expr in found if expr is not None]
+
+
+def _instance(instance: Instance, bad: _Bad) -> None:
+    if instance.parsed is not None:
+        text = (
+            "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+        )
+        bad(instance.at("pos"), instance.id, text, "an integer peeked at `_io.pos + n`, n a number")
+    if instance.io is not None:
+        bad(instance.at("io"), instance.id, "`io` is not supported", "only the stream at hand can be read")
+    for key, value in (("if", instance.condition), ("enum", instance.enum)):
+        if value is not None:
+            bad(
+                instance.at(key),
+                instance.id,
+                f"`{key}` on an instance is not supported",
+                "put it in the expression",
+            )
+
+
+def _peeked_late(struct: Struct, bad: _Bad) -> None:
+    """A number is peeked where the type starts; a later field would have stock Kaitai peek it there."""
+    peeked = {each.id for each in struct.instances if each.peek_at is not None}
+    if not peeked:
+        return
+    derived = {each.id: ex.names(each.value) for each in struct.instances if each.value is not None}
+    for index, field in enumerate(struct.fields):
+        needed = {name for expr in _expressions(field) for name in ex.names(expr)}
+        needed |= {name for each in needed for name in derived.get(each, ())}
+        if needed & peeked:
+            if index:
+                name = sorted(needed & peeked)[0]
+                text = f"`{name}` is peeked at the start of the type, and used behind it"
+                bad(field.place, field.id, text, "use it in the first field")
+            return

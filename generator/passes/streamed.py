@@ -1,0 +1,224 @@
+"""Streamed schemas: every expression has a kind that fits where it stands, and names nothing later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kodec.generator.passes.common import path_of
+from kodec.generator.problems import Place, Problems
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.kinds import Kind, KindError, Kinds, Scope, a, types_in
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Instance,
+    Model,
+    Prim,
+    Ref,
+    Schema,
+    Str,
+    Struct,
+    Switch,
+)
+
+__all__ = ["check_streamed"]
+
+_CHOSEN = ("integer", "float", "boolean", "text", "enum", "bytes")
+
+
+def check_streamed(model: Model, schemas: Sequence[Schema], problems: Problems) -> None:
+    """Report what could not be read, or only with a value of another kind than stands there."""
+    kinds = Kinds(model)
+    for schema in schemas:
+        for struct in schema.structs:
+            _Checker(model, kinds, struct, problems).run()
+    _hold_themselves(schemas, problems)
+
+
+class _Checker:
+    def __init__(self, model: Model, kinds: Kinds, struct: Struct, problems: Problems) -> None:
+        self.model = model
+        self.kinds = kinds
+        self.struct = struct
+        self.problems = problems
+        self.order = {field.id: index for index, field in enumerate(struct.fields)}
+
+    def run(self) -> None:
+        if self.struct.endian is not None:
+            self.need(self.struct.place, "", "endian", self.struct.endian.on, Scope(self.struct), _CHOSEN)
+        for index, field in enumerate(self.struct.fields):
+            self.field(field, index)
+        for instance in self.struct.instances:
+            self.instance(instance)
+
+    def bad(self, place: Place, name: str, text: str, hint: str = "") -> None:
+        self.problems.add(place, path_of(self.struct, name), text, hint)
+
+    def need(
+        self, place: Place, owner: str, key: str, expr: ex.Expr | None, scope: Scope, wanted: tuple[str, ...]
+    ) -> Kind | None:
+        """The kind of an expression; None, and a problem where there is one to report."""
+        if expr is None:
+            return None
+        try:
+            found = self.kinds.of(expr, scope)
+        except KindError as error:
+            self.bad(place, owner, f"`{key}`: {error}", error.hint)
+            return None
+        if wanted and found.name not in wanted:
+            text = f"`{key}` must be {a(Kind(wanted[0]))}, this is {a(found)}: {ex.text_of(expr)}"
+            self.bad(place, owner, text)
+            return None
+        return found
+
+    def field(self, field: Field, index: int | None) -> None:
+        """A field, or what a parse instance reads (`index` is None then)."""
+        scope = Scope(self.struct)
+        inner = scope.with_names(_index=Kind("integer")) if field.repeat is not None else scope
+        item = inner.with_names(_=self.kinds.element(field), _index=Kind("integer"))
+        for key, expr, where, wanted in (
+            ("if", field.condition, scope, ("boolean",)),
+            ("size", field.size, inner, ("integer",)),
+            ("repeat-expr", field.repeat_expr, scope, ("integer",)),
+            ("repeat-until", field.repeat_until, item, ("boolean",)),
+        ):
+            self.need(field.at(key), field.id, key, expr, where, wanted)
+            if index is not None:
+                self.later(field, key, expr, index + (key == "repeat-until"))
+        for arg in field.process.args if field.process is not None else ():
+            self.need(field.at("process"), field.id, "process", arg, inner, ())
+        self.shape(field)
+        self.types(field, inner, index)
+        self.valid(field, item)
+
+    def types(self, field: Field, scope: Scope, index: int | None) -> None:
+        place = field.at("type")
+        for kind in types_in(field.type):
+            if not isinstance(kind, Ref):
+                continue
+            for arg in kind.args:
+                self.need(place, field.id, "type", arg, scope, ())
+                if index is not None:
+                    # an element may be told what the elements before it were
+                    self.later(field, "type", arg, index + (field.repeat is not None))
+            if isinstance(kind.parent, ex.Expr):
+                self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
+        if isinstance(field.type, Switch):
+            on = self.need(place, field.id, "switch-on", field.type.on, scope, _CHOSEN)
+            if index is not None:
+                self.later(field, "switch-on", field.type.on, index)
+            for case, _ in field.type.cases:
+                found = self.need(place, field.id, "cases", case, scope, _CHOSEN)
+                if on is not None and found is not None and not _alike(on, found):
+                    text = f"case {ex.text_of(case)} is {a(found)}, `switch-on` is {a(on)}"
+                    self.bad(place, field.id, text)
+
+    def shape(self, field: Field) -> None:
+        """Keys that go together."""
+        sized = field.size is not None or field.size_eos
+        if field.size is not None and field.size_eos:
+            self.bad(field.at("size-eos"), field.id, "`size` and `size-eos` exclude each other")
+        if isinstance(field.type, (Prim, Bits)) and sized:
+            self.bad(field.at("size"), field.id, "a number has its size already", "leave `size` out")
+        given = None if field.contents is None else ex.Literal(len(field.contents))
+        if given is not None and field.size not in (None, given):
+            self.bad(field.at("size"), field.id, "`contents` have their size already", "leave `size` out")
+        if field.terminator == b"":
+            self.bad(field.at("terminator"), field.id, "an empty terminator ends nothing", "terminator: 0")
+        ended = field.terminator is not None
+        for kind in types_in(field.type):
+            number = isinstance(kind, Bits) or (isinstance(kind, Prim) and not kind.floating)
+            if field.enum is not None and not number:
+                self.bad(field.at("enum"), field.id, "an enum needs an integer or bit field")
+            zero = isinstance(kind, Str) and kind.zero
+            if isinstance(kind, (Bytes, Str)) and field.contents is None and not (sized or ended or zero):
+                self.bad(field.at("type"), field.id, "nothing says where it ends", "size: len_x")
+            if isinstance(kind, (Prim, Bits)) and field.process is not None:
+                self.bad(field.at("process"), field.id, "`process` needs bytes", "give it a `size`")
+            if isinstance(kind, Ref) and field.process is not None and not (sized or ended):
+                self.bad(field.at("process"), field.id, "`process` needs bytes", "give it a `size`")
+
+    def valid(self, field: Field, scope: Scope) -> None:
+        valid, place = field.valid, field.at("valid")
+        if valid is None:
+            return
+        own = self.kinds.element(field)
+        for rule in (valid.eq, valid.min, valid.max, *(valid.any_of or ())):
+            found = self.need(place, field.id, "valid", rule, scope, ())
+            if found is not None and not _alike(own, found):
+                text = f"`valid` compares {a(own)} with {a(found)}: {ex.text_of(rule or ex.Literal(0))}"
+                self.bad(place, field.id, text)
+        self.need(place, field.id, "valid", valid.expr, scope, ("boolean",))
+        if valid.in_enum and field.enum is None:
+            self.bad(place, field.id, "`in-enum` needs an `enum`")
+
+    def instance(self, instance: Instance) -> None:
+        scope = Scope(self.struct)
+        self.need(instance.at("if"), instance.id, "if", instance.condition, scope, ("boolean",))
+        self.need(instance.at("pos"), instance.id, "pos", instance.position, scope, ("integer",))
+        self.need(instance.at("io"), instance.id, "io", instance.io, scope, ("stream",))
+        spec = instance.reads
+        if spec is not None:
+            self.field(spec, None)
+            return
+        found = self.need(instance.at("value"), instance.id, "value", instance.value, scope, ())
+        if instance.enum is not None and found is not None and found.name not in ("integer", "enum"):
+            self.bad(instance.at("enum"), instance.id, f"an enum needs an integer, this is {a(found)}")
+
+    def later(self, field: Field, key: str, expr: ex.Expr | None, before: int) -> None:
+        """What a field is read by was read before it."""
+        done: set[str] = set()
+        # a size is that of the type, and known before
+        plain = None if expr is None else ex.replace(expr, _without_size)
+        todo = [] if plain is None else list(ex.names(plain))
+        while todo:
+            name = todo.pop()
+            if name in done:
+                continue
+            done.add(name)
+            if self.order.get(name, -1) >= before:
+                text = f"`{key}` refers to `{name}`, which is read later"
+                self.bad(field.at(key), field.id, text, "only what was read before is known")
+            instance = self.struct.instance(name)
+            if instance is not None:
+                for part in (instance.value, instance.position, instance.condition):
+                    todo += [] if part is None else ex.names(part)
+
+
+def _without_size(part: ex.Expr) -> ex.Expr | None:
+    return ex.Literal(0) if isinstance(part, ex.Attr) and part.name == "_sizeof" else None
+
+
+def _alike(first: Kind, second: Kind) -> bool:
+    names = {first.name, second.name}
+    return len(names) == 1 or names <= {"integer", "float"} or names <= {"integer", "enum"}
+
+
+def _hold_themselves(schemas: Sequence[Schema], problems: Problems) -> None:
+    """A type that always holds one of its own never ends."""
+    structs = [struct for schema in schemas for struct in schema.structs]
+    ends: set[str] = set()
+    while True:
+        more = {
+            struct.name
+            for struct in structs
+            if struct.name not in ends
+            and all(
+                field.condition is not None
+                or field.repeat is not None
+                or isinstance(field.type, Switch)
+                or not isinstance(field.type, Ref)
+                or field.type.target in ends
+                or field.type.target not in {each.name for each in structs}
+                for field in struct.fields
+            )
+        }
+        if not more:
+            break
+        ends |= more
+    for struct in structs:
+        if struct.name not in ends:
+            problems.add(
+                struct.place, path_of(struct), "the type always holds itself, without end", "give it an `if`"
+            )

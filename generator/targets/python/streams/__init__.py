@@ -1,0 +1,1 @@
+"""Modules for streamed schemas: classes whose objects know their stream, parents and instances."""

@@ -1,0 +1,399 @@
+"""How the fields and instances of a streamed type are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Instance,
+    Prim,
+    Ref,
+    Str,
+    Struct,
+    Switch,
+    TypeRef,
+)
+from kodec.generator.schema.widths import least_bytes
+from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.streams.expressions import Emitter, Here
+from kodec.generator.targets.python.streams.views import Block, Code
+from kodec.generator.wire import ENCODINGS, WIRE
+
+__all__ = ["Plans", "Run", "looks_at_stream", "runs_of"]
+
+_MOST_JOINED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbours of fixed width in one byte order, without conditions."""
+
+    fields: tuple[Field, ...]
+    order: str
+
+
+def runs_of(struct: Struct) -> Iterator[Run | Field]:
+    """The fields in order; numbers that stand next to each other are joined to runs."""
+    pending: list[Field] = []
+    order = ""
+
+    def flush() -> Iterator[Run | Field]:
+        if len(pending) > 1:
+            yield Run(tuple(pending), order or "be")
+        else:
+            yield from pending
+        pending.clear()
+
+    for spec in struct.fields:
+        plain = isinstance(spec.type, Prim) and spec.type.endian != "by"
+        if plain and spec.condition is None and spec.repeat is None and spec.valid is None:
+            assert isinstance(spec.type, Prim)
+            wanted = spec.type.endian if spec.type.width > 1 else ""
+            if (order and wanted and wanted != order) or len(pending) == _MOST_JOINED:
+                yield from flush()
+                order = ""
+            order = order or wanted
+            pending.append(spec)
+        else:
+            yield from flush()
+            order = ""
+            yield spec
+    yield from flush()
+
+
+def looks_at_stream(expr: ex.Expr | None, struct: Struct | None = None) -> bool:
+    """Whether an expression asks where the stream stands, or how long it is."""
+    if expr is None:
+        return False
+    for part in ex.walk(expr):
+        if part == ex.Name("_io") or (isinstance(part, ex.Attr) and part.name == "_io"):
+            return True
+        if isinstance(part, ex.Name) and struct is not None:
+            instance = struct.instance(part.name)
+            if instance is not None and instance.value is not None and looks_at_stream(instance.value):
+                return True
+    return False
+
+
+class Plans:
+    """What reading and writing have in common: expressions, types, and the rules of values."""
+
+    def __init__(self, module: Context, kinds: Kinds, fields: dict[tuple[str, tuple[str, ...]], int]) -> None:
+        self.module = module
+        self.model = module.model
+        self.kinds = kinds
+        self.emitter = Emitter(module, kinds)
+        self.fields = fields
+
+    def run_name(self, run: Run) -> str:
+        """The constant with the format and the names of a run."""
+        codes = "".join(
+            WIRE[spec.type.name].python.code for spec in run.fields if isinstance(spec.type, Prim)
+        )
+        key = (("<" if run.order == "le" else ">") + codes, tuple(spec.id for spec in run.fields))
+        return f"_FIELDS_{self.fields.setdefault(key, len(self.fields) + 1)}"
+
+    def rules(self, spec: Field, value: str, here: Here) -> list[Code]:
+        """The `valid` rules of a value: each that does not hold ends in `refuse`."""
+        valid = spec.valid
+        if valid is None:
+            return []
+        kind = self.kinds.element(spec)
+        inner = here.with_item(kind, value, here.names.get("_index", "0"))
+        found: list[tuple[str, str]] = []
+
+        def emit(expr: ex.Expr) -> str:
+            return self.emitter.value(expr, inner, 6)
+
+        floating = kind.name == "float"
+        if valid.eq is not None:
+            found.append((f"{value} != {emit(valid.eq)}", emit(valid.eq)))
+        if valid.min is not None:
+            low = emit(valid.min)
+            found.append((f"not {value} >= {low}" if floating else f"{value} < {low}", low))
+        if valid.max is not None:
+            high = emit(valid.max)
+            found.append((f"not {value} <= {high}" if floating else f"{value} > {high}", high))
+        if valid.any_of is not None:
+            choices = ", ".join(emit(choice) for choice in valid.any_of)
+            found.append((f"{value} not in ({choices},)", f"({choices},)"))
+        if valid.expr is not None:
+            found.append((f"not ({self.emitter.value(valid.expr, inner)})", repr(ex.text_of(valid.expr))))
+        if valid.in_enum and spec.enum is not None:
+            enum = self.enum(spec.enum)
+            found.append((f"not isinstance({value}, {enum})", f'"a value of {enum}"'))
+        return [
+            Block(f"if {bad}:", (f'io.refuse("{spec.id}", "value not allowed", {need}, {value})',))
+            for bad, need in found
+        ]
+
+    def enum(self, name: str) -> str:
+        return self.module.imported(name, self.module.back.enum_class(name))
+
+    def guarded(self, condition: ex.Expr | None, here: Here, body: list[Code]) -> list[Code]:
+        if condition is None:
+            return body
+        return [Block(f"if {self.emitter.value(condition, here)}:", tuple(body))]
+
+    def parent(self, struct: Struct, kind: Ref, here: Here) -> tuple[str, str]:
+        """What an object of a type has as `_parent`, and what further argument says its root."""
+        if not self.kinds.near(struct, kind):
+            return "None", ""
+        if kind.parent is None:
+            return "self", ""
+        if kind.parent is False:
+            return "None", ", root=self._root"
+        assert isinstance(kind.parent, ex.Expr)
+        return self.emitter.text(kind.parent, here), ", root=self._root"
+
+    def terminator(self, kind: TypeRef, spec: Field) -> bytes | None:
+        if spec.terminator is None and isinstance(kind, Str) and kind.zero:
+            return bytes(ENCODINGS[kind.encoding].unit)
+        return spec.terminator
+
+    def process(self, spec: Field, here: Here) -> tuple[str, str]:
+        """The name of a field's process, and its arguments as the end of a call."""
+        assert spec.process is not None
+        args = "".join(f", {self.emitter.value(arg, here)}" for arg in spec.process.args)
+        return spec.process.name, args
+
+    def branches(self, switch: Switch, here: Here) -> Iterator[tuple[str, TypeRef]]:
+        """The test of each case, with those of one type joined, and its type."""
+        joined: dict[TypeRef, list[ex.Expr]] = {}
+        for case, kind in switch.cases:
+            joined.setdefault(kind, []).append(case)
+        for kind, cases in joined.items():
+            values = [self.emitter.value(case, here, 6) for case in cases]
+            yield (f"on == {values[0]}" if len(values) == 1 else f"on in ({', '.join(values)})"), kind
+
+    def py_type(self, kind: TypeRef, spec: Field) -> str:
+        if spec.enum is not None:
+            return f"{self.enum(spec.enum)} | int"
+        match kind:
+            case Prim(name):
+                return WIRE[name].python.type
+            case Bits(1):
+                return "bool"
+            case Bits():
+                return "int"
+            case Bytes():
+                return "bytes"
+            case Str():
+                return "str"
+            case Ref(target):
+                return self.module.class_of(target)
+        names = {self.py_type(each, spec) for each in types_in(kind)}
+        if isinstance(kind, Switch) and kind.default is None:
+            sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+            names.add("bytes" if sized else "None")
+        return " | ".join(sorted(names, key=lambda name: (name == "None", name)))
+
+    def annotation(self, spec: Field) -> str:
+        text = self.py_type(spec.type, spec)
+        if spec.repeat is not None:
+            return f"list[{text}]"
+        return text
+
+    def kind_type(self, kind: Kind) -> str:
+        """The Python type of values of a kind."""
+        if kind.name == "enum":
+            text = f"{self.enum(kind.full)} | int"
+        elif kind.name == "type":
+            text = self.module.class_of(kind.full) if kind.full else "Any"
+        elif kind.name == "list":
+            text = f"list[{self.kind_type(kind.of)}]" if kind.of is not None else "list[Any]"
+        else:
+            text = {
+                "integer": "int",
+                "float": "float",
+                "boolean": "bool",
+                "text": "str",
+                "bytes": "bytes",
+            }.get(kind.name, "Any")
+        return f"{text} | None" if kind.maybe and text != "Any" else text
+
+    def endian(self, struct: Struct, here: Here) -> list[Code]:
+        assert struct.endian is not None
+        lines: list[Code] = [f"on = {self.emitter.value(struct.endian.on, here)}"]
+        word = "if"
+        last = "self._is_le = None"
+        for case, order in struct.endian.cases:
+            if case is None:
+                last = f"self._is_le = {order == 'le'}"
+                continue
+            test = self.emitter.value(case, here, 6)
+            lines.append(Block(f"{word} on == {test}:", (f"self._is_le = {order == 'le'}",)))
+            word = "elif"
+        lines.append(Block("else:", (last,)) if word == "elif" else last)
+        return lines
+
+
+class Reader(Plans):
+    """The lines that read."""
+
+    def read(self, struct: Struct) -> list[Code]:
+        here = Here(Scope(struct), io="io")
+        lines: list[Code] = []
+        if struct.endian is not None:
+            lines += self.endian(struct, here)
+        bits: str | None = None
+        for step in runs_of(struct):
+            order = None
+            if isinstance(step, Field) and isinstance(step.type, Bits):
+                order = step.type.endian
+            if bits is not None and order != bits:
+                lines.append("io.align()")
+            bits = order
+            if isinstance(step, Run):
+                targets = ", ".join(f"self.{attribute(spec.id)}" for spec in step.fields)
+                lines.append(f"{targets} = io.unpack({self.run_name(step)})")
+                for spec in step.fields:
+                    if spec.enum is not None:
+                        target = f"self.{attribute(spec.id)}"
+                        lines.append(f"{target} = member_of({self.enum(spec.enum)}, {target})")
+            else:
+                target = f"self.{attribute(step.id)}"
+                lines += self.guarded(step.condition, here, self.field(struct, step, here, target))
+        return lines
+
+    def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
+        """Read all values of a field into `target`."""
+        if spec.repeat is None:
+            return [*self.value(struct, spec.type, spec, here, target, ""), *self.rules(spec, target, here)]
+        loop = {"eos": f'io.each("{spec.id}")', "until": f'io.again("{spec.id}")'}.get(spec.repeat)
+        if spec.repeat_expr is not None:
+            least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
+            if isinstance(spec.type, Switch):
+                least = 0
+            loop = f'io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, "{spec.id}")'
+        inner = here.with_item(self.kinds.element(spec), "item", "i")
+        body = self.value(struct, spec.type, spec, inner, "item", ", i")
+        body += [*self.rules(spec, "item", inner), f"{target}.append(item)"]
+        if spec.repeat_until is not None:
+            body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
+        made = f"{target}: {self.annotation(spec)} = []" if target == "found" else f"{target} = []"
+        return [made, Block(f"for i in {loop}:", tuple(body))]
+
+    def value(
+        self, struct: Struct, kind: TypeRef, spec: Field, here: Here, target: str, index: str
+    ) -> list[Code]:
+        """Read one value into `target`; `index` is the rest of the call that names an element of a list."""
+        name = f'"{spec.id}"'
+        match kind:
+            case Prim():
+                return [f"{target} = {self.enumerated(spec, self.number(kind, name))}"]
+            case Bits(width, endian):
+                text = f"io.bits_{endian}({width}, {name})"
+                if width == 1 and spec.enum is None:
+                    text += " != 0"
+                return [f"{target} = {self.enumerated(spec, text)}"]
+            case Bytes():
+                return [f"{target} = {self.raw(kind, spec, here)}"]
+            case Str(encoding):
+                form = ENCODINGS[encoding]
+                raw = self.raw(kind, spec, here)
+                return [f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})']
+            case Ref(target_type, args):
+                given = ", ".join(self.emitter.text(arg, here) for arg in args)
+                parent, root = self.parent(struct, kind, here)
+                made = f"{self.module.class_of(target_type)}({given})"
+                stream = self.stream(kind, spec, here)
+                return [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
+            case Switch():
+                return self.switch(struct, kind, spec, here, target, index)
+        raise TypeError(kind)
+
+    def switch(
+        self, struct: Struct, switch: Switch, spec: Field, here: Here, target: str, index: str
+    ) -> list[Code]:
+        lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
+        word = "if"
+        for test, kind in self.branches(switch, here):
+            body = self.value(struct, kind, spec, here, target, index)
+            lines.append(Block(f"{word} {test}:", tuple(body)))
+            word = "elif"
+        other: list[Code] = []
+        if switch.default is not None:
+            other = self.value(struct, switch.default, spec, here, target, index)
+        elif spec.size is not None or spec.size_eos or spec.terminator is not None:
+            other = [f"{target} = {self.raw(Bytes(), spec, here)}"]
+        elif target == "item" or target == "found":
+            other = [f"{target} = None"]
+        if word == "if":
+            return [*lines, *other]
+        return [*lines, Block("else:", tuple(other))] if other else lines
+
+    def enumerated(self, spec: Field, text: str) -> str:
+        return text if spec.enum is None else f"member_of({self.enum(spec.enum)}, {text})"
+
+    @staticmethod
+    def number(prim: Prim, name: str) -> str:
+        if prim.width == 1:
+            return f"io.{prim.name}({name})"
+        if prim.endian == "by":
+            return f"io.{prim.name}le({name}) if self._endian() else io.{prim.name}be({name})"
+        return f"io.{prim.name}{prim.endian}({name})"
+
+    def raw(self, kind: TypeRef, spec: Field, here: Here) -> str:
+        """The bytes of a field, without what fills them up, and after its process."""
+        name = f'"{spec.id}"'
+        end = self.terminator(kind, spec)
+        if spec.contents is not None:
+            return f"io.fixed({spec.contents!r}, {name})"
+        if spec.size is not None or spec.size_eos:
+            text = "io.rest()"
+            if spec.size is not None:
+                text = f"io.raw({self.emitter.value(spec.size, here)}, {name})"
+            if spec.pad_right is not None or end is not None:
+                text = f"trimmed({text}, {spec.pad_right}, {end!r}, {spec.include})"
+        else:
+            assert end is not None
+            given = [
+                ("include", spec.include, False),
+                ("consume", spec.consume, True),
+                ("need", spec.eos_error, True),
+            ]
+            extra = "".join(f", {key}={value}" for key, value, usual in given if value is not usual)
+            text = f"io.until({end!r}, {name}{extra})"
+        if spec.process is not None:
+            process, args = self.process(spec, here)
+            text = f'io.processed("{process}", {text}, {name}{args})'
+        return text
+
+    def stream(self, kind: TypeRef, spec: Field, here: Here) -> str:
+        """The stream that an object is read from."""
+        plain = spec.pad_right is None and spec.terminator is None and spec.process is None
+        if plain and spec.size is not None:
+            return f'io.part({self.emitter.value(spec.size, here)}, "{spec.id}")'
+        if plain and spec.size_eos:
+            return "io.remaining()"
+        if plain:
+            return "io"
+        return f"io.inside({self.raw(kind, spec, here)})"
+
+    def instance(self, struct: Struct, instance: Instance) -> list[Code]:
+        """The lines that read a parse instance and give it."""
+        spec = instance.reads
+        assert spec is not None
+        unread = instance.id in self.kinds.asked_from_inside(struct.name.partition("::")[0])
+        before = Here(Scope(struct), io="self._stream", stream="_io", unread=unread)
+        lines: list[Code] = []
+        condition = instance.condition
+        if condition is not None:
+            lines.append(Block(f"if not ({self.emitter.value(condition, before)}):", ("return None",)))
+        stream = None if instance.io is None else self.emitter.value(instance.io, before)
+        if instance.position is not None:
+            pos = self.emitter.value(instance.position, before)
+            seek = "self._seek" if stream is None else f"{stream}.seek"
+            lines.append(f'io = {seek}({pos}, "{instance.id}")')
+        else:
+            lines.append(f"io = {stream or 'self._reading'}")
+        here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread)
+        return [*lines, *self.field(struct, spec, here, "found"), "return found"]

@@ -1,0 +1,214 @@
+"""How the fields and instances of a streamed type are written."""
+
+from __future__ import annotations
+
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.kinds import Scope
+from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.targets.python.names import attribute
+from kodec.generator.targets.python.streams.expressions import Here
+from kodec.generator.targets.python.streams.reader import Plans, Run, looks_at_stream, runs_of
+from kodec.generator.targets.python.streams.views import Block, Code
+from kodec.generator.wire import ENCODINGS
+
+__all__ = ["Writer"]
+
+
+class Writer(Plans):
+    """The lines that write."""
+
+    def write(self, struct: Struct) -> list[Code]:
+        here = Here(Scope(struct), io="io", stream="_stream")
+        lines: list[Code] = [] if struct.endian is None else self.endian(struct, here)
+        bits: str | None = None
+        for step in runs_of(struct):
+            order = None
+            if isinstance(step, Field) and isinstance(step.type, Bits):
+                order = step.type.endian
+            if bits is not None and order != bits:
+                lines.append("io.align()")
+            bits = order
+            if isinstance(step, Run):
+                values = ", ".join(f"self.{attribute(spec.id)}" for spec in step.fields)
+                lines.append(f"io.pack({self.run_name(step)}, {values})")
+            else:
+                lines += self.conditional(struct, step, here)
+        if bits is not None:
+            lines.append("io.align()")
+        for instance in struct.instances:
+            if instance.reads is not None and instance.position is not None:
+                call = f"self._write_{instance.id}"
+                written = f"{call}()" if instance.io is None else f"io.state.later.append({call})"
+                lines.append(Block(f'if self._has("{instance.id}"):', (written,)))
+        return lines
+
+    def conditional(self, struct: Struct, spec: Field, here: Here) -> list[Code]:
+        """Write a field where its condition holds; elsewhere it must not be given."""
+        value = f"self.{attribute(spec.id)}"
+        body = self.field(struct, spec, here, value)
+        if spec.condition is None:
+            return body
+        if looks_at_stream(spec.condition, struct):
+            # how long the stream will be is not known yet: what is given is written
+            return [Block(f"if {value} is not None:", tuple(body))]
+        refused = f'io.refuse("{spec.id}", "given, but its condition does not hold", None, {value})'
+        return [
+            Block(f"if {self.emitter.value(spec.condition, here)}:", tuple(body)),
+            Block(f"elif {value} is not None:", (refused,)),
+        ]
+
+    def field(self, struct: Struct, spec: Field, here: Here, value: str) -> list[Code]:
+        if spec.repeat is None:
+            return [*self.rules(spec, value, here), *self.value(struct, spec.type, spec, here, value, "")]
+        lines: list[Code] = []
+        if spec.repeat_expr is not None and not looks_at_stream(spec.repeat_expr, struct):
+            count = self.emitter.value(spec.repeat_expr, here, 6)
+            wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count}, len({value}))'
+            lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count}:', (wrong,)))
+        inner = here.with_item(self.kinds.element(spec), "item", "i")
+        body = [*self.rules(spec, "item", inner), *self.value(struct, spec.type, spec, inner, "item", ", i")]
+        if spec.repeat_until is not None and not looks_at_stream(spec.repeat_until, struct):
+            ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner)
+            text = "the condition that ends it must hold at its last element, and only there"
+            wrong = f'io.refuse("{spec.id}", "{text}", None, item)'
+            body.append(Block(f"if ({ends}) != (i + 1 == len({value})):", (wrong,)))
+            wrong = f'io.refuse("{spec.id}", "at least one element is needed", None, {value})'
+            lines.append(Block(f"if not {value}:", (wrong,)))
+        lines.append(Block(f'for i, item in enumerate(io.items({value}, "{spec.id}")):', tuple(body)))
+        return lines
+
+    @staticmethod
+    def so_far(spec: Field, until: ex.Expr) -> ex.Expr:
+        """The condition, in which the size of the list is that when the element was read."""
+
+        def swap(part: ex.Expr) -> ex.Expr | None:
+            if isinstance(part, ex.Attr) and part.of == ex.Name(spec.id) and part.name in ("size", "length"):
+                return ex.Binary("+", ex.Name("_index"), ex.Literal(1))
+            return None
+
+        return ex.replace(until, swap)
+
+    def value(
+        self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str, index: str
+    ) -> list[Code]:
+        """Write one value; `index` is the rest of a call that names an element of a list."""
+        name = f'"{spec.id}"'
+        match kind:
+            case Prim() as prim:
+                if prim.endian == "by" and prim.width > 1:
+                    little, big = (f"io.{prim.name}{order}({value}, {name})" for order in ("le", "be"))
+                    return [Block("if self._endian():", (little,)), Block("else:", (big,))]
+                return [f"io.{prim.name}{prim.endian if prim.width > 1 else ''}({value}, {name})"]
+            case Bits(width, endian):
+                return [f"io.bits_{endian}({value}, {width}, {name})"]
+            case Bytes():
+                return self.raw(struct, kind, spec, here, value)
+            case Str(encoding):
+                form = ENCODINGS[encoding]
+                text = f'io.text({value}, "{form.python}", "{form.errors}", {name})'
+                return self.raw(struct, kind, spec, here, text)
+            case Ref():
+                return self.object(struct, kind, spec, here, value, index)
+            case Switch():
+                return self.switch(struct, kind, spec, here, value, index)
+        raise TypeError(kind)
+
+    def size(self, struct: Struct, spec: Field, here: Here) -> str:
+        """The size of a field, where it is known while it is written."""
+        if spec.size is None or looks_at_stream(spec.size, struct):
+            return "None"
+        return self.emitter.value(spec.size, here)
+
+    def raw(self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str) -> list[Code]:
+        """Write bytes, with what fills them up, and after their process."""
+        name = f'"{spec.id}"'
+        end = self.terminator(kind, spec)
+        if spec.contents is not None:
+            wrong = f'io.refuse({name}, "wrong fixed bytes", {spec.contents!r}, {value})'
+            return [
+                Block(f"if {value} != {spec.contents!r}:", (wrong,)),
+                f"io.raw({value}, None, {name})",
+            ]
+        if spec.process is not None:
+            process, args = self.process(spec, here)
+            if any(looks_at_stream(arg, struct) for arg in spec.process.args):
+                return [f'io.refuse({name}, "its process depends on where the stream stands", None, b"")']
+            value = f'io.processed("{process}", {value}, {name}{args})'
+        if spec.size is not None or spec.size_eos:
+            size = self.size(struct, spec, here)
+            if spec.pad_right is not None or end is not None:
+                filled = f"{value}, {size}, {spec.pad_right}, {end!r}, {spec.include}, {name}"
+                return [f"io.raw(io.filled({filled}), None, {name})"]
+            return [f"io.raw({value}, {size}, {name})"]
+        assert end is not None
+        how = f"include={spec.include}, consume={spec.consume}, need={spec.eos_error}"
+        return [f"io.ended({value}, {end!r}, {name}, {how})"]
+
+    def object(
+        self, struct: Struct, kind: Ref, spec: Field, here: Here, value: str, index: str
+    ) -> list[Code]:
+        name = f'"{spec.id}"'
+        parent, root = self.parent(struct, kind, here)
+        params = self.model.struct(kind.target).params
+        values = ", ".join(
+            f'"{attribute(param.id)}": {self.emitter.text(arg, here)}'
+            for param, arg in zip(params, kind.args, strict=True)
+        )
+        given = f", params={{{values}}}" if values else ""
+        call = f"write({value}, {self.module.class_of(kind.target)}, {parent}, {name}{index}{root}{given})"
+        plain = spec.pad_right is None and spec.terminator is None and spec.process is None
+        if plain and spec.size is None and not spec.size_eos:
+            return [f"io.{call}"]
+        size = self.size(struct, spec, here)
+        if plain:
+            return [
+                f"part = io.part({size}, {value}, {name})",
+                f"part.{call}",
+                f"io.put(part, {size}, {value}, {name})",
+            ]
+        whole = f"io.whole(part, None, {value}, {name})"
+        return [
+            f"part = io.part(None, {value}, {name})",
+            f"part.{call}",
+            *self.raw(struct, Bytes(), spec, here, whole),
+        ]
+
+    def switch(
+        self, struct: Struct, switch: Switch, spec: Field, here: Here, value: str, index: str
+    ) -> list[Code]:
+        lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
+        word = "if"
+        for test, kind in self.branches(switch, here):
+            lines.append(Block(f"{word} {test}:", tuple(self.value(struct, kind, spec, here, value, index))))
+            word = "elif"
+        if switch.default is not None:
+            other = self.value(struct, switch.default, spec, here, value, index)
+        elif spec.size is not None or spec.size_eos or spec.terminator is not None:
+            other = self.raw(struct, Bytes(), spec, here, value)
+        else:
+            wrong = (
+                f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'
+            )
+            return [*lines, Block(f"elif {value} is not None:", (wrong,))]
+        if word == "if":
+            return [*lines, *other]
+        return [*lines, Block("else:", tuple(other))]
+
+    def instance(self, struct: Struct, instance: Instance) -> list[Code]:
+        """Write an instance that was read or given at its position."""
+        spec = instance.reads
+        assert spec is not None and instance.position is not None
+        before = Here(Scope(struct), io="self._stream", stream="_stream")
+        owner = "self._sink(self._out)"
+        if instance.io is not None:
+            owner = f"self._sink({self.emitter.value(instance.io, before)})"
+        pos = self.emitter.value(instance.position, before)
+        if instance.io is None and looks_at_stream(instance.position, struct):
+            pos = f'self._place("{instance.id}")'
+        value = f"self.{attribute(instance.id)}"
+        here = Here(Scope(struct), io="io" if instance.io is None else "self._stream", stream="_stream")
+        return [
+            f'io = {owner}.seek({pos}, "{instance.id}")',
+            *self.field(struct, spec, here, value),
+            f'io.place("{instance.id}")',
+        ]

@@ -1,0 +1,108 @@
+"""Processes: how stored bytes become others before they are looked at, and back (`process` in a schema).
+
+`xor`, `rol`, `ror` and `zlib` are Kaitai's own. Another one is registered by the name that schemas call it:
+
+    register("my_cipher", decode=lambda data, key: ..., encode=lambda data, key: ...)
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Unsupported
+
+__all__ = ["Process", "decode", "encode", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Both directions of a process; `encode` is None where there is no way back."""
+
+    decode: Callable[..., bytes]
+    encode: Callable[..., bytes] | None
+
+
+_KNOWN: dict[str, Process] = {}
+
+
+def register(name: str, *, decode: Callable[..., bytes], encode: Callable[..., bytes] | None = None) -> None:
+    """Make a process known to all generated modules; both functions take the bytes and the arguments."""
+    _KNOWN[name] = Process(decode, encode)
+
+
+def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name: str, at: int) -> bytes:
+    """What a process makes of stored bytes, at most `limit` of them.
+
+    Raises: Malformed, LimitExceeded; Unsupported for a process that nobody registered.
+    """
+    if process == "zlib":
+        return _inflate(data, limit, name, at)
+    found = _KNOWN.get(process)
+    if found is None:
+        raise Unsupported(name, f"process `{process}` is not registered", at=at)
+    try:
+        made = bytes(found.decode(data, *args))
+    except (ValueError, TypeError) as error:
+        raise Malformed(name, f"{process}: {error}", at=at) from error
+    if len(made) > limit:
+        raise _over(process, limit, name, at)
+    return made
+
+
+def encode(process: str, data: bytes, args: tuple[Any, ...], *, name: str) -> bytes:
+    """The bytes to store, of which the process makes `data`. Raises: EncodeError."""
+    if process == "zlib":
+        return zlib.compress(data)
+    found = _KNOWN.get(process)
+    if found is None or found.encode is None:
+        raise EncodeError(name, f"process `{process}` cannot be undone: nobody registered how")
+    try:
+        return bytes(found.encode(data, *args))
+    except (ValueError, TypeError) as error:
+        raise EncodeError(name, f"{process}: {error}") from error
+
+
+def _over(process: str, limit: int, name: str, at: int) -> LimitExceeded:
+    return LimitExceeded(name, process, at=at, need=limit + 1, have=limit, limit="decompressed_bytes")
+
+
+def _inflate(data: bytes, limit: int, name: str, at: int) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        made = stream.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise Malformed(name, f"zlib: {error}", at=at) from None
+    if len(made) > limit:
+        raise _over("zlib", limit, name, at)
+    if not stream.eof:
+        raise Malformed(name, "zlib: the data have no end", at=at)
+    return made
+
+
+def _xor(data: bytes, key: int | bytes) -> bytes:
+    """Every byte with that of the key, which is repeated."""
+    if isinstance(key, int):
+        if not 0 <= key <= 255:
+            raise ValueError(f"the key {key} is no byte")
+        return data.translate(bytes(byte ^ key for byte in range(256)))
+    if not key:
+        raise ValueError("the key is empty")
+    long = (key * (len(data) // len(key) + 1))[: len(data)]
+    return (int.from_bytes(data, "big") ^ int.from_bytes(long, "big")).to_bytes(len(data), "big")
+
+
+def _rotate_left(data: bytes, bits: int) -> bytes:
+    bits %= 8
+    return data.translate(bytes((byte << bits | byte >> (8 - bits)) & 255 for byte in range(256)))
+
+
+def _rotate_right(data: bytes, bits: int) -> bytes:
+    return _rotate_left(data, -bits)
+
+
+register("xor", decode=_xor, encode=_xor)
+register("rol", decode=_rotate_left, encode=_rotate_right)
+register("ror", decode=_rotate_right, encode=_rotate_left)

@@ -1,0 +1,853 @@
+"""Objects that are read from a stream and written to one: positions, parents, instances, bits.
+
+Modules of streamed schemas stand on this file. A ByteSource is bytes that are read, a ByteSink those that are
+written, a StreamNode what every class of such a module is. Positions in a schema count from the start of its
+stream; `at` of an error counts from the start of the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+from struct import error as StructError
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
+
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
+from kodec.runtime.process import decode, encode
+
+__all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
+
+_SPARE = 256
+_MOST_SHIFT = 128
+_MOST_ZEROS = 256 << 20
+REQUIRED: Any = None
+"""The default of an attribute that has to be given before it is written."""
+
+T = TypeVar("T")
+N = TypeVar("N", bound="StreamNode")
+
+
+class StreamFields:
+    """Neighbours of fixed width, read and written by one call: `StreamFields("<HI", "tag", "size")`."""
+
+    __slots__ = ("names", "pack", "size", "unpack_from")
+
+    def __init__(self, form: str, *names: str) -> None:
+        packed = Struct(form)
+        self.size, self.pack, self.unpack_from = packed.size, packed.pack, packed.unpack_from
+        self.names = tuple((name, form[0] + code) for name, code in zip(names, form[1:], strict=True))
+
+
+class _State:
+    """What all streams of one reading have in common."""
+
+    __slots__ = ("depth", "opt")
+
+    def __init__(self, opt: ReadOptions) -> None:
+        self.opt = opt
+        self.depth = 0
+
+
+def _number(code: str) -> Callable[[ByteSource, str], Any]:
+    packed = Struct(code)
+    size, unpack_from = packed.size, packed.unpack_from
+
+    def read(self: ByteSource, name: str) -> Any:
+        at = self.at
+        if self.end - at < size:
+            raise Truncated(name, at=at, need=size, have=max(0, self.end - at))
+        self.at = at + size
+        return unpack_from(self.buf, at)[0]
+
+    return read
+
+
+class ByteSource:
+    """Bytes that are read: `buf[base:end]`, of which `at` is the next.
+
+    Every method that reads names the field for its error. Raises: FormatError.
+    """
+
+    __slots__ = ("_bits", "_left", "at", "base", "buf", "end", "state")
+
+    def __init__(
+        self,
+        buf: bytes,
+        opt: ReadOptions = DEFAULT_READ,
+        base: int = 0,
+        end: int | None = None,
+        state: _State | None = None,
+    ) -> None:
+        self.buf = buf
+        self.base = self.at = base
+        self.end = len(buf) if end is None else end
+        self.state = _State(opt) if state is None else state
+        self._bits = self._left = 0
+
+    @property
+    def pos(self) -> int:
+        return self.at - self.base
+
+    @property
+    def size(self) -> int:
+        return self.end - self.base
+
+    @property
+    def eof(self) -> bool:
+        return self.at >= self.end and not self._left
+
+    u1, s1 = _number("B"), _number("b")
+    u2le, s2le, u4le, s4le = _number("<H"), _number("<h"), _number("<I"), _number("<i")
+    u2be, s2be, u4be, s4be = _number(">H"), _number(">h"), _number(">I"), _number(">i")
+    u8le, s8le, u8be, s8be = _number("<Q"), _number("<q"), _number(">Q"), _number(">q")
+    f4le, f8le, f4be, f8be = _number("<f"), _number("<d"), _number(">f"), _number(">d")
+
+    def unpack(self, fields: StreamFields) -> tuple[Any, ...]:
+        """The values of neighbours of fixed width."""
+        at = self.at
+        if self.end - at < fields.size:
+            for name, code in fields.names:
+                self.skip(Struct(code).size, name)
+        self.at = at + fields.size
+        return fields.unpack_from(self.buf, at)
+
+    def skip(self, size: int, name: str) -> int:
+        """Pass over `size` bytes; where they start."""
+        at = self.at
+        if size < 0:
+            raise Malformed(name, "negative size", at=at, need="at least 0", have=size)
+        if size > self.end - at and size:
+            raise Truncated(name, at=at, need=size, have=max(0, self.end - at))
+        self.at = at + size
+        return at
+
+    def raw(self, size: int, name: str) -> bytes:
+        at = self.skip(size, name)
+        return self.buf[at : self.at]
+
+    def rest(self) -> bytes:
+        at, self.at = self.at, max(self.at, self.end)
+        return self.buf[at : self.end]
+
+    def until(
+        self, terminator: bytes, name: str, *, include: bool = False, consume: bool = True, need: bool = True
+    ) -> bytes:
+        """Bytes to a terminator, which starts at a whole number of its own size.
+
+        With `need` false, bytes without one reach to the end of the stream.
+        """
+        at, unit = self.at, len(terminator)
+        stop = self.buf.find(terminator, at, self.end)
+        while unit > 1 and stop >= 0 and (stop - at) % unit:
+            stop = self.buf.find(terminator, stop + 1, self.end)
+        if stop < 0:
+            if need:
+                raise Truncated(name, "no terminator", at=at, need=unit, have=0)
+            return self.rest()
+        self.at = stop + unit if consume else stop
+        return self.buf[at : stop + unit * include]
+
+    def part(self, size: int, name: str) -> ByteSource:
+        """The next `size` bytes as a stream of their own."""
+        at = self.skip(size, name)
+        return ByteSource(self.buf, self.state.opt, at, self.at, self.state)
+
+    def remaining(self) -> ByteSource:
+        """All bytes that are left as a stream of their own."""
+        at, self.at = self.at, max(self.at, self.end)
+        return ByteSource(self.buf, self.state.opt, at, max(at, self.end), self.state)
+
+    def inside(self, data: bytes) -> ByteSource:
+        """A stream of bytes that were made from those of this one."""
+        return ByteSource(data, self.state.opt, state=self.state)
+
+    def seek(self, pos: int, name: str) -> ByteSource:
+        """The same stream, read from `pos` on."""
+        if pos < 0:
+            raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
+        found = ByteSource(self.buf, self.state.opt, self.base, self.end, self.state)
+        found.at = self.base + pos
+        return found
+
+    def bits_be(self, width: int, name: str) -> int:
+        """The next `width` bits, the most significant of a byte first."""
+        size = (width - self._left + 7) // 8
+        if size > 0:
+            at = self.skip(size, name)
+            self._bits = self._bits << size * 8 | int.from_bytes(self.buf[at : self.at], "big")
+            self._left += size * 8
+        self._left -= width
+        value = self._bits >> self._left
+        self._bits &= (1 << self._left) - 1
+        return value
+
+    def bits_le(self, width: int, name: str) -> int:
+        """The next `width` bits, the least significant of a byte first."""
+        size = (width - self._left + 7) // 8
+        if size > 0:
+            at = self.skip(size, name)
+            self._bits |= int.from_bytes(self.buf[at : self.at], "little") << self._left
+            self._left += size * 8
+        self._left -= width
+        value = self._bits & ((1 << width) - 1)
+        self._bits >>= width
+        return value
+
+    def align(self) -> None:
+        """Go on with a whole byte."""
+        self._bits = self._left = 0
+
+    def fixed(self, contents: bytes, name: str) -> bytes:
+        """Bytes that are always these."""
+        found = self.raw(len(contents), name)
+        if found != contents:
+            raise Malformed(name, "wrong fixed bytes", at=self.at - len(found), need=contents, have=found)
+        return found
+
+    def text(self, data: bytes, encoding: str, errors: str, name: str) -> str:
+        """Text that is stored as `data`, which were read last."""
+        try:
+            return data.decode(encoding, errors)
+        except UnicodeDecodeError as error:
+            raise Malformed(name, f"not {encoding}: {error.reason}", at=self.at) from None
+
+    def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
+        """What `process` makes of stored bytes, which were read last."""
+        at = self.at - len(data)
+        return decode(process, data, args, limit=self.state.opt.decompressed_bytes, name=name, at=at)
+
+    def refuse(self, name: str, reason: str, need: object, have: object) -> NoReturn:
+        """Raise Malformed for a value that a rule does not allow."""
+        raise Malformed(name, reason, at=self.at, need=need, have=have)
+
+    def count(self, count: int, least: int, name: str) -> range:
+        """The indexes of `count` elements of at least `least` bytes, where the bytes can hold them.
+
+        Elements without bytes are as many as there are bytes at all, at most.
+        """
+        left = max(0, self.end - self.at) if least else len(self.buf) + _SPARE
+        if count < 0:
+            raise Malformed(name, "negative count", at=self.at, need="at least 0", have=count)
+        if count * max(least, 1) > left:
+            if least:
+                raise Truncated(name, at=self.at, need=count * least, have=left)
+            raise LimitExceeded(
+                name, "more elements than bytes", at=self.at, need=count, have=left, limit="bytes present"
+            )
+        if count > self.state.opt.elements:
+            raise too_many(name, self.at, self.state.opt)
+        return range(count)
+
+    def each(self, name: str) -> Iterator[int]:
+        """The indexes of a list that reaches to the end of the stream."""
+        index, before = 0, -1
+        while not self.eof:
+            if before == self.at and not self._left:
+                raise Malformed(name, "an element without bytes would repeat for ever", at=self.at)
+            if index >= self.state.opt.elements:
+                raise too_many(name, self.at, self.state.opt)
+            before = self.at
+            yield index
+            index += 1
+
+    def again(self, name: str) -> Iterator[int]:
+        """The indexes of a list that a condition ends; elements without bytes are bounded as in `count`."""
+        index = empty = 0
+        while True:
+            before = self.at
+            yield index
+            index += 1
+            empty += before == self.at
+            if index >= self.state.opt.elements or empty > len(self.buf) + _SPARE:
+                raise too_many(name, self.at, self.state.opt)
+
+    def read(
+        self,
+        node: N,
+        parent: StreamNode | None,
+        name: str,
+        index: int | None = None,
+        root: StreamNode | None = None,
+    ) -> N:
+        """Read an object that stands next in this stream; `root` is that of an object without a parent."""
+        state = self.state
+        if state.depth >= state.opt.depth:
+            raise LimitExceeded(
+                name, "nested too deep", at=self.at, need=state.depth + 1, have=state.opt.depth, limit="depth"
+            )
+        node._io, node._start = self, self.at
+        node._link(parent, root)
+        state.depth += 1
+        try:
+            node._read(self)
+        except FormatError as error:
+            raise error.within(name, index) from error.__cause__
+        finally:
+            state.depth -= 1
+        node._stop = self.at
+        return node
+
+
+def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
+    pack = Struct(code).pack
+
+    def write(self: ByteSink, value: Any, name: str) -> None:
+        try:
+            self.out += pack(value)
+        except (StructError, OverflowError) as error:
+            raise EncodeError(name, "not given" if value is None else str(error), have=value) from None
+
+    return write
+
+
+class _Writing:
+    """What all streams of one writing have in common."""
+
+    __slots__ = ("active", "later", "nodes")
+
+    def __init__(self) -> None:
+        self.active = True
+        self.nodes: set[int] = set()
+        self.later: list[Callable[[], None]] = []
+
+
+class ByteSink:
+    """Bytes that are written: one after another to `out`, and those of instances at their positions.
+
+    Attributes:
+        out: what was written in sequence.
+        base: the position of its first byte.
+        limit: how many bytes the stream will have, where that is known.
+    """
+
+    __slots__ = (
+        "_bits",
+        "_left",
+        "_little",
+        "_used",
+        "base",
+        "done",
+        "limit",
+        "out",
+        "owner",
+        "placed",
+        "state",
+    )
+
+    def __init__(
+        self, state: _Writing, limit: int | None = None, owner: ByteSink | None = None, base: int = 0
+    ) -> None:
+        self.state = state
+        self.done: bytes | None = None
+        self.out = bytearray()
+        self.base = base
+        self.limit = limit
+        self.owner = self if owner is None else owner
+        self.placed: list[tuple[int, bytes, str]] = []
+        self._used = False
+        self._bits = self._left = 0
+        self._little = False
+
+    @property
+    def pos(self) -> int:
+        return self.base + len(self.out)
+
+    @property
+    def size(self) -> int:
+        owner = self.owner
+        if owner.limit is None:
+            raise EncodeError("", "the schema computes with the size of the stream, which is not known yet")
+        owner._used = True
+        return owner.limit
+
+    @property
+    def eof(self) -> bool:
+        return self.pos >= self.size
+
+    @property
+    def full(self) -> bool:
+        """Whether the stream is known to end here."""
+        return self.owner.limit is not None and self.pos >= self.owner.limit
+
+    u1, s1 = _packed("B"), _packed("b")
+    u2le, s2le, u4le, s4le = _packed("<H"), _packed("<h"), _packed("<I"), _packed("<i")
+    u2be, s2be, u4be, s4be = _packed(">H"), _packed(">h"), _packed(">I"), _packed(">i")
+    u8le, s8le, u8be, s8be = _packed("<Q"), _packed("<q"), _packed(">Q"), _packed(">q")
+    f4le, f8le, f4be, f8be = _packed("<f"), _packed("<d"), _packed(">f"), _packed(">d")
+
+    def pack(self, fields: StreamFields, *values: Any) -> None:
+        try:
+            self.out += fields.pack(*values)
+        except (StructError, OverflowError):
+            for (name, code), value in zip(fields.names, values, strict=True):
+                try:
+                    Struct(code).pack(value)
+                except (StructError, OverflowError) as error:
+                    reason = "not given" if value is None else str(error)
+                    raise EncodeError(name, reason, have=value) from None
+
+    def raw(self, value: bytes | None, size: int | None, name: str) -> None:
+        """Bytes, which must be `size` where that is said."""
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
+        if size is not None and len(value) != size:
+            raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(value)} bytes")
+        self.out += value
+
+    def bits_be(self, value: Any, width: int, name: str) -> None:
+        self._bits = self._bits << width | fitting(value, width, name)
+        self._left += width
+        self._little = False
+        if self._left >= 8:
+            size, self._left = divmod(self._left, 8)
+            self.out += (self._bits >> self._left).to_bytes(size, "big")
+            self._bits &= (1 << self._left) - 1
+
+    def bits_le(self, value: Any, width: int, name: str) -> None:
+        self._bits |= fitting(value, width, name) << self._left
+        self._left += width
+        self._little = True
+        if self._left >= 8:
+            size, self._left = divmod(self._left, 8)
+            self.out += (self._bits & ((1 << size * 8) - 1)).to_bytes(size, "little")
+            self._bits >>= size * 8
+
+    def align(self) -> None:
+        """Fill a byte that was begun with zero bits."""
+        if self._left:
+            self.out.append(self._bits if self._little else self._bits << (8 - self._left))
+            self._bits = self._left = 0
+
+    def part(self, size: int | None, value: object, name: str) -> ByteSink:
+        """A stream of `size` bytes within this one, to be given to `put`; None where that is not known."""
+        if size is not None and size < 0:
+            raise EncodeError(name, "negative size", have=size)
+        known = own_bytes(value)
+        return ByteSink(self.state, len(known) if size is None and known is not None else size)
+
+    def put(self, part: ByteSink, size: int | None, value: object, name: str) -> None:
+        """Append a part, which must be `size` bytes where that is said."""
+        self.out += self.whole(part, size, value, name)
+
+    def whole(self, part: ByteSink, size: int | None, value: object, name: str) -> bytes:
+        """The bytes of a part, which must be `size` where that is said."""
+        data = part.finish(value, size)
+        if size is not None and len(data) != size:
+            raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(data)} bytes")
+        return data
+
+    def seek(self, pos: int, name: str) -> ByteSink:
+        """Where an instance is written; `place` puts it into the stream."""
+        if pos < 0:
+            raise EncodeError(name, "negative position", have=pos)
+        return ByteSink(self.state, owner=self.owner, base=pos)
+
+    def place(self, name: str) -> None:
+        """Put an instance, written to what `seek` gave, at its position."""
+        self.align()
+        stop = self.base + len(self.out)
+        if self.owner.done is None:
+            self.owner.placed.append((self.base, bytes(self.out), name))
+        elif self.owner.done[self.base : stop] != self.out:
+            raise EncodeError(name, "differs from what is written at its position", have=self.base)
+
+    def write(
+        self,
+        node: Any,
+        kind: type[StreamNode],
+        parent: StreamNode | None,
+        name: str,
+        index: int | None = None,
+        root: StreamNode | None = None,
+        params: dict[str, Any] | None = None,
+    ) -> None:
+        """Write an object of a class next in this stream; `params` are what its parameters must be."""
+        if not isinstance(node, kind):
+            reason = "not given" if node is None else f"not a {kind.__name__}"
+            raise EncodeError("", reason, have=node).within(name, index)
+        if id(node) in self.state.nodes:
+            raise EncodeError("", "an object holds itself").within(name, index)
+        if params is not None:
+            for key, value in params.items():
+                setattr(node, key, value)
+        node._link(parent, root)
+        node._out = self
+        self.state.nodes.add(id(node))
+        marks, node._marks = node._marks, {}
+        try:
+            node._write(self)
+        except EncodeError as error:
+            raise error.within(name, index) from error.__cause__
+        finally:
+            node._marks = marks
+            self.state.nodes.discard(id(node))
+
+    def items(self, value: Any, name: str) -> Any:
+        """A list, as it is. Raises: EncodeError where it is none."""
+        if not isinstance(value, (list, tuple)):
+            raise EncodeError(name, "not given" if value is None else "not a list", have=value)
+        return value
+
+    def text(self, value: Any, encoding: str, errors: str, name: str) -> bytes:
+        """The bytes of a text."""
+        if not isinstance(value, str):
+            raise EncodeError(name, "not given" if value is None else "not text", have=value)
+        return encode_text(name, value, encoding, errors)
+
+    def ended(
+        self, value: Any, terminator: bytes, name: str, *, include: bool, consume: bool, need: bool
+    ) -> None:
+        """Bytes up to a terminator, which they do not hold but at their end."""
+        unit = len(terminator)
+        if not isinstance(value, (bytes, bytearray)):
+            raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
+        found = _find(value, terminator)
+        if include and found >= 0 and found == len(value) - unit:
+            self.out += value
+            return
+        if found >= 0:
+            raise EncodeError(name, "holds its terminator", need=terminator, have=value)
+        self.out += value
+        if include and not need:
+            return
+        if include:
+            raise EncodeError(name, "does not end with its terminator", need=terminator, have=value)
+        if consume and (need or not self.full):
+            self.out += terminator
+
+    def filled(
+        self,
+        value: Any,
+        size: int | None,
+        pad: int | None,
+        terminator: bytes | None,
+        include: bool,
+        name: str,
+    ) -> bytes:
+        """Bytes with what fills them up to `size`."""
+        if not isinstance(value, (bytes, bytearray)):
+            raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
+        data = bytes(value)
+        if size is None and self.owner is self and self.limit is not None:
+            # it reaches to the end of a stream whose size is known
+            size = self.limit - self.pos if self.limit - self.pos >= len(data) else None
+        if size is None:
+            size = len(data) if terminator is None or include else len(data) + len(terminator)
+        room = size - len(data)
+        if room < 0:
+            raise EncodeError(name, "wrong size", need=f"at most {size} bytes", have=f"{len(data)} bytes")
+        if terminator is not None and not include and room >= len(terminator):
+            data += terminator
+        fill = 0 if pad is None else pad
+        full = data + bytes([fill]) * (size - len(data))
+        if trimmed(full, pad, terminator, include) != value:
+            raise EncodeError(
+                name, "could not be told from what fills it up", need=f"{size} bytes", have=value
+            )
+        return full
+
+    def processed(self, process: str, data: bytes, name: str, *args: Any) -> bytes:
+        """The bytes to store, of which `process` makes `data`."""
+        return encode(process, data, args, name=name)
+
+    def refuse(self, name: str, reason: str, need: object, have: object) -> NoReturn:
+        """Raise EncodeError for a value that a rule does not allow."""
+        raise EncodeError(name, "not given" if have is None else reason, need=need, have=have)
+
+    def finish(self, value: object, size: int | None = None) -> bytes:
+        """All bytes of this stream: what was written, instances at their positions, and in between what stood
+        there when `value` was read.
+
+        Raises: EncodeError where an instance contradicts what stands at its position.
+        """
+        self.align()
+        out = self.out
+        written = len(out)
+        known = own_bytes(value)
+        if known is not None and isinstance(value, StreamNode):
+            same = value._io is not None and value._stop - value._io.base == written
+            if size is None or len(known) == size:
+                if len(known) > written and same:
+                    out += known[written:]
+                elif len(known) > written and not self.placed and size is None:
+                    reason = "bytes behind it that the schema does not describe have no place any more"
+                    raise EncodeError(
+                        "", reason, need=value._stop - value._io.base if value._io else 0, have=written
+                    )
+        done = [(0, written)]
+        for pos, data, name in self.placed:
+            stop = pos + len(data)
+            if not data:
+                continue
+            if stop - len(out) > _MOST_ZEROS:
+                raise EncodeError(
+                    name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
+                )
+            if len(out) < stop:
+                if size is not None and stop > size:
+                    raise EncodeError(name, "past the end of its stream", need=size, have=stop)
+                out += bytes(stop - len(out))
+            for start, end in done:
+                low, high = max(start, pos), min(end, stop)
+                if low < high and out[low:high] != data[low - pos : high - pos]:
+                    raise EncodeError(name, "differs from what is written at its position", have=pos)
+            out[pos:stop] = data
+            done.append((pos, stop))
+        if self._used and self.limit is not None and len(out) != self.limit:
+            reason = "the size of the stream, with which the schema computes, has changed"
+            raise EncodeError("", reason, need=self.limit, have=len(out))
+        self.done = bytes(out)
+        return self.done
+
+
+def own_bytes(value: object) -> bytes | None:
+    """The bytes of the stream that an object was read from, where it stands at its start."""
+    if not isinstance(value, StreamNode) or value._io is None or value._start != value._io.base:
+        return None
+    return value._io.buf[value._io.base : value._io.end]
+
+
+def trimmed(data: bytes, pad: int | None, terminator: bytes | None, include: bool) -> bytes:
+    """What is left of bytes of a fixed size without what fills them up."""
+    if pad is not None and (terminator is None or terminator[-1] != pad):
+        data = data.rstrip(bytes([pad]))
+    if terminator is not None:
+        found = _find(data, terminator)
+        if found >= 0:
+            data = data[: found + len(terminator) * include]
+    return data
+
+
+def _find(data: bytes | bytearray, terminator: bytes) -> int:
+    """Where a terminator stands in bytes, at a multiple of its own size; -1 where it does not."""
+    found = data.find(terminator)
+    while found >= 0 and found % len(terminator):
+        found = data.find(terminator, found + 1)
+    return found
+
+
+def fitting(value: Any, width: int, name: str) -> int:
+    """A number of so many bits. Raises: EncodeError."""
+    if not isinstance(value, int) or not 0 <= value < 1 << width:
+        raise EncodeError(name, "not given" if value is None else f"does not fit {width} bits", have=value)
+    return int(value)
+
+
+_READING = object()
+
+
+class StreamNode:
+    """An object of a schema: its attributes are the fields, its properties the instances.
+
+    An instance is read when it is first asked for, and kept; one that was given is written at its position.
+    """
+
+    __slots__ = (
+        "_io",
+        "_is_le",
+        "_marks",
+        "_out",
+        "_parent",
+        "_places",
+        "_root",
+        "_start",
+        "_stop",
+        "_values",
+    )
+
+    _part: ClassVar[bool] = False
+    _io: ByteSource | None
+    _out: ByteSink | None
+    _parent: Any
+    _root: Any
+
+    def __post_init__(self) -> None:
+        self._io = self._out = self._parent = None
+        self._root = self
+        self._start = self._stop = 0
+        self._is_le: bool | None = None
+        self._values: dict[str, Any] = {}
+        self._places: dict[str, int] = {}
+        self._marks: dict[str, Any] = {}
+
+    def _link(self, parent: StreamNode | None, root: StreamNode | None) -> None:
+        self._parent = parent
+        self._root = root if root is not None else self if parent is None else parent._root
+        if parent is not None:
+            self._is_le = parent._is_le
+
+    def _read(self, io: ByteSource) -> None:
+        raise NotImplementedError
+
+    def _write(self, io: ByteSink) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, *arguments: Any, opt: ReadOptions = DEFAULT_READ
+    ) -> Self:
+        """Read one; `arguments` are the parameters of its type. Bytes behind it are kept for `to_bytes`.
+
+        Raises: FormatError.
+        """
+        if cls._part:
+            raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
+        return ByteSource(bytes(data), opt).read(cls(*arguments), None, "")
+
+    def to_bytes(self) -> bytes:
+        """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
+        if self._part and self._parent is None and self._root is self:
+            raise EncodeError("", f"a {type(self).__name__} is written as a part of what holds it")
+        known = own_bytes(self) if self._parent is None else None
+        state = _Writing()
+        out = ByteSink(state, None if known is None else len(known))
+        try:
+            out.write(self, type(self), self._parent, "", root=self._root)
+            # instances in other streams, which are there now
+            for write in state.later:
+                write()
+            return out.finish(self)
+        except FormatError as error:
+            raise EncodeError(error.path, f"cannot be computed: {error}") from error
+        finally:
+            state.active = False
+
+    @property
+    def _stream(self) -> Any:
+        """The stream that the object is written to, or was read from."""
+        found = self._out if self._out is not None and self._out.state.active else self._io
+        if found is None:
+            raise EncodeError("", "the object was not read, so that it has no stream")
+        return found
+
+    def _has(self, name: str) -> bool:
+        """Whether an instance was read or given."""
+        return self._values.get(name) is not None
+
+    @property
+    def _reading(self) -> ByteSource:
+        assert self._io is not None
+        return self._io
+
+    def _sink(self, stream: object) -> ByteSink:
+        """The stream that an instance is written to."""
+        if not isinstance(stream, ByteSink) or not stream.state.active:
+            raise EncodeError("", "the stream of an instance is not being written")
+        return stream
+
+    def _seek(self, pos: int, name: str) -> ByteSource:
+        assert self._io is not None
+        self._places[name] = pos
+        return self._io.seek(pos, name)
+
+    def _place(self, name: str) -> int:
+        """Where an instance was read that depends on where the stream stood then."""
+        if name not in self._places:
+            raise EncodeError(name, "its position depends on where the stream stood when it was read")
+        return self._places[name]
+
+    # -- what can fail in an expression ---------------------------------------------------------
+
+    def _wrong(self, name: str, reason: str, have: object = None) -> Malformed:
+        return Malformed(name, reason, at=0 if self._io is None else self._io.at, have=have)
+
+    def _given(self, value: T | None, name: str) -> T:
+        """A value that an expression needs. Raises: Malformed where it is not there."""
+        if value is None:
+            raise self._wrong(name, "an expression needs it, and it is not there")
+        return value
+
+    def _as(self, value: Any, kind: type[T], name: str) -> T:
+        if not isinstance(value, kind):
+            raise self._wrong(name, f"an expression needs a {kind.__name__}", type(value).__name__)
+        return value
+
+    def _divide(self, left: Any, right: Any) -> Any:
+        if right == 0:
+            raise self._wrong("", "an expression divides by 0", left)
+        return left / right if isinstance(left, float) or isinstance(right, float) else left // right
+
+    def _modulo(self, left: Any, right: Any) -> Any:
+        if right == 0:
+            raise self._wrong("", "an expression divides by 0", left)
+        return left % right
+
+    def _shifted(self, left: int, by: int) -> int:
+        """`left` shifted to the left by `by` bits, to the right where that is negative."""
+        if not -_MOST_SHIFT <= by <= _MOST_SHIFT:
+            raise self._wrong("", "an expression shifts by too many bits", by)
+        return left << by if by >= 0 else left >> -by
+
+    def _item(self, items: Any, index: int) -> Any:
+        if not 0 <= index < len(items):
+            raise self._wrong("", f"an expression needs element {index} of {len(items)}", index)
+        return items[index]
+
+    def _edge(self, function: Callable[[Any], Any], items: Any) -> Any:
+        if not items:
+            raise self._wrong("", "an expression needs an element of an empty list")
+        return function(items)
+
+    def _bytes(self, items: list[int]) -> bytes:
+        try:
+            return bytes(items)
+        except (ValueError, TypeError):
+            raise self._wrong("", "an expression needs bytes", items[:8]) from None
+
+    def _number(self, text: str, base: int = 10) -> int:
+        try:
+            return int(text, base)
+        except ValueError:
+            raise self._wrong("", "an expression needs a number", text[:20]) from None
+
+    def _whole(self, value: float) -> int:
+        try:
+            return int(value)
+        except (OverflowError, ValueError):
+            raise self._wrong("", "an expression needs a whole number", value) from None
+
+    def _text(self, data: bytes, encoding: str, errors: str) -> str:
+        try:
+            return data.decode(encoding, errors)
+        except UnicodeDecodeError:
+            raise self._wrong("", f"an expression needs text in {encoding}", data[:20]) from None
+
+    def _endian(self) -> bool:
+        if self._is_le is None:
+            raise Malformed("", "no byte order is known for this value", at=self._start)
+        return self._is_le
+
+    def _instance(self, name: str, read: Callable[[], T]) -> T | None:
+        """The value of an instance, read at its first use."""
+        found: Any = self._values.get(name, self)
+        if found is not self:
+            if found is _READING:
+                raise Malformed(name, "the instance needs itself", at=self._start)
+            value: T | None = found
+            return value
+        if self._io is None:
+            return None
+        state = self._io.state
+        if state.depth >= state.opt.depth:
+            depth = state.opt.depth
+            raise LimitExceeded(
+                name, "nested too deep", at=self._start, need=depth + 1, have=depth, limit="depth"
+            )
+        self._values[name] = _READING
+        state.depth += 1
+        try:
+            self._values[name] = value = read()
+        finally:
+            state.depth -= 1
+            if self._values[name] is _READING:
+                del self._values[name]
+        return value
+
+    def _mark(self, name: str, compute: Callable[[], T]) -> T:
+        """A value that depends on where the stream stands: that of its first use."""
+        marks = self._marks
+        if name not in marks:
+            marks[name] = compute()
+        value: T = marks[name]
+        return value

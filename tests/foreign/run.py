@@ -1,0 +1,249 @@
+"""Every schema of the public Kaitai corpora, read by stock ksc and by ours: `make foreign`.
+
+    python -m tests.foreign.run [--tests PATH_OR_URL] [--formats PATH_OR_URL] [--table FILE] [NAME...]
+
+The corpora are the repositories kaitai_struct_tests and kaitai_struct_formats of the Kaitai project: folders,
+or URLs that git can clone. They stay outside. A schema is taken, or refused by name; one that is
+taken is read from the test's own bytes (from made ones where there are none), also cut and changed, and is
+written back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import multiprocessing
+import posixpath
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import yaml
+
+import kodec.generator.targets.python as python_target
+from kodec.generator.driver import render_all
+from kodec.generator.problems import SchemaError
+from tests.foreign.compare import NoOracle, Reader, judge
+from tests.ksc import oracle
+
+CACHE = oracle.CACHE / "foreign"
+URL = "https://github.com/kaitai-io/{}.git"
+SECONDS = 4
+# how the text is laid out changes nothing, and costs a process for each schema
+python_target.formatted = dict
+
+
+@dataclass
+class Result:
+    """What came of one schema: taken, refused, crash (of the generator or of a reader) or wrong."""
+
+    corpus: str
+    name: str
+    verdict: str
+    reasons: list[str] = field(default_factory=list)
+    inputs: dict[str, int] = field(default_factory=dict)
+    back: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Schemas by their path without .ksy, ksc's readers, and the bytes of tests."""
+
+    name: str
+    files: dict[str, Path]
+    ksc: Path
+    refused: dict[str, str]
+    samples: dict[str, Path]
+
+
+def fetched(source: str) -> Path:
+    """The folder of a corpus. Raises: CalledProcessError where git cannot have it."""
+    if Path(source).is_dir():
+        return Path(source)
+    place = CACHE / source.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if not place.is_dir():
+        subprocess.run(["git", "clone", "--depth", "1", source, str(place)], check=True)
+    return place
+
+
+def corpus(name: str, root: Path, schemas: Path, scratch: Path) -> Corpus:
+    out = scratch / f"ksc-{name}"
+    refused = {each.schema: each.error for each in oracle.compile_schemas(out, ("python",), schemas)}
+    samples: dict[str, Path] = {}
+    for path in (root / "spec" / "ks").glob("*.kst"):
+        data = yaml.safe_load(path.read_text("utf-8").split("asserts:")[0]).get("data")
+        if data and (root / "src" / data).is_file():
+            samples[path.stem] = root / "src" / data
+    return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples)
+
+
+def closure(files: dict[str, Path], name: str) -> list[str]:
+    """The schema and all that it imports."""
+    found: list[str] = []
+    todo = [name]
+    while todo:
+        each = todo.pop()
+        if each in found or each not in files:
+            continue
+        found.append(each)
+        meta = oracle.load_yaml(files[each]).get("meta") or {}
+        for path in meta.get("imports") or []:
+            joined = posixpath.normpath(posixpath.join(posixpath.dirname(each), path))
+            todo.append(path[1:] if path.startswith("/") else joined)
+    return found
+
+
+def examine(corpus: Corpus, name: str, *, quick: bool) -> Result:
+    """Generate and compare one schema, in this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        schemas = Path(folder) / "schemas"
+        for each in closure(corpus.files, name):
+            place = schemas / f"{each}.ksy"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(corpus.files[each], place)
+        try:
+            output = render_all(schemas, targets=("python",))
+        except SchemaError as error:
+            return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
+        except Exception as error:
+            return Result(corpus.name, name, "crash", [f"generator: {type(error).__name__}: {error}"])
+        package = Path(folder) / "generated_here"
+        for path, text in output.modules.items():
+            place = package / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+        ident = str(oracle.load_yaml(corpus.files[name])["meta"]["id"])
+        title = "".join(part[:1].upper() + part[1:] for part in ident.split("_"))
+        result = Result(corpus.name, name, "taken")
+        try:
+            reader = Reader.load(package, name.replace("/", "."), title, corpus.ksc, ident)
+        except NoOracle as error:
+            return Result(corpus.name, name, "unmeasured", [str(error)])
+        except Exception as error:
+            return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
+        if oracle.load_yaml(corpus.files[name]).get("params"):
+            result.verdict = "unmeasured"
+            result.reasons.append("the outermost type has parameters")
+            return result
+        sample = corpus.samples.get(posixpath.basename(name))
+        data = None if sample is None else sample.read_bytes()
+        verdicts, reasons, back = judge(reader, data, name, 0 if quick else SECONDS)
+        result.inputs, result.reasons, result.back = dict(verdicts), reasons, dict(back)
+        if verdicts["crash"] or back["crash"]:
+            result.verdict = "crash"
+        elif verdicts["wrong"]:
+            result.verdict = "wrong"
+        return result
+
+
+def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
+    """`examine` in a process of its own, which is ended where it takes too long."""
+    if name in corpus.refused:
+        return Result(corpus.name, name, "ksc refuses", [corpus.refused[name].strip()[:200]])
+    mine, other = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(other, corpus, name, quick))
+    process.start()
+    other.close()
+    try:
+        found = mine.recv() if mine.poll(SECONDS * 30) else None
+    except EOFError:
+        found = None
+    if found is None:
+        process.kill()
+        found = asdict(Result(corpus.name, name, "crash", ["it ended, or took too long"]))
+    process.join()
+    return Result(**found)
+
+
+def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool) -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    pipe.send(asdict(examine(corpus, name, quick=quick)))
+
+
+def table(results: list[Result]) -> str:
+    """The count as a Markdown table."""
+    lines = [
+        "| corpus | schemas | taken | refused by name | wrong | crash | not measured | ksc refuses |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(result.corpus for result in results):
+        own = [result for result in results if result.corpus == name]
+        count = Counter(result.verdict for result in own)
+        taken = count["taken"] + count["wrong"] + count["unmeasured"]
+        cells = [name, len(own), taken, count["refused"], count["wrong"], count["crash"], count["unmeasured"]]
+        lines.append(f"| {' | '.join(map(str, [*cells, count['ksc refuses']]))} |")
+    lines += ["", "| inputs of taken schemas | agree | stricter | laxer | wrong |", "|---|---|---|---|---|"]
+    for name in dict.fromkeys(result.corpus for result in results):
+        total: Counter[str] = Counter()
+        for result in results:
+            total.update(result.inputs if result.corpus == name else {})
+        lines.append(
+            f"| {name} | {total['agree']} | {total['stricter']} | {total['laxer']} | {total['wrong']} |"
+        )
+    lines += ["", "| written back | same bytes | same values | refused | differs |", "|---|---|---|---|---|"]
+    for name in dict.fromkeys(result.corpus for result in results):
+        total = Counter()
+        for result in results:
+            total.update(result.back if result.corpus == name else {})
+        cells = [total[key] for key in ("same bytes", "same values", "refused", "differs")]
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tests", default=URL.format("kaitai_struct_tests"))
+    parser.add_argument("--formats", default=URL.format("kaitai_struct_formats"))
+    parser.add_argument("--table", type=Path, help="the file whose table is written anew")
+    parser.add_argument("--quick", action="store_true", help="whole samples only")
+    parser.add_argument("--corpus", choices=("tests", "gallery"), help="only this one")
+    parser.add_argument("--json", type=Path, help="a file for all that was found")
+    parser.add_argument("names", nargs="*", help="only these schemas, by their path without .ksy")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        tests, formats = fetched(given.tests), fetched(given.formats)
+        corpora = [
+            corpus("tests", tests, tests / "formats", Path(scratch)),
+            corpus("gallery", formats, formats, Path(scratch)),
+        ]
+        jobs = [
+            (each, name)
+            for each in corpora
+            for name in each.files
+            if (not given.names or name in given.names) and given.corpus in (None, each.name)
+        ]
+        results = []
+        for index, (each, name) in enumerate(jobs):
+            found = alone(each, name, quick=given.quick)
+            results.append(found)
+            if found.verdict not in ("taken", "ksc refuses"):
+                print(f"{index + 1}/{len(jobs)} {found.corpus} {name}: {found.verdict}", flush=True)
+            for reason in found.reasons if found.verdict != "ksc refuses" or given.names else ():
+                print(f"    {found.corpus}/{name}: {reason}", flush=True)
+    print(table(results))
+    if given.json is not None:
+        given.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", "utf-8")
+    if given.table is not None:
+        write_table(given.table, results)
+    return 1 if any(result.verdict in ("wrong", "crash") for result in results) else 0
+
+
+def write_table(place: Path, results: list[Result]) -> None:
+    """Put the table with today's date between the marks of a page."""
+    text = place.read_text("utf-8")
+    head, mark, rest = text.partition("<!-- table -->\n")
+    _, end, tail = rest.partition("<!-- end of table -->")
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    place.write_text(f"{head}{mark}Measured {today}.\n\n{table(results)}\n{end}{tail}", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

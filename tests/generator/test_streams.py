@@ -1,0 +1,407 @@
+"""Constructs that are read from streams: bytes to values, and back; what is wrong is refused with its place."""
+
+# ruff: noqa: E501  (a schema on one line is easier to compare with its bytes)
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kodec.generator.driver import render_all
+from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.schema import expr as ex
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.fields import ReadOptions
+from kodec.runtime.process import register
+
+Codec = Callable[..., ModuleType]
+Find = Callable[..., list[Problem]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A schema, bytes that it describes, and what expressions on the object `x` give."""
+
+    schema: str
+    data: bytes
+    values: dict[str, Any]
+    back: bytes | None = None
+
+
+ROWS: dict[str, Row] = {
+    "process": Row(
+        "seq:\n- {id: key, type: u1}\n- {id: a, size: 3, process: xor(key)}\n- {id: b, size: 2, process: rol(3)}\n- {id: c, type: p, size: 3, process: 'xor([1, 2])'}\n- {id: d, size-eos: true, process: zlib}\ntypes:\n  p: {seq: [{id: q, type: u2}]}\n",
+        b"\x07" + bytes(v ^ 7 for v in b"abc") + b"\x20\x40" + b"\x00\x05\x01" + zlib.compress(b"text"),
+        {"a": b"abc", "b": b"\x01\x02", "c.q": 0x0107, "d": b"text"},
+    ),
+    "terminator, consume, include, eos-error": Row(
+        "seq:\n- {id: a, terminator: 0}\n- {id: b, terminator: 0x7c, include: true}\n- {id: c, terminator: 0x3b, consume: false}\n- {id: d, type: u1}\n- {id: e, terminator: [0, 0]}\n- {id: f, terminator: 0, eos-error: false}\n",
+        b"ab\x00c|d;" + b"x\x00y\x00\x00\x00" + b"end",
+        {"a": b"ab", "b": b"c|", "c": b"d", "d": 0x3B, "e": b"x\x00y\x00", "f": b"end"},
+    ),
+    "strz": Row(
+        "meta2: 0\nseq: []\n".replace("meta2: 0\n", "").replace("seq: []", "seq:\n- {id: a, type: strz, encoding: UTF-8}\n- {id: b, type: strz, size: 6, encoding: ASCII}\n- {id: c, type: strz, encoding: UTF-16LE}"),
+        "ä".encode() + b"\x00" + b"abc\x00\x00\x00" + "Ā0".encode("utf-16-le") + b"\x00\x00",
+        {"a": "ä", "b": "abc", "c": "Ā0"},
+    ),
+    "pad-right": Row(
+        "seq:\n- {id: a, size: 5, pad-right: 0x20}\n- {id: b, type: str, size: 4, pad-right: 0, encoding: ASCII}\n- {id: c, size: 4, terminator: 0x40, pad-right: 0x2e}\n",
+        b"ab   " + b"cd\x00\x00" + b"e@..",
+        {"a": b"ab", "b": "cd", "c": b"e"},
+    ),
+    "io": Row(
+        "seq:\n- {id: a, size: 4, type: p}\n- {id: b, type: u1}\ninstances:\n  c: {io: a._io, pos: 1, type: u2}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
+        b"\x01\x02\x03\x04\x05",
+        {"a.q": 1, "b": 5, "c": 0x0203},
+    ),
+    "parent": Row(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: b, type: q, parent: _root}]}\n  q: {seq: [{id: c, size: _parent.n}]}\n",
+        b"\x02xy",
+        {"a.b.c": b"xy"},
+    ),
+    "little-endian bits": Row(
+        "seq:\n- {id: a, type: b4le}\n- {id: b, type: b12le}\n- {id: c, type: b1le}\n- {id: d, type: u1}\n",
+        b"\x21\x43\x01\x09",
+        {"a": 1, "b": 0x432, "c": True, "d": 9},
+    ),
+    "_parent, _root": Row(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: m, type: u1}, {id: b, type: q}]}\n  q: {seq: [{id: c, size: _root.n}, {id: d, size: _parent.m}]}\n",
+        b"\x01\x02abc",
+        {"a.b.c": b"a", "a.b.d": b"bc"},
+    ),
+    "_index": Row(
+        "seq:\n- {id: a, size: _index + 1, repeat: until, repeat-until: _index == 2}\n- {id: b, type: p(_index), repeat: expr, repeat-expr: 2}\ntypes:\n  p:\n    params: [{id: i, type: u1}]\n    seq: [{id: c, type: u1}]\n",
+        b"abbccc\x07\x08",
+        {"a": [b"a", b"bb", b"ccc"], "b[1].i": 1, "b[1].c": 8},
+    ),
+    "_io in expressions": Row(
+        "seq:\n- {id: a, size: _io.size - 2}\n- {id: b, type: u1, if: _io.pos == _io.size - 2}\n- {id: c, type: u1, if: not _io.eof}\n- {id: d, type: u1, if: not _io.eof}\n",
+        b"abc\x01\x02",
+        {"a": b"abc", "b": 1, "c": 2, "d": None},
+    ),
+    "instances with other pos": Row(
+        "seq:\n- {id: ofs, type: u1}\n- {id: n, type: u1}\ninstances:\n  a: {pos: ofs, type: u2, repeat: expr, repeat-expr: n}\n  b: {pos: ofs - 1, type: p}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
+        b"\x04\x02\xaa\xbb\x00\x01\x00\x02\xcc",
+        {"a": [1, 2], "b.q": 0xBB},
+    ),
+    "instances with if, enum": Row(
+        "seq:\n- {id: n, type: u1}\ninstances:\n  a: {value: n + 1, if: n > 1}\n  b: {value: n, enum: e}\n  c: {pos: 0, type: u1, if: n > 1}\nenums:\n  e: {1: one}\n",
+        b"\x01",
+        {"a": None, "b.name": "ONE", "c": None},
+    ),
+    "method calls": Row(
+        "seq:\n- {id: a, type: str, size: 4, encoding: ASCII}\n- {id: b, size: 2}\ninstances:\n  c: {value: 'a.substring(1, 3).reverse + \"!\"'}\n  d: {value: 'a.substring(2, 4).to_i(16)'}\n  e: {value: 'b.to_s(\"UTF-8\").length'}\n  f: {value: 'f\"{d}/{a}\"'}\n  g: {value: 'd.to_s + sizeof<u4>.to_s'}\n",
+        b"ab10\xc3\xa4",
+        {"c": "1b!", "d": 16, "e": 1, "f": "16/ab10", "g": "164"},
+    ),
+    "array literals and indexes in expressions": Row(
+        "seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: 3}\n- {id: b, size: 'a[1]'}\ninstances:\n  c: {value: '[1000, 2000][a[0]]'}\n  d: {value: a.first + a.last + a.max}\n  e: {value: 'b == [0x78, 0x79]'}\n",
+        b"\x01\x02\x03xy",
+        {"b": b"xy", "c": 2000, "d": 7, "e": True},
+    ),
+    "recursive types": Row(
+        "seq:\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: q, type: p, if: n > 0}]}\n",
+        b"\x02\x01\x00",
+        {"a.q.q.n": 0, "a.q.q.q": None},
+    ),
+    "conditional or repeated bits": Row(
+        "seq:\n- {id: n, type: b4}\n- {id: a, type: b2, if: n == 1}\n- {id: b, type: b1, repeat: expr, repeat-expr: 5}\n- {id: c, type: u1}\n",
+        b"\x1b\xa0\x07",
+        {"n": 1, "a": 2, "b": [True, True, True, False, True], "c": 7},
+    ),
+    "conditional or repeated contents": Row(
+        "seq:\n- {id: n, type: u1}\n- {id: a, contents: [1, 2], if: n > 0}\n- {id: b, contents: x, repeat: expr, repeat-expr: 2}\n",
+        b"\x00xx",
+        {"a": None, "b": [b"x", b"x"]},
+    ),
+    "repeated switch without size": Row(
+        "seq:\n- {id: a, type: p, repeat: eos}\n- {id: z, size-eos: true}\ntypes:\n  p:\n    seq:\n    - {id: n, type: u1}\n    - {id: b, type: {switch-on: n, cases: {1: u1, 2: u2}}}\n",
+        b"\x01\x05\x02\x00\x06\x03",
+        {"a[0].b": 5, "a[1].b": 6, "a[2].b": None},
+    ),
+    "valid on bytes and types": Row(
+        "seq:\n- {id: a, size: 2, valid: {eq: '[1, 2]'}}\n- {id: b, type: p, valid: {expr: _.q > 2}}\n- {id: c, type: u1, enum: e, valid: {in-enum: true}}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\nenums:\n  e: {1: one}\n",
+        b"\x01\x02\x03\x01",
+        {"a": b"\x01\x02", "b.q": 3, "c": 1},
+    ),
+    "parameters of other types": Row(
+        "seq:\n- {id: n, type: u1}\n- {id: s, type: strz, encoding: ASCII}\n- {id: a, type: 'p(s, _root, n == 1)'}\ntypes:\n  p:\n    params:\n    - {id: t, type: str}\n    - {id: o, type: x}\n    - {id: f, type: bool}\n    seq:\n    - {id: b, size: t.length + o.n}\n",
+        b"\x01hi\x00abc",
+        {"a.b": b"abc", "a.t": "hi", "a.f": True},
+    ),
+    "two bool parameters": Row(
+        "seq:\n- {id: n, type: u1}\n- {id: a, type: 'p(n > 1, n > 2)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n    - {id: r, type: bool}\n    seq:\n    - {id: s, type: u1, if: q and not r}\n",
+        b"\x02\x09",
+        {"a.s": 9},
+    ),
+}  # fmt: skip
+
+
+def of(x: Any, path: str) -> Any:
+    return eval(f"x.{path}", {"x": x})  # the paths are those above
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_reads_and_writes(row: str, codec: Codec) -> None:
+    case = ROWS[row]
+    module = codec(case.schema)
+    read = module.X.from_bytes(case.data)
+    assert {path: of(read, path) for path in case.values} == case.values
+    assert read.to_bytes() == (case.data if case.back is None else case.back)
+    again = module.X.from_bytes(read.to_bytes())
+    assert again == read
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_cut_anywhere_it_is_refused_or_reads_less(row: str, codec: Codec) -> None:
+    case = ROWS[row]
+    module = codec(case.schema)
+    for cut in range(len(case.data)):
+        try:
+            read = module.X.from_bytes(case.data[:cut])
+        except FormatError as error:
+            assert error.at <= len(case.data)
+            continue
+        for path in case.values:
+            try:
+                of(read, path)
+            except (FormatError, AttributeError, IndexError):
+                continue
+
+
+def test_sizes_and_counts_are_checked_when_they_are_read(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: s1}\n- {id: a, size: n - 1}\n- {id: b, type: u1, repeat: expr, repeat-expr: n - 2}\n"
+    )
+    assert x.X.from_bytes(b"\x03xy\x01").b == [1]
+    with pytest.raises(Malformed, match="a: negative size: need at least 0, have -1"):
+        x.X.from_bytes(b"\x00")
+    with pytest.raises(Malformed, match="b: negative count"):
+        x.X.from_bytes(b"\x01")
+
+
+FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
+    "division by 0": ("seq:\n- {id: n, type: u1}\n- {id: a, size: 4 / n}\n", b"\0", Malformed, "divides by 0"),
+    "modulo 0": ("seq:\n- {id: n, type: u1}\n- {id: a, size: 4 % n}\n", b"\0", Malformed, "divides by 0"),
+    "shift": ("seq:\n- {id: n, type: u1}\n- {id: a, size: 1 << n}\n", b"\xff", Malformed, "shifts by too many"),
+    "index": ("seq:\n- {id: n, size: 1}\n- {id: a, size: 'n[4]'}\n", b"\xff", Malformed, "element 4 of 1"),
+    "no number": ("seq:\n- {id: n, type: str, size: 1, encoding: ASCII}\n- {id: a, size: n.to_i}\n", b"z", Malformed, "needs a number"),
+    "infinite": ("seq:\n- {id: n, type: f4}\n- {id: a, size: n.to_i}\n", b"\x7f\x80\0\0", Malformed, "whole number"),
+    "absent": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1, if: n > 0}\n- {id: a, size: m}\n", b"\0\1\1", Malformed, "m: an expression needs it"),
+    "cast": ("seq:\n- {id: n, type: u1}\n- {id: m, type: {switch-on: n, cases: {1: p, 2: q}}}\n- {id: a, size: m.as<p>.b}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n  q: {seq: [{id: b, type: u1}]}\n", b"\2\1\1", Malformed, "needs a P"),
+    "no terminator": ("seq:\n- {id: a, terminator: 0}\n", b"abc", Truncated, "a"),
+    "position": ("seq:\n- {id: n, type: s1}\n- {id: a, size: b}\ninstances:\n  b: {pos: n, type: u1}\n", b"\xff", Malformed, "negative position"),
+    "past the end": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b}\ninstances:\n  b: {pos: n, type: u1}\n", b"\x09", Truncated, "b"),
+    "recursion": ("seq:\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: q, type: p, if: n > 0}]}\n", b"\1" * 5000, LimitExceeded, "nested too deep"),
+    "instance of itself": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b.c.n}\ninstances:\n  b: {pos: 0, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}], instances: {c: {pos: 0, type: p, if: c.n > 0}}}\n", b"\1" * 9, Malformed, "needs itself"),
+    "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "too many elements"),
+    "endless eos": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: []}\n  z: {seq: [{id: q, terminator: 0}]}\n", b"\1" * 9, Malformed, "repeat for ever"),
+    "count": ("seq:\n- {id: n, type: u4}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: z, terminator: 0, if: _root.n == 0}]}\n", b"\xff" * 9, LimitExceeded, "more elements than bytes"),
+    "bomb": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", zlib.compress(bytes(1 << 21)), LimitExceeded, "decompressed_bytes"),
+    "broken zlib": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", b"abc", Malformed, "zlib"),
+    "unknown process": ("seq:\n- {id: a, size-eos: true, process: nobody.knows(1)}\n", b"abc", Unsupported, "not registered"),
+    "not text": ("seq:\n- {id: a, type: strz, encoding: SHIFT_JIS}\n", b"\x81\x00", Malformed, "not shift_jis"),
+    "not in the enum": ("seq:\n- {id: c, type: u1, enum: e, valid: {in-enum: true}}\nenums:\n  e: {1: one}\n", b"\2", Malformed, "c: value not allowed"),
+    "wrong contents": ("seq:\n- {id: n, type: u1}\n- {id: c, contents: [1], if: n > 0}\n", b"\1\2", Malformed, "c: wrong fixed bytes"),
+    "no parent behind a cast": ("seq:\n- {id: n, type: u1}\n- {id: a, size: m}\ninstances:\n  m: {value: _parent.as<x>.n}\n", b"\1\2", Malformed, "_parent"),
+    "no parent": ("seq:\n- {id: a, type: u1, if: _parent.as<x>.a > 0}\n", b"\1\2", Malformed, "_parent"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAILS)
+def test_hostile_bytes_are_refused(case: str, codec: Codec) -> None:
+    schema, data, error, text = FAILS[case]
+    with pytest.raises(error) as caught:
+        codec(schema).X.from_bytes(data, opt=ReadOptions(decompressed_bytes=1 << 20, elements=10_000))
+    assert text in str(caught.value)
+
+
+UNWRITABLE: dict[str, tuple[str, str, str]] = {
+    "not given": ("seq:\n- {id: a, type: u2}\n- {id: b, terminator: 0}\n", "x.X(b=b'')", "a: not given"),
+    "too large": ("seq:\n- {id: a, type: u1}\n- {id: b, terminator: 0}\n", "x.X(a=256, b=b'')", "a: "),
+    "holds its terminator": ("seq:\n- {id: b, terminator: 0}\n", "x.X(b=b'a\\0b')", "b: holds its terminator"),
+    "too long": ("seq:\n- {id: b, size: 2, pad-right: 0}\n", "x.X(b=b'abc')", "b: wrong size"),
+    "ends with its padding": ("seq:\n- {id: b, size: 4, pad-right: 0}\n", "x.X(b=b'a\\0')", "could not be told"),
+    "condition": ("seq:\n- {id: n, type: u1}\n- {id: b, type: u1, if: n > 0}\n", "x.X(n=0, b=1)", "b: given, but its condition"),
+    "no case": ("seq:\n- {id: n, type: u1}\n- {id: b, type: {switch-on: n, cases: {1: u1}}}\n", "x.X(n=0, b=1)", "b: no case"),
+    "another type": ("seq:\n- {id: b, type: p}\n- {id: c, terminator: 0}\ntypes:\n  p: {seq: [{id: n, type: u1}]}\n", "x.X(b=3, c=b'')", "b: not a P"),
+    "number of elements": ("seq:\n- {id: n, type: u1}\n- {id: b, terminator: 0, repeat: expr, repeat-expr: n}\n", "x.X(n=2, b=[b''])", "wrong number of elements"),
+    "until": ("seq:\n- {id: b, type: u1, repeat: until, repeat-until: _ == 0}\n", "x.X(b=[1, 0, 1])", "the condition that ends it"),
+    "instance over a field": ("seq:\n- {id: b, type: u2}\ninstances:\n  c: {pos: 1, type: u1}\n", "with_c(x.X(b=2), 3)", "differs from what is written"),
+    "far behind": ("seq:\n- {id: b, type: u8}\ninstances:\n  c: {pos: b, type: u1}\n", "with_c(x.X(b=1 << 60), 3)", "too far behind"),
+    "inner type alone": ("seq:\n- {id: b, type: p}\n- {id: c, type: u1}\ntypes:\n  p: {seq: [{id: n, size: _root.c}]}\n", "x.P(n=b'')", "as a part of what holds it"),
+    "unknown way back": ("seq:\n- {id: a, size-eos: true, process: nobody.knows(1)}\n", "x.X(a=b'')", "cannot be undone"),
+    "size not known": ("seq:\n- {id: n, size: _io.size - 1}\n- {id: m, type: u1, valid: {max: _io.size}}\n", "x.X(n=b'ab', m=1)", "not known yet"),
+}  # fmt: skip
+
+
+def with_c(value: Any, c: Any) -> Any:
+    value.c = c
+    return value
+
+
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_what_could_not_be_read_back_is_not_written(case: str, codec: Codec) -> None:
+    schema, value, text = UNWRITABLE[case]
+    made = eval(value, {"x": codec(schema), "with_c": with_c})  # the values above
+    with pytest.raises(EncodeError) as caught:
+        made.to_bytes()
+    assert text in str(caught.value)
+
+
+def test_objects_made_by_hand(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: ofs, type: u1}\n- {id: num, type: u1}\n- {id: name, type: strz, encoding: ASCII}\ninstances:\n  rows: {pos: ofs, type: row, repeat: expr, repeat-expr: num}\n"
+        "types:\n  row: {seq: [{id: a, type: u1}, {id: b, size: _root.num}]}\n"
+    )
+    made = x.X(ofs=8, num=2, name="hi")
+    made.rows = [x.Row(a=1, b=b"ab"), x.Row(a=2, b=b"cd")]
+    data = made.to_bytes()
+    assert data == b"\x08\x02hi\x00\x00\x00\x00\x01ab\x02cd"
+    assert x.X.from_bytes(data) == made
+    assert x.X.from_bytes(data).rows == made.rows
+
+
+def test_bytes_that_nothing_describes_are_written_as_they_were(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, size: 4, type: p}\n- {id: b, type: u1}\ninstances:\n  c: {pos: 8, type: u1}\ntypes:\n  p: {seq: [{id: q, type: u1}], instances: {r: {pos: 2, type: u1}}}\n"
+    )
+    data = b"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a"
+    read = x.X.from_bytes(data)
+    assert read.to_bytes() == data
+    read.b, read.a.r, read.c = 50, 30, 90
+    assert read.to_bytes() == b"\x01\x02\x1e\x04\x32\x06\x07\x08\x5a\x0a"
+
+
+def test_a_registered_process(codec: Codec) -> None:
+    register(
+        "test.swap".replace(".", "__"),
+        decode=lambda data, n: data[n:] + data[:n],
+        encode=lambda data, n: data[-n:] + data[:-n],
+    )
+    x = codec("seq:\n- {id: a, size-eos: true, process: test.swap(1)}\n")
+    assert x.X.from_bytes(b"abc").a == b"bca"
+    assert x.X.from_bytes(b"abc").to_bytes() == b"abc"
+
+
+def test_byte_order_by_what_is_read(codec: Codec) -> None:
+    x = codec({"x.ksy": "meta: {id: x}\nseq:\n- {id: docs, type: doc, repeat: eos}\ntypes:\n  doc:\n    seq:\n    - {id: mark, size: 2}\n    - {id: body, type: body}\n    types:\n      body:\n        meta: {endian: {switch-on: _parent.mark, cases: {'[0x49, 0x49]': le, _: be}}}\n        seq:\n        - {id: n, type: u2}\n        - {id: inner, type: inner}\n      inner:\n        seq: [{id: m, type: u2be}]\n"})  # fmt: skip
+    data = b"II\x01\x00\x00\x02" + b"MM\x00\x01\x00\x02"
+    read = x.X.from_bytes(data)
+    assert [each.body.n for each in read.docs] == [1, 1]
+    assert read.to_bytes() == data
+
+
+def test_modules_that_need_each_other(codec: Codec) -> None:
+    files = {
+        "x.ksy": "meta: {id: x, imports: [y]}\nseq:\n- {id: n, type: u1}\n- {id: a, type: y, if: n > 0}\n",
+        "y.ksy": "meta: {id: y, imports: [x]}\nseq:\n- {id: m, type: u1}\n- {id: b, type: x, if: m > 0}\n",
+    }
+    assert codec(files).X.from_bytes(b"\1\1\0").a.b.n == 0
+
+
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    "unknown name": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, type: u1}\n", "5:30", "unknown name `bb`"),
+    "unknown member": ("seq:\n- {id: b, type: p}\n- {id: a, terminator: 0, if: b.d > 1}\ntypes:\n  p: {seq: [{id: c, type: u1}]}\n", "6:30", "`p` has no `d`"),
+    "later": ("seq:\n- {id: a, terminator: 0, if: b > 1}\n- {id: b, type: u1}\n", "5:30", "`if` refers to `b`, which is read later"),
+    "size is text": ("seq:\n- {id: b, type: strz, encoding: ASCII}\n- {id: a, size: b}\n", "6:17", "`size` must be an integer, this is text"),
+    "holds itself": ("seq:\n- {id: b, type: p}\ntypes:\n  p: {seq: [{id: c, type: p}]}\n", "7:6", "always holds itself"),
+    "value and pos": ("seq: []\ninstances:\n  a: {value: 1, pos: 3}\n", "6:17", "`value` and `pos` exclude each other"),
+    "no end": ("seq:\n- {id: a, process: zlib, terminator: 0}\n- {id: b, type: {switch-on: a.length, cases: {1: str}}, encoding: ASCII}\n", "6:50", "a str needs `size`"),
+    "several at once, 1": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "5:30", "unknown name `bb`"),
+    "several at once, 2": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "6:17", "unknown name `cc`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_has_its_place(case: str, problems: Find) -> None:
+    schema, place, text = MISTAKES[case]
+    found = problems(schema)
+    assert any(f"{p.place.line}:{p.place.column}" == place and text in p.text for p in found), "\n".join(
+        map(str, found)
+    )
+
+
+def test_a_kernel_is_refused_where_a_schema_is_streamed(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: n, type: u1}\n- {id: a, terminator: 0}\n")
+    with pytest.raises(SchemaError, match=r"x\.ksy:4:23: x: it cannot have a native kernel.*`terminator`"):
+        render_all(tmp_path, kernels=("x",))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_construct_has_a_page(row: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + ROWS[row].schema)
+    pages = render_all(tmp_path, targets=("documents",)).modules
+    assert "`x`" in pages["x.md"]
+
+
+def test_a_peek_alone_is_a_number(codec: Codec) -> None:
+    x = codec("-topic: t\nseq:\n- {id: a, size: n}\ninstances:\n  n: {pos: _io.pos, type: u1}\n")
+    assert x.X.from_bytes(b"\x02b").a == b"\x02b"
+    assert x.peek_x(b"\x07") == (7,)
+
+
+def test_a_peek_behind_other_fields_stands_where_it_is_used(codec: Codec) -> None:
+    x = codec("seq:\n- {id: a, type: u1}\n- {id: b, size: n}\ninstances:\n  n: {pos: _io.pos, type: u1}\n")
+    assert x.X.from_bytes(b"\x09\x02b").b == b"\x02b"
+
+
+def test_an_unsized_switch_takes_no_bytes_for_a_case(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: p}}}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n"
+    )
+    for n in (1, 2):
+        with pytest.raises(EncodeError):
+            x.X(n=n, a=b"zz").to_bytes()
+
+
+ESCAPES = {r"\a\b\e\f\v": "\a\b\x1b\f\v", r"\101\u0042\n\"": 'AB\n"'}
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_escapes_of_texts(text: str) -> None:
+    assert ex.parse(f'"{text}"') == ex.Literal(ESCAPES[text])
+
+
+@pytest.mark.parametrize("text", ["1_", "0x_", "1e999", "9" * 5000, r'"\q"', " + ".join(["1"] * 3000)])
+def test_what_is_no_expression(text: str) -> None:
+    with pytest.raises(ex.ExprError):
+        ex.parse(text)
+
+
+def test_comparisons_of_floats_are_as_they_are_written(codec: Codec) -> None:
+    x = codec("-topic: t\nseq:\n- {id: f, type: f8}\n- {id: a, type: u1, if: f + 1 > 1, -default: 0}\n")
+    assert x.X.from_bytes(struct.pack(">d", 1e-20), exact=False).a == 0
+
+
+NAMES = {
+    "class None": ("types:\n  none: {seq: [{id: true_, type: u1}]}\nseq:\n- {id: a, type: none}\n- {id: b, terminator: 0}\n", ""),
+    "a built-in error": ("seq:\n- {id: a, type: unicode_decode_error}\ntypes:\n  unicode_decode_error: {seq: [{id: b, type: u1}]}\n", "would be `UnicodeDecodeError`"),
+    "a number of an unknown type": ("seq:\n- {id: a, type: uint32}\n", "unknown type `uint32`"),
+    "no list": ("seq:\n- {id: a, type: u1, valid: {any-of: 3}}\n", "`any-of` must be a list"),
+    "an empty list": ("seq:\n- {id: a, type: u1, valid: {any-of: []}}\n", "`any-of` must list values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_and_values_that_broke_modules(case: str, codec: Codec, problems: Find) -> None:
+    schema, text = NAMES[case]
+    if text:
+        found = problems(schema)
+        assert any(text in each.text for each in found), "\n".join(map(str, found))
+        assert case != "a number of an unknown type" or found[0].hint == "u4"
+    else:
+        assert codec(schema).X.from_bytes(b"\x07\x00").a.true_ == 7
+
+
+def test_an_id_that_is_no_name(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: 'x::y'}\nseq: []\n")
+    with pytest.raises(SchemaError, match="`x::y` is not a name"):
+        render_all(tmp_path)
