@@ -185,7 +185,9 @@ def _expressions(field: Field) -> list[ex.Expr]:
 def _instance(instance: Instance, bad: _Bad) -> None:
     if instance.parsed is not None:
         text = (
-            "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+            "a parse instance at this `pos` is not supported"
+            if instance.pos is not None
+            else "a parse instance is not supported"
         )
         bad(instance.at("pos"), instance.id, text, "an integer peeked at `_io.pos + n`, n a number")
     if instance.io is not None:

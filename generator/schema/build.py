@@ -209,16 +209,16 @@ class Builder(Fields):
 
     def _versions(self, node: Node, path: str) -> tuple[VersionRange | None, str]:
         child = node.get("-versions")
+        field = "version"
         if child is None or not isinstance(child.value, dict):
             found = self.version_range(node, "-versions", path)
-            if found is not None and (not found or found.last - found.first > 255):
-                self.bad(
-                    node.map["-versions"], path, "-versions must be a closed range of at most 256 versions"
-                )
-                found = None
-            return found, "version"
-        self.known(child, "-versions", path)
-        return self.version_range(child, "range", path), self.text(child, "field") or "version"
+        else:
+            self.known(child, "-versions", path)
+            found, field = self.version_range(child, "range", path), self.text(child, "field") or field
+        if child is not None and found is not None and (not found or found.last - found.first > 255):
+            self.bad(child, path, "-versions must be a closed range of at most 256 versions")
+            found = None
+        return found, field
 
     def _param(self, node: Node, path: str) -> Param:
         self.known(node, "parameter", path)
