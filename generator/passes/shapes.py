@@ -11,7 +11,7 @@ from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, 
 from kodec.generator.schema.roles import TRANSPARENT
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
-__all__ = ["check_shapes"]
+__all__ = ["check_columns", "check_shapes"]
 
 
 def check_shapes(model: Model, problems: Problems) -> None:
@@ -23,10 +23,15 @@ def check_shapes(model: Model, problems: Problems) -> None:
         _versions(struct, problems)
         _tag_names(model, struct, problems)
         _peeks(struct, problems)
-        _columns(model, struct, problems)
         for field in struct.fields:
             _field(model, struct, field, problems)
     _recursion(model, problems)
+
+
+def check_columns(model: Model, problems: Problems) -> None:
+    """Report rows whose columns are not there."""
+    for struct in structs(model):
+        _columns(model, struct, problems)
 
 
 def _bad(problems: Problems, struct: Struct, place: Place, name: str, text: str, hint: str = "") -> None:

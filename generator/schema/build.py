@@ -51,9 +51,8 @@ _PARSED = frozenset(
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
-def build(folder: Path) -> Model:
-    """Read every .ksy under `folder`. Raises SchemaError with every problem found."""
-    problems = Problems()
+def build(folder: Path, problems: Problems) -> Model:
+    """Read every .ksy under `folder`; where there are problems, something harmless stands in the model."""
     files = sorted(folder.rglob("*.ksy"))
     if not files:
         problems.add(Place(str(folder), 1, 1), "", "no .ksy file in this folder")
@@ -69,7 +68,6 @@ def build(folder: Path) -> Model:
         units[unit.id] = unit
     builder = Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
-    problems.raise_if_any()
     return Model(tuple(sorted(schemas, key=lambda schema: schema.path)))
 
 

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from kodec.generator.driver import generate
+from kodec.generator.driver import generate, load
 from kodec.generator.problems import Problem, SchemaError
 from kodec.generator.schema.keys import KEYS
 
@@ -296,3 +300,81 @@ def test_dynamic_tagged_section(problems: Find) -> None:
         "  entry:\n    seq:\n    - {id: tag, type: u1}\n    - {id: len_body, type: u1}\n    - {id: body, size: len_body}\n"
     )
     expect(found, "6:33", "a tagged section cannot depend on what was read", "")
+
+
+STAGES = """-topic: t
+-flexible: none
+seq:
+- {id: a, type: nope}
+- {id: a2, type: u1, if: a == 1}
+- {id: b, size: sise}
+- {id: c, type: u1, if: 1}
+- {id: n, type: s1}
+- {id: d, size: n}
+- {id: e, type: u1, -derived: x}
+- {id: f, type: strz, encoding: ASCII}
+- {id: g, type: f4, enum: kind}
+- {id: h, type: u1, -derive: length_of(zz)}
+- {id: i, type: u1, repeat: until, repeat-until: _ == 0}
+- {id: j, size: d.size - 1}
+types:
+  t:
+    -versions: 0-2
+    seq:
+    - {id: version, type: u1, valid: {max: 1}}
+    - {id: k, type: u1, -since: 2}
+  u:
+    seq:
+    - {id: m, type: u1, -default: 256}
+    - {id: o, size: m - 1}
+enums:
+  kind: {0: none}
+"""
+
+
+def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
+    """What needs something wrong is not blamed for it, as `a2` and `o`."""
+    found = [f"{at(p)} {p.path}: {p.text}" for p in problems(STAGES)]
+    assert found == [
+        "7:17 x.a: unknown type `nope`",
+        "9:17 x.b: `size`: unknown name `sise`",
+        "10:25 x.c: `if` must be a boolean, this is an integer: 1",
+        "12:17 x.d: `size` can be negative (down to -128): n",
+        "13:21 x.e: unknown extension key `-derived`",
+        "14:17 x.f: `strz` is not supported",
+        "15:27 x.g: an enum needs an integer or bit field",
+        "16:30 x.h: `-derive`: unknown field `zz`",
+        "17:50 x.i: `repeat: until` has no bound: hostile bytes are read to the end",
+        "18:17 x.j: `size` can be negative (down to -1): (d.size - 1)",
+        "23:38 x.t.version: `-versions 0-2` has what `valid` does not allow: 2",
+        "27:35 x.u.m: `-default: 256` is not in 0 to 255",
+    ], "\n".join(found)
+
+
+def separate(row: str) -> dict[str, Any]:
+    schema = WRONG[row][0] if row in WRONG else UNSUPPORTED[row][0]
+    return yaml.safe_load(schema) if isinstance(schema, str) else {}
+
+
+NOT_JOINED = ("duplicate key", "alias", "not YAML", "deep nesting", "no byte order", "types is no mapping")
+JOINED = [row for row in WRONG if row not in NOT_JOINED and not row.startswith("Python")]
+
+
+def said(schema: dict[str, Any], tmp_path: Path) -> set[str]:
+    """The problems of a schema, without what is where."""
+    (tmp_path / "x.ksy").write_text(yaml.safe_dump(schema, sort_keys=False))
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path)
+    return {re.sub(r"::other|known: .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
+
+
+@pytest.mark.parametrize("first", JOINED)
+def test_one_mistake_hides_no_other(first: str, tmp_path: Path) -> None:
+    """Two mistakes in types of one file: both are reported as each alone is, and nothing else."""
+    head = {"meta": {"id": "x", "endian": "be"}, "-topic": "t"}
+    chance = random.Random(first)
+    for second in chance.sample(JOINED, 3):
+        one, other = separate(first), separate(second)
+        alone = said(head | one, tmp_path) | said(head | other, tmp_path)
+        both = head | one | {"types": {**one.get("types", {}), "other": other}}
+        assert said(both, tmp_path) == alone, second
