@@ -41,6 +41,8 @@ from kodec.runtime.varint import read_zigzag32
 __all__ = ["Before", "Resumption"]
 
 _FIRST_BLOCK = 4096
+# The most bytes of which it is tried whether they are the damaged batch: they are held, twice.
+_MOST_TRIED = 4 * CHUNK
 _NOWHERE = 1 << 63
 # What no value is likely to hold: so many batches, or so many times the bytes of the largest one around.
 _MANY, _WEIGHT, _LEAST_WEIGHT = 8, 16, 64 << 10
@@ -373,9 +375,7 @@ class Resumption:
 
     def _ends_at(self, pos: int, end: int) -> bool:
         """Whether the batch at `pos` has a right checksum if it ends here: then just its frame was hit."""
-        if not LEAST_SIZE <= end - pos <= self._limits.batch_bytes or not self._afford(
-            _TRIAL + (end - pos) // 64, end
-        ):
+        if not LEAST_SIZE <= end - pos <= _MOST_TRIED or not self._afford(_TRIAL + (end - pos) // 64, end):
             return False
         data = self._source.read(pos, end - pos)
         frame = Frame.peek(data)

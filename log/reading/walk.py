@@ -124,6 +124,7 @@ class Walk:
             before = self._known(pos)
             end = self._resume().after(pos, before)
             self._good = end, before
+            self._before = self._now = end
             why = source.failed(pos, end) or error
             self.skipped.add(SkippedRange(pos, end, _bare(why)))
             _log.warning("skipped bytes %d to %d: %s", pos, end, why)

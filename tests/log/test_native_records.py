@@ -514,7 +514,7 @@ def test_a_small_window_on_a_file_with_many_formats(tmp_path: Path, monkeypatch:
     parts = []
     for at in range(300):
         magic, codec = PAIRS[at % len(PAIRS)]
-        parts.append(log_of(magic, codec, [b"%d" % at], base=at))
+        parts.append(log_of(magic, codec, [b"%d" % at], base=at + (at >= 150)))
     parts.insert(150, b"\xff" * 100)
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"".join(parts) + b"\0" * 10)

@@ -236,7 +236,7 @@ def test_each_verb_names_the_file_and_goes_on(
     if code == 1:
         assert str(bad) in everything
     needs = kind == "log" and verb.partition(",")[0] not in ("trim",)
-    deleted = fault == "gone" and verb.partition(",")[0] in ("ls", "verify")
+    deleted = fault == "gone" and verb.partition(",")[0] in ("dump", "ls", "verify")
     if needs and not deleted and not verb.startswith("salvage"):
         assert code == 1 and bad.name in everything
     if verb == "salvage":

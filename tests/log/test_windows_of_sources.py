@@ -42,7 +42,7 @@ def test_a_stream_takes_no_memory_for_what_was_read(read: object, backend: str) 
     finally:
         tracemalloc.stop()
     assert count == 0
-    assert peak < 8 * CHUNK
+    assert peak < 10 * CHUNK  # the window before is kept, too
 
 
 def test_a_batch_that_is_larger_than_allowed_is_not_read(tmp_path: Path, backend: str) -> None:
@@ -60,7 +60,7 @@ def test_a_batch_that_is_larger_than_allowed_is_not_read(tmp_path: Path, backend
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 8 * CHUNK
+    assert peak < 10 * CHUNK  # the window before is kept, too
 
 
 class Failing(io.BytesIO):

@@ -341,7 +341,7 @@ def test_unfinished_replacements_are_refused(tmp_path: Path) -> None:
     with LogWriter(folder) as writer:
         writer.append(records(3))
     (folder / f"{0:020d}.log.swap").write_bytes(b"")
-    with pytest.raises(Malformed, match="not finished"):
+    with pytest.raises(Malformed, match="an interrupted swap of segments"):
         LogWriter(folder)
 
 
