@@ -28,6 +28,7 @@ _VERBS = {
     "compact": "compact",
     "convert": "convert",
     "export": "export",
+    "scan": "scan",
 }
 
 

@@ -31,6 +31,7 @@ RESULTS = ROOT / "out" / "mutants.jsonl"
 NEEDED = (
     "src",
     "cli",
+    "formats",
     "log",
     "runtime",
     "generated",

@@ -1,5 +1,6 @@
 """The public names, which are those of `kodec` itself: import them from there."""
 
+from kodec.formats.schema import Format, FormatReader, schema
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import (
@@ -42,7 +43,7 @@ from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import AppendResult, LogWriter
 from kodec.runtime import errors
 
-__all__ = [
+__all__: list[str] = [
     "AbortedTransaction",
     "AppendResult",
     "Batch",
@@ -53,6 +54,8 @@ __all__ = [
     "ControlRecordType",
     "ConversionPlan",
     "ConversionReport",
+    "Format",
+    "FormatReader",
     "Isolation",
     "Limits",
     "LogConfig",
@@ -98,6 +101,7 @@ __all__ = [
     "read_table",
     "scan_batch_table",
     "scan_table",
+    "schema",
     "survey",
     "verify",
 ]

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas", "src", "tests/generated"]
+PARTS = [
+    "cli",
+    "formats",
+    "generated",
+    "generator",
+    "log",
+    "pipeline",
+    "runtime",
+    "schemas",
+    "src",
+    "tests/generated",
+]
 MODULE = "generated/log/record_batch.py"
 BROKEN = {
     "no Python": "def (:\n",

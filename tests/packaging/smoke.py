@@ -14,7 +14,7 @@ import kodec
 import kodec.generated.kernels as kernels
 import kodec.runtime.native
 
-FOLDERS = ["cli", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
+FOLDERS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
 
 wanted = sys.argv[1]
 assert kodec.backend() == wanted, f"the backend is {kodec.backend()}"

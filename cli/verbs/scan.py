@@ -1,0 +1,62 @@
+"""kodec scan: the rows of any file that a schema describes, as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import lines
+from kodec.runtime.errors import KodecError, MissingDependency
+
+__all__ = ["scan"]
+
+FAILED = 1
+
+
+def scan(
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="What is read.")],
+    schema: Annotated[
+        Path, typer.Option("--schema", exists=True, dir_okay=False, help="The .ksy file of its format.")
+    ],
+    to: Annotated[Path, typer.Option("--to", help="The Parquet file.")],
+    rows: Annotated[
+        str | None, typer.Option("--rows", help="The list whose elements are rows: packets, pages.cells.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="A path from a row: body.width; may be given several times."),
+    ] = None,
+    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """Write the rows of any file that a schema describes to Parquet.
+
+    The schema's modules are generated once, into the user's cache ($KODEC_CACHE says where).
+
+    example:  kodec scan --schema pcap.ksy trace.pcap --to trace.parquet
+
+    exit:     0 done   1 bad bytes or a bad schema, or the target is there   2 bad usage
+    """
+    try:
+        from kodec.formats.parquet import check_target, write_parquet
+        from kodec.formats.schema import schema as load
+    except ImportError as error:
+        raise MissingDependency(
+            f"scanning needs `{error.name}`: pip install 'kodec[generator,arrow]'"
+        ) from error
+    try:
+        check_target(to, file, overwrite=overwrite)
+        reader = load(schema).scan(file, rows, column or None)
+        count = write_parquet(reader, to, compression=compression)
+    except KodecError:
+        raise
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        lines.warn(f"kodec: {error}")
+        raise typer.Exit(FAILED) from None
+    for path, reason in reader.left_out.items():
+        lines.warn(f"no column: {path}: {reason}")
+    lines.show(f"{count:,} rows of {reader.rows} to {to}")

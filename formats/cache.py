@@ -1,0 +1,176 @@
+"""Generated modules of a schema, and its kernel where there can be one, in a folder of the user's cache.
+
+A folder is named by the hash of all that its content comes from: schemas, generator, Python, compiler. It is
+made under another name and renamed when it is whole: of two processes one is first, and both are right.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.machinery
+import importlib.util
+import logging
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from kodec.generator.driver import generate, load
+from kodec.generator.targets.native.kernel import kernel_of
+from kodec.runtime.native import include_dir
+
+__all__ = ["Modules", "cache_folder", "modules_of"]
+
+_ROOT = Path(__file__).resolve().parent.parent
+_COMPILE_SECONDS = 300
+_log = logging.getLogger("kodec.formats")
+
+
+class Modules:
+    """What one folder of the cache holds: schemas, and the modules made of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.schemas = folder / "schemas"
+        self.folder = folder / "modules"
+        self.package = f"kodec_cached_{folder.name}"
+
+    def module(self, name: str) -> ModuleType:
+        """A module by its path in the folder: `network/pcap`, `kernels/weather`."""
+        for inner in ("", "kernels"):
+            full = f"{self.package}.{inner}".rstrip(".")
+            if full not in sys.modules:
+                spec = importlib.machinery.ModuleSpec(full, None, is_package=True)
+                spec.submodule_search_locations = [str(self.folder / inner)]
+                sys.modules[full] = importlib.util.module_from_spec(spec)
+        return importlib.import_module(f"{self.package}.{name.replace('/', '.')}")
+
+    def kernel(self, ident: str) -> ModuleType | None:
+        """The kernel of a schema, where one was built and can be loaded."""
+        if not (self.folder / "kernels" / f"{ident}{_suffix()}").is_file():
+            return None
+        try:
+            return self.module(f"kernels/{ident}")
+        except ImportError as error:
+            _log.warning("the kernel of %s cannot be loaded: %s", ident, error)
+            return None
+
+
+def cache_folder() -> Path:
+    """Where generated modules are kept: $KODEC_CACHE, or `kodec` in the user's folder of caches."""
+    if given := os.environ.get("KODEC_CACHE"):
+        return Path(given)
+    if os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "kodec"
+
+
+def modules_of(files: dict[str, bytes]) -> Modules:
+    """The modules of schemas by their path, with kernels of those that can have one, if there is a compiler.
+
+    They are made if they are not there. Raises: SchemaError; OSError, also for a folder that others can
+    write to.
+    """
+    compiler = _compiler()
+    made = _private(cache_folder()) / _digest(files, compiler)
+    if not made.is_dir():
+        _make(files, compiler, made)
+    return Modules(_private(made))
+
+
+def _private(folder: Path) -> Path:
+    """The folder, which what is imported from must be the user's alone. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid"):
+        facts = folder.stat()
+        if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+            raise PermissionError(f"{folder} is not the user's alone: set KODEC_CACHE to a folder that is")
+    return folder
+
+
+def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> None:
+    work = Path(tempfile.mkdtemp(prefix="making-", dir=made.parent))
+    try:
+        for name, data in files.items():
+            place = work / "schemas" / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        out = work / "modules"
+        model = load(work / "schemas")
+        kernels = [each.id for each in model.schemas if compiler and kernel_of(model, each) is not None]
+        generate(work / "schemas", out, kernels=kernels)
+        for name in kernels:
+            assert compiler is not None
+            _compile(compiler, out / "kernels", name)
+        try:
+            work.rename(made)
+        except OSError:
+            # another process was first: what it made is the same
+            if not made.is_dir():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _compile(compiler: list[str], kernels: Path, name: str) -> None:
+    """Build the kernel. Where that fails, pure Python does the same, and a warning says why."""
+    link = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    include = [f"-I{path}" for path in (sysconfig.get_paths()["include"], kernels, include_dir())]
+    flags = ["-fPIC", "-O3", "-g0", "-fvisibility=hidden"]
+    target = kernels / f"{name}{_suffix()}"
+    line = [*compiler, *link, *flags, *include, str(kernels / f"{name}.c"), "-o", str(target)]
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="replace", check=False, timeout=_COMPILE_SECONDS
+        )
+        failed = (done.stderr.strip() or f"exit code {done.returncode}") if done.returncode else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        failed = str(error)
+    if failed:
+        target.unlink(missing_ok=True)
+        _log.warning("the kernel of %s cannot be built, pure Python reads it: %s", name, failed.strip()[:500])
+
+
+def _suffix() -> str:
+    return str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+
+
+def _compiler() -> list[str] | None:
+    """$CC, or the first C compiler that is there; None without one, or without Python's headers."""
+    if not Path(sysconfig.get_paths()["include"], "Python.h").is_file():
+        return None
+    given = shlex.split(os.environ.get("CC", ""))
+    for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(command[0]):
+            return command
+    return None
+
+
+def _digest(files: dict[str, bytes], compiler: list[str] | None) -> str:
+    digest = hashlib.sha256(_of_generator())
+    digest.update(repr((sys.version, sysconfig.get_platform(), compiler)).encode())
+    for name, data in sorted(files.items()):
+        digest.update(b"%d %s %d\n" % (len(name.encode()), name.encode(), len(data)) + data)
+    return digest.hexdigest()[:32]
+
+
+@functools.cache
+def _of_generator() -> bytes:
+    """A hash of the generator, and of what its modules stand on: another one gives other modules."""
+    digest = hashlib.sha256()
+    for folder in ("generator", "runtime"):
+        for path in sorted((_ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".j2", ".h", ".pyx", ".pxi") and path.is_file():
+                digest.update(path.relative_to(_ROOT).as_posix().encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.digest()

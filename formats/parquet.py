@@ -1,0 +1,60 @@
+"""Batches to a Parquet file, which is there when it is whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kodec.formats.schema import FormatReader
+
+__all__ = ["COMPRESSIONS", "check_target", "write_parquet"]
+
+COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
+_ROW_GROUP_BYTES = 64 << 20
+
+
+def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
+    """Raises: FileExistsError for a file that is there (without `overwrite`); ValueError for the source."""
+    if to.is_dir():
+        raise IsADirectoryError(f"{to} is a folder")
+    if to.exists():
+        if to.samefile(source):
+            raise ValueError(f"{to} is what is read")
+        if not overwrite:
+            raise FileExistsError(f"{to} is there; overwrite replaces it")
+
+
+def write_parquet(reader: FormatReader, to: Path, *, compression: str = "zstd") -> int:
+    """Write all rows; how many. Where that fails, what was there is still there, and nothing else.
+
+    Raises: ValueError for a compression that there is not; what reading raises; OSError.
+    """
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
+    number, name = tempfile.mkstemp(prefix=f".{to.name}.", dir=to.parent)
+    os.close(number)
+    made = Path(name)
+    count = size = 0
+    pending: list[pa.RecordBatch] = []
+    try:
+        with pq.ParquetWriter(made, reader.schema, compression=compression) as writer:
+            for batch in reader:
+                pending.append(batch)
+                count += batch.num_rows
+                size += batch.nbytes
+                if size >= _ROW_GROUP_BYTES:
+                    writer.write_table(pa.Table.from_batches(pending, reader.schema))
+                    pending, size = [], 0
+            if pending:
+                writer.write_table(pa.Table.from_batches(pending, reader.schema))
+        umask = os.umask(0)
+        os.umask(umask)
+        made.chmod(0o666 & ~umask)
+        made.replace(to)
+    finally:
+        made.unlink(missing_ok=True)
+    return count

@@ -1,0 +1,340 @@
+"""Files of a format that a schema describes, as Arrow columns."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
+from kodec.runtime.fields import DEFAULT_READ, ReadOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kodec.formats.shapes import Column
+    from kodec.generator.schema.model import Schema
+
+__all__ = ["Format", "FormatReader", "schema"]
+
+BATCH_ROWS = 8192
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+
+
+class FormatReader:
+    """An iterator of `pyarrow.RecordBatch`; see `Format.scan`.
+
+    Attributes:
+        schema: that of every batch.
+        rows: the path of the rows.
+        left_out: fields that no column has, by their path from the outermost type, with the reason.
+        backend: native or pure.
+    """
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        rows: str,
+        left_out: dict[str, str],
+        backend: str,
+        batches: Iterator[pa.RecordBatch],
+    ) -> None:
+        self.schema = schema
+        self.rows = rows
+        self.left_out = left_out
+        self.backend = backend
+        self._batches = batches
+
+    def __iter__(self) -> FormatReader:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        return next(self._batches)
+
+    def read_all(self) -> pa.Table:
+        """All that is left to read, as a `pyarrow.Table`."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self), schema=self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The batches for any library that takes Arrow streams."""
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self).__arrow_c_stream__(requested_schema)
+
+
+class Format:
+    """A format that a schema describes.
+
+    Attributes:
+        id: that of the schema.
+        lists: the paths of the lists that can be rows without being named: the ones that are nearest to the
+            outermost type.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from kodec.formats.cache import modules_of
+        from kodec.formats.collect import collect
+        from kodec.generator.driver import load
+
+        name, files = collect(path)
+        self._modules = modules_of(files)
+        self._model = load(self._modules.schemas)
+        self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
+        self.id = self._schema.id
+        self.lists = tuple(self._shapes().lists(self._schema.root))
+
+    def _shapes(self) -> Any:
+        from kodec.formats.shapes import Shapes
+
+        return Shapes(self._model, self._modules.module)
+
+    def scan(
+        self,
+        source: Source,
+        rows: str | None = None,
+        columns: Iterable[str] | None = None,
+        *,
+        options: ReadOptions = DEFAULT_READ,
+        batch_rows: int = BATCH_ROWS,
+    ) -> FormatReader:
+        """Read a file's rows as Arrow batches. Objects of the whole file are in memory while it is read.
+
+        A row is an element of a repeated field, a column a field of it. Types are structs, repeated fields
+        are lists, enums their numbers; what `switch-on` chooses is a struct with a member for each
+        alternative, of which one is not null. docs/columns.md has the table.
+
+        Args:
+            source: a path, bytes-like, or a file opened for reading in binary.
+            rows: the path of the list whose elements are rows, from the outermost type: `packets`,
+                `pages.cells` for those of all pages. None: what the schema marks as `-row`, or the only list
+                there is (see `lists`).
+            columns: paths from a row, in this order, instances among them: `body.ihdr_chunk.width`.
+                None: all fields, and no instance.
+            options: limits of the reader.
+            batch_rows: the most rows of a batch.
+
+        Raises: ValueError for rows or columns that are not there, or have to be chosen; OSError for a file
+        that cannot be opened. While it is read: FormatError, ReadFailed.
+        """
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows: at least 1, not {batch_rows}")
+        chosen = None if columns is None else list(columns)
+        if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
+            raise ValueError(f"columns: none, or one twice: {', '.join(chosen)}")
+        data, name = _bytes_of(source)
+        if rows is None:
+            found = self._marked(data, name, chosen, options, batch_rows)
+            if found is not None:
+                return found
+            rows = self._only_list()
+        root = self._schema.root
+        if root.params:
+            raise ValueError(f"`{self.id}` has parameters, which a file does not say")
+        shapes = self._shapes()
+        give, row = shapes.rows(root, rows)
+        found_columns = (
+            shapes.columns(row) if chosen is None else [shapes.column(row, path) for path in chosen]
+        )
+        left_out = dict(shapes.left_out) if chosen is None else {}
+        read = functools.partial(self._read, shapes.class_of(root.name), data, options)
+
+        def objects() -> Iterator[Any]:
+            yield from give(read())
+
+        return _reader(found_columns, rows, left_out, _pure(objects, found_columns, name, batch_rows))
+
+    def _read(self, kind: Any, data: bytes, options: ReadOptions) -> Any:
+        return kind.from_bytes(data, opt=options) if self._schema.streamed else kind.from_bytes(data, options)
+
+    def _only_list(self) -> str:
+        root = self._schema.root
+        if len(self.lists) == 1:
+            return str(self.lists[0])
+        if self.lists:
+            raise ValueError(f"say which list is the rows: {', '.join(self.lists)}")
+        others = [each.id for each in root.instances if each.parsed is not None and each.parsed.repeat]
+        hint = f"; there is {', '.join(others)}" if others else ""
+        raise ValueError(f"`{self.id}` has no list of types in its fields: name one as the rows{hint}")
+
+    def _marked(
+        self, data: bytes, name: str | None, chosen: list[str] | None, options: ReadOptions, batch_rows: int
+    ) -> FormatReader | None:
+        """The rows that the schema marks, as a kernel has them; None where it marks none."""
+        from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
+        from kodec.generator.schema.roles import listed_rows, row_content
+        from kodec.generator.targets.native.expressions import NotColumnar
+        from kodec.generator.targets.native.kernel import planned
+
+        root = self._schema.root
+        if row_content(self._model, root) is not None:
+            raise ValueError(
+                f"`{self.id}` is a container, of which a file has many: use its kernel, or name a list of one"
+            )
+        row = listed_rows(self._model, root)
+        if row is None:
+            return None
+        try:
+            plan = planned(self._model, self._schema).plan
+            columns = columns_of_kernel(self._model, row, plan)
+            hidden = hidden_by(self._model, row)
+        except (NotColumnar, NotPure) as error:
+            if row.columns or row.row_unless is not None or row.row_head:
+                raise ValueError(f"the `-row` of `{row.id}` cannot be columns: {error}") from None
+            return None
+        if chosen is not None:
+            by_name = {each.name: each for each in columns}
+            unknown = [each for each in chosen if each not in by_name]
+            if unknown:
+                raise ValueError(f"no such column: {', '.join(unknown)}; there are {', '.join(by_name)}")
+            columns = [by_name[each] for each in chosen]
+        path = root.fields[0].id
+        kind = self._shapes().class_of(root.name)
+        attr = attribute_of(path)
+
+        def objects() -> Iterator[Any]:
+            for each in getattr(self._read(kind, data, options), attr):
+                if not hidden(each):
+                    yield each
+
+        def pure(after: int) -> Iterator[pa.RecordBatch]:
+            return _pure(lambda: islice(objects(), after, None), columns, name, batch_rows)
+
+        kernel = None if os.environ.get("KODEC_PURE") == "1" else self._modules.kernel(self.id)
+        if kernel is None:
+            return _reader(columns, path, {}, pure(0))
+        batches = _native(kernel, data, columns, options, batch_rows, pure)
+        return _reader(columns, path, {}, batches, backend="native")
+
+
+def schema(path: str | os.PathLike[str]) -> Format:
+    """The format that a Kaitai schema describes: its modules are generated once, into the user's cache.
+
+    `path` is that of a .ksy file; what it imports is looked for around it. Where there is a C compiler and
+    the schema can have a kernel, that is built too.
+
+    Raises: SchemaError (a KodecError) with all that is wrong with the schema; MissingDependency; OSError.
+    """
+    try:
+        import pyarrow  # noqa: F401  # said here rather than at the first file
+
+        return Format(Path(path))
+    except ImportError as error:
+        if isinstance(error, MissingDependency):
+            raise
+        if error.name not in ("jinja2", "yaml", "ruff", "pyarrow"):
+            raise
+        raise MissingDependency(
+            f"reading by a schema needs `{error.name}`: pip install 'kodec[generator,arrow]'"
+        ) from error
+
+
+def attribute_of(name: str) -> str:
+    from kodec.generator.targets.python.names import attribute
+
+    found: str = attribute(name)
+    return found
+
+
+def _bytes_of(source: Source) -> tuple[bytes, str | None]:
+    """All bytes, and the file's name where one is known."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), None
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        with Path(source).open("rb") as file:
+            return _all_of(file, name), name
+    return _all_of(source, getattr(source, "name", None)), None
+
+
+def _all_of(file: BinaryIO, name: object) -> bytes:
+    shown = name if isinstance(name, str) else None
+    try:
+        return file.read()
+    except OSError as error:
+        raise ReadFailed.of(error, source=shown) from error
+
+
+def _reader(
+    columns: list[Column],
+    rows: str,
+    left_out: dict[str, str],
+    batches: Iterator[pa.RecordBatch],
+    backend: str = "pure",
+) -> FormatReader:
+    import pyarrow as pa
+
+    fields = pa.schema([pa.field(each.name, each.type) for each in columns])
+    return FormatReader(fields, rows, left_out, backend, batches)
+
+
+def _pure(
+    objects: Callable[[], Iterator[Any]], columns: list[Column], name: str | None, size: int
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        rows = objects()
+        while some := list(islice(rows, size)):
+            arrays = [_array(column, some) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=[each.name for each in columns])
+    except FormatError as error:
+        raise error.in_source(name) from error.__cause__
+
+
+def _array(column: Column, rows: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    values = [column.get(row) for row in rows]
+    try:
+        return pa.array(values, column.type)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        for row, value in zip(rows, values, strict=True):
+            try:
+                pa.array([value], column.type)
+            except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+                at = getattr(row, "_start", None) or 0
+                shown = value if isinstance(value, int) else None
+                reason = f"a value does not fit a column of {column.type}"
+                raise Malformed(column.name, reason, at=at, have=shown) from error
+        raise Unsupported(column.name, f"the column is too large: {error}", at=0) from error
+
+
+def _native(
+    kernel: Any,
+    data: bytes,
+    columns: list[Column],
+    options: ReadOptions,
+    size: int,
+    pure: Callable[[int], Iterator[pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:
+    """Batches of a kernel. What it refuses is for pure Python, which gives the rows after those or raises."""
+    import pyarrow as pa
+
+    names = [each.name for each in columns]
+    rows = kernel.Rows(names, check=options.check_crc, rows=size, elements=options.elements)
+    schema = pa.schema([pa.field(each.name, each.type) for each in columns])
+    given = at = 0
+    while True:
+        status, at = rows.run(data, at, len(data))
+        if status not in ("end", "ok", "full"):
+            break
+        texts = rows.not_ascii
+        found = cast("pa.StructArray", pa.array(rows.take()))
+        batch = pa.RecordBatch.from_arrays(found.flatten(), names=names)
+        if texts:
+            try:
+                batch.validate(full=True)
+            except pa.ArrowInvalid:
+                # text that is no UTF-8
+                break
+        if batch.num_rows:
+            given += batch.num_rows
+            yield batch.cast(schema) if batch.schema != schema else batch
+        if status != "full":
+            return
+    yield from pure(given)

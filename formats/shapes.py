@@ -1,0 +1,428 @@
+"""What becomes what: the Arrow type of each type of a schema, and how its values become those of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from kodec.generator.problems import nearest
+from kodec.generator.schema.kinds import Kind, KindError, Kinds
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Instance,
+    Model,
+    Prim,
+    Ref,
+    Str,
+    Struct,
+    Switch,
+    TypeRef,
+)
+from kodec.generator.schema.roles import transparent
+from kodec.generator.targets.python.facts import Facts
+from kodec.generator.targets.python.names import attribute
+from kodec.generator.wire import INTRINSICS, WIRE
+
+__all__ = ["Column", "Shape", "Shapes"]
+
+MOST_COLUMNS = 2000
+_ARROW: Mapping[str, pa.DataType] = {
+    **{
+        f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")()
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+}
+
+Convert = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An Arrow type, and what makes a value of it of one that a generated reader gives; None stays None.
+
+    Attributes:
+        members: of a type, the shape of each field by its name in columns, in order.
+        target: of a type, its full name.
+        choice: whether the members are the alternatives of a `switch-on`.
+        many: whether it is a list.
+    """
+
+    type: pa.DataType
+    convert: Convert
+    members: Mapping[str, Shape] = field(default_factory=dict)
+    target: str = ""
+    choice: bool = False
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its name, its Arrow type, and what gives its value of a row's object."""
+
+    name: str
+    type: pa.DataType
+    get: Convert
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(value: Any) -> Any:
+    return None if value is None else int(value)
+
+
+def _text(value: Any) -> Any:
+    """Text as Arrow has it: bytes that are no UTF-8 are U+FFFD, as in tables of records."""
+    if value is None or value.isascii():
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+class Shapes:
+    """The shapes of a model's types.
+
+    Attributes:
+        left_out: fields that no column has, with the reason: a type inside itself, a section of tags.
+    """
+
+    def __init__(self, model: Model, load: Callable[[str], Any]) -> None:
+        """`load` gives the generated module of a schema by its path without .ksy."""
+        self.model = model
+        self.kinds = Kinds(model)
+        self.facts = Facts(model)
+        self.left_out: dict[str, str] = {}
+        self._load = load
+        self._count = 0
+
+    def class_of(self, target: str) -> type:
+        schema = self.model.schema_of(target)
+        found: type = getattr(self._load(schema.path.removesuffix(".ksy")), self.facts.classes[target])
+        return found
+
+    # -- types ----------------------------------------------------------------------------------------
+
+    def of_type(self, kind: TypeRef, enum: str | None, path: str, inside: tuple[str, ...]) -> Shape | None:
+        """One value of a type; None (and an entry in `left_out`) where no column can have it."""
+        self._count += 1
+        if self._count > MOST_COLUMNS:
+            raise ValueError(f"more than {MOST_COLUMNS} columns, with those inside others: choose some")
+        match kind:
+            case Prim():
+                return Shape(_ARROW[WIRE[kind.name].arrow], _same if enum is None else _whole)
+            case Bits(1) if enum is None:
+                return Shape(pa.bool_(), _same)
+            case Bits():
+                width = next(width for width in (8, 16, 32, 64) if kind.width <= width)
+                return Shape(_ARROW[f"uint{width}"], _same if enum is None else _whole)
+            case Str():
+                return Shape(pa.string(), _text)
+            case Bytes():
+                return Shape(pa.binary(), _same)
+            case Ref(target):
+                return self._of_ref(target, path, inside)
+            case Switch():
+                alternatives = [each for _, each in kind.cases]
+                alternatives += [] if kind.default is None else [kind.default]
+                return self._of_switch(alternatives, enum, path, inside)
+        raise TypeError(kind)
+
+    def _of_ref(self, target: str, path: str, inside: tuple[str, ...]) -> Shape | None:
+        struct = self.model.struct(target)
+        if struct.wire in INTRINSICS:
+            wire = WIRE[struct.wire]
+            return Shape(_ARROW[wire.arrow], _same if wire.kind == "integer" else lambda value: value.bytes)
+        if struct.wire == "tags":
+            self.left_out[path] = "a section of tagged fields"
+            return None
+        member = transparent(struct)
+        if member is not None:
+            return self.of_field(member, path, inside)
+        if target in inside:
+            self.left_out[path] = f"a `{struct.id}` inside a `{struct.id}`"
+            return None
+        return self.of_struct(struct, path, inside)
+
+    def of_struct(self, struct: Struct, path: str, inside: tuple[str, ...] = ()) -> Shape:
+        """An object: its fields. One without any is a `bool`, which says that it is there."""
+        members: dict[str, Shape] = {}
+        for spec in struct.fields:
+            if spec.contents is not None or (spec.derive is not None and spec.derive.is_length):
+                continue  # no attribute: it follows from the rest
+            found = self.of_field(spec, f"{path}.{spec.id}".lstrip("."), (*inside, struct.name))
+            if found is not None:
+                members[spec.id] = found
+        if not members:
+            return Shape(pa.bool_(), lambda value: None if value is None else True, {}, struct.name)
+        parts = [(name, attribute(name), shape.convert) for name, shape in members.items()]
+
+        def convert(value: Any) -> Any:
+            if value is None:
+                return None
+            return {name: to(getattr(value, attr)) for name, attr, to in parts}
+
+        kind = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
+        return Shape(kind, convert, members, struct.name)
+
+    def _of_switch(
+        self, alternatives: Sequence[TypeRef], enum: str | None, path: str, inside: tuple[str, ...]
+    ) -> Shape | None:
+        """A struct with a member for each alternative, of which one is there; that one where there is one."""
+        members: dict[str, Shape] = {}
+        by_class: dict[type, tuple[str, Convert]] = {}
+        for kind in dict.fromkeys(alternatives):
+            shape = self.of_type(kind, enum, path, inside)
+            if shape is None:
+                continue
+            label = _label(kind, shape)
+            if label in members and members[label].target != shape.target:
+                label = shape.target.replace("::", "__")
+            if label == "int" and label in members:
+                shape = Shape(_wider(members[label].type, shape.type), _whole)
+            if label == "float" and label in members:
+                shape = Shape(pa.float64(), _same)
+            members[label] = shape
+            for each in _python_types(label, shape, self):
+                by_class[each] = (label, shape.convert)
+        if not members:
+            return None
+        if len(members) == 1:
+            return next(iter(members.values()))
+
+        def convert(value: Any) -> Any:
+            if value is None:
+                return None
+            found = by_class.get(type(value))
+            if found is None:
+                # an enum's member is a number
+                found = next((by_class[each] for each in (int,) if isinstance(value, each)), None)
+            return None if found is None else {found[0]: found[1](value)}
+
+        kind_of_all = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
+        return Shape(kind_of_all, convert, members, choice=True)
+
+    def of_field(self, spec: Field, path: str, inside: tuple[str, ...]) -> Shape | None:
+        """A field, with its repetition."""
+        shape = self._of_element(spec, path, inside)
+        return shape if shape is None or spec.repeat is None else _list(shape)
+
+    def _of_element(self, spec: Field, path: str, inside: tuple[str, ...]) -> Shape | None:
+        kind = spec.type
+        sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+        if isinstance(kind, Switch) and kind.default is None and sized:
+            alternatives = [*(each for _, each in kind.cases), Bytes()]
+            return self._of_switch(alternatives, spec.enum, path, inside)
+        return self.of_type(kind, spec.enum, path, inside)
+
+    def of_instance(self, struct: Struct, instance: Instance, path: str, inside: tuple[str, ...]) -> Shape:
+        """An instance, which is asked for by its name. Raises ValueError where no column can have it."""
+        found = None
+        if not self.model.schema_of(struct.name).streamed:
+            raise ValueError(f"`{path}`: the instances of this schema are no attributes")
+        if (spec := instance.reads) is not None:
+            found = self.of_field(spec, path, inside)
+        else:
+            try:
+                found = self._of_kind(self.kinds.of_instance(struct, instance), path, inside)
+            except KindError as error:
+                raise ValueError(f"`{path}`: {error}") from None
+        if found is None:
+            raise ValueError(f"`{path}`: no column can have it")
+        return found
+
+    def _of_kind(self, kind: Kind, path: str, inside: tuple[str, ...]) -> Shape | None:
+        match kind.name:
+            case "integer" | "enum":
+                return Shape(pa.int64(), _whole)
+            case "float":
+                return Shape(pa.float64(), lambda value: None if value is None else float(value))
+            case "boolean":
+                return Shape(pa.bool_(), _same)
+            case "text":
+                return Shape(pa.string(), _text)
+            case "bytes":
+                return Shape(pa.binary(), _same)
+            case "list" if kind.of is not None:
+                element = self._of_kind(kind.of, path, inside)
+                return None if element is None else _list(element)
+            case "type" if kind.full:
+                return self._of_ref(kind.full, path, inside)
+        return None
+
+    # -- paths ----------------------------------------------------------------------------------------
+
+    def member(self, struct: Struct, name: str, path: str) -> Shape:
+        """A field or an instance of a type. Raises ValueError where there is none."""
+        spec = struct.field(name)
+        if spec is not None and spec.contents is None:
+            found = self.of_field(spec, path, (struct.name,))
+            if found is None:
+                raise ValueError(f"`{path}`: no column can have it: {self.left_out[path]}")
+            return found
+        instance = struct.instance(name)
+        if instance is None:
+            known = [each.id for each in struct.fields] + [each.id for each in struct.instances]
+            hint = nearest(name, known)
+            raise ValueError(f"`{path}`: a `{struct.id}` has no `{name}`" + (f"; {hint}" if hint else ""))
+        return self.of_instance(struct, instance, path, (struct.name,))
+
+    def column(self, row: Shape, path: str) -> Column:
+        """The column at a path from a row: `body.ihdr_chunk.width`. Raises ValueError."""
+        shape, steps = row, list[Convert]()
+        for name in path.split("."):
+            if shape.many:
+                raise ValueError(f"`{path}`: `{name}` is inside a list, which is a column as a whole")
+            if shape.choice:
+                if name not in shape.members:
+                    known = ", ".join(shape.members)
+                    raise ValueError(f"`{path}`: `{name}` is none of the alternatives {known}")
+                shape = shape.members[name]
+                steps.append(self._is_a(shape))
+                continue
+            if not shape.target:
+                raise ValueError(f"`{path}`: `{name}` is inside a plain value")
+            shape = self.member(self.model.struct(shape.target), name, path)
+            steps.append(_getter(attribute(name)))
+
+        def get(value: Any) -> Any:
+            for step in steps:
+                value = step(value)
+                if value is None:
+                    return None
+            return shape.convert(value)
+
+        return Column(path, shape.type, get)
+
+    def _is_a(self, shape: Shape) -> Convert:
+        kinds = tuple(_python_types("", shape, self))
+        return lambda value: value if type(value) in kinds else None
+
+    def columns(self, row: Shape) -> list[Column]:
+        """All columns of a row: its fields, the alternatives of a switch, or the value itself."""
+        if row.choice:
+            return [Column(name, shape.type, self._chosen(shape)) for name, shape in row.members.items()]
+        if not row.members:
+            return [Column("value", row.type, row.convert)]
+        return [
+            Column(name, shape.type, self._read(attribute(name), shape.convert))
+            for name, shape in row.members.items()
+        ]
+
+    @staticmethod
+    def _read(attr: str, convert: Convert) -> Convert:
+        return lambda value: convert(getattr(value, attr))
+
+    def _chosen(self, shape: Shape) -> Convert:
+        test = self._is_a(shape)
+
+        def get(value: Any) -> Any:
+            found = test(value)
+            return None if found is None else shape.convert(found)
+
+        return get
+
+    # -- rows -----------------------------------------------------------------------------------------
+
+    def lists(self, struct: Struct) -> list[str]:
+        """The lists that are nearest to the outermost type: of its own fields, else of the types in these."""
+        level: list[tuple[str, Struct]] = [("", struct)]
+        seen = {struct.name}
+        while level:
+            found = [
+                f"{path}{spec.id}"
+                for path, each in level
+                for spec in each.fields
+                if spec.repeat is not None and isinstance(spec.type, (Ref, Switch))
+            ]
+            if found:
+                return found
+            level = [
+                (f"{path}{spec.id}.", self.model.struct(spec.type.target))
+                for path, each in level
+                for spec in each.fields
+                if isinstance(spec.type, Ref) and spec.type.target not in seen
+            ]
+            seen |= {each.name for _, each in level}
+        return []
+
+    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any], Iterator[Any]], Shape]:
+        """What gives the rows at a path of an object, and their shape. Raises ValueError."""
+        names = path.split(".")
+        attrs: list[str] = []
+        spec_shape: Shape | None = None
+        for index, name in enumerate(names):
+            so_far = ".".join(names[: index + 1])
+            if index and (spec_shape is None or not spec_shape.target):
+                raise ValueError(f"rows `{path}`: `{names[index - 1]}` is no object")
+            owner = struct if spec_shape is None else self.model.struct(spec_shape.target)
+            spec_shape = self.member(owner, name, so_far)
+            attrs.append(attribute(name))
+            many = spec_shape.many
+            if many:
+                spec_shape = spec_shape.members["element"]
+        if spec_shape is None or not many:
+            raise ValueError(f"rows `{path}`: it is no list")
+
+        def give(value: Any, depth: int = 0) -> Iterator[Any]:
+            if value is None:
+                return
+            if isinstance(value, list):
+                for each in value:
+                    yield from give(each, depth)
+            elif depth == len(attrs):
+                yield value
+            else:
+                yield from give(getattr(value, attrs[depth]), depth + 1)
+
+        return give, spec_shape
+
+
+def _getter(attr: str) -> Convert:
+    return lambda value: getattr(value, attr)
+
+
+def _list(shape: Shape) -> Shape:
+    to = shape.convert
+
+    def convert(value: Any) -> Any:
+        return None if value is None else [to(each) for each in value]
+
+    return Shape(pa.list_(shape.type), convert, {"element": shape}, many=True)
+
+
+def _label(kind: TypeRef, shape: Shape) -> str:
+    """What an alternative is called: a type by its id, another value by what it is."""
+    if shape.target:
+        return shape.target.rpartition("::")[2]
+    if shape.many:
+        return "list"
+    if pa.types.is_boolean(shape.type):
+        return "bool"
+    if pa.types.is_integer(shape.type):
+        return "int"
+    if pa.types.is_floating(shape.type):
+        return "float"
+    return "bytes" if pa.types.is_binary(shape.type) else "str"
+
+
+def _python_types(label: str, shape: Shape, shapes: Shapes) -> list[type]:
+    if shape.target:
+        return [shapes.class_of(shape.target)]
+    name = label if label in ("list", "bool", "int", "float", "bytes", "str") else _label(Bytes(), shape)
+    return [{"list": list, "bool": bool, "int": int, "float": float, "bytes": bytes, "str": str}[name]]
+
+
+def _wider(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    """An integer type that holds both; int64 where a sign meets 64 bits."""
+    if pa.types.is_signed_integer(first) == pa.types.is_signed_integer(second):
+        return first if first.bit_width >= second.bit_width else second
+    return pa.int64()

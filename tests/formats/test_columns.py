@@ -1,0 +1,440 @@
+"""Files of any schema as Arrow columns: what becomes what, the cache, native and pure, the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kodec
+from kodec.formats import cache
+from kodec.generator.problems import SchemaError
+from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
+
+ROOT = Path(__file__).resolve().parents[2]
+TELEGRAMS = ROOT / "tests" / "generator" / "formats_rows" / "telegrams.ksy"
+HEAD = "meta:\n  id: x\n  endian: le\n  encoding: UTF-8\n"
+needs_cc = pytest.mark.skipif(cache._compiler() is None, reason="no C compiler")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache for each test; its modules are forgotten."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("KODEC_CACHE", str(folder))
+    monkeypatch.delenv("KODEC_PURE", raising=False)
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("kodec_cached_")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[[str], kodec.Format]:
+    """`made(text)` is the format of a schema `x`, given without its `meta`."""
+
+    def make(text: str) -> kodec.Format:
+        path = tmp_path / "x.ksy"
+        path.write_text(HEAD + text, "utf-8")
+        return kodec.schema(path)
+
+    return make
+
+
+def rows(reader: kodec.FormatReader) -> list[dict[str, Any]]:
+    table = reader.read_all()
+    table.validate(full=True)
+    return list(table.to_pylist())
+
+
+EVERYTHING = """
+seq:
+  - {id: magic, contents: AB}
+  - {id: items, type: item, repeat: expr, repeat-expr: 2}
+types:
+  item:
+    seq:
+      - {id: a, type: u1}
+      - {id: b, type: s8}
+      - {id: c, type: f4}
+      - {id: d, type: u8}
+      - {id: kind, type: u1, enum: kinds}
+      - {id: bit, type: b1}
+      - {id: bits, type: b7}
+      - {id: text, type: strz}
+      - {id: raw, size: 2}
+      - {id: list, type: u2, repeat: expr, repeat-expr: a}
+      - {id: maybe, type: u1, if: a > 1}
+      - {id: inner, type: inner}
+      - {id: nothing, type: nothing}
+      - id: body
+        size: 2
+        type:
+          switch-on: kind
+          cases:
+            kinds::one: inner
+            kinds::two: other
+    instances:
+      sum: {value: a + b}
+      half: {value: a / 2.0}
+      name: {value: text + '!'}
+      is_one: {value: kind == kinds::one}
+  inner: {seq: [{id: x, type: s2}]}
+  other: {seq: [{id: y, type: u1}, {id: z, type: u1}]}
+  nothing: {}
+enums:
+  kinds: {1: one, 2: two}
+"""
+
+
+def item(a: int, kind: int, text: bytes, body: bytes) -> bytes:
+    head = struct.pack("<BqfQBB", a, -5, 1.5, 2**64 - 1, kind, 0b1000_0011) + text + b"\0rr"
+    more = struct.pack(f"<{a}H", *range(a)) + (b"\7" if a > 1 else b"")
+    return head + more + struct.pack("<h", -2) + body
+
+
+def test_what_becomes_what(made: Callable[[str], kodec.Format]) -> None:
+    data = b"AB" + item(2, 1, "ä".encode(), b"\1\0") + item(0, 9, b"\xff", b"??")
+    reader = made(EVERYTHING).scan(data)
+    inner = pa.struct([("x", pa.int16())])
+    other = pa.struct([("y", pa.uint8()), ("z", pa.uint8())])
+    assert reader.schema == pa.schema(
+        [
+            ("a", pa.uint8()),
+            ("b", pa.int64()),
+            ("c", pa.float32()),
+            ("d", pa.uint64()),
+            ("kind", pa.uint8()),
+            ("bit", pa.bool_()),
+            ("bits", pa.uint8()),
+            ("text", pa.string()),
+            ("raw", pa.binary()),
+            ("list", pa.list_(pa.uint16())),
+            ("maybe", pa.uint8()),
+            ("inner", inner),
+            ("nothing", pa.bool_()),
+            ("body", pa.struct([("inner", inner), ("other", other), ("bytes", pa.binary())])),
+        ]
+    )
+    first, second = rows(reader)
+    assert first == {
+        "a": 2,
+        "b": -5,
+        "c": 1.5,
+        "d": 2**64 - 1,
+        "kind": 1,
+        "bit": True,
+        "bits": 3,
+        "text": "ä",
+        "raw": b"rr",
+        "list": [0, 1],
+        "maybe": 7,
+        "inner": {"x": -2},
+        "nothing": True,
+        "body": {"inner": {"x": 1}, "other": None, "bytes": None},
+    }
+    assert second["text"] == "\ufffd" and second["maybe"] is None and second["kind"] == 9
+    assert second["body"] == {"inner": None, "other": None, "bytes": b"??"}
+
+
+def test_columns_are_paths_also_of_instances_and_alternatives(made: Callable[[str], kodec.Format]) -> None:
+    data = b"AB" + item(2, 1, b"t", b"\1\0") + item(0, 2, b"u", b"\5\6")
+    wanted = ["sum", "half", "name", "is_one", "body.other.z", "inner.x"]
+    reader = made(EVERYTHING).scan(data, columns=wanted)
+    assert reader.schema.names == wanted
+    assert rows(reader) == [
+        dict(zip(wanted, (-3, 1.0, "t!", True, None, -2), strict=True)),
+        dict(zip(wanted, (-5, 0.0, "u!", False, 6, -2), strict=True)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"),
+    [
+        ("item", None, "did you mean `items`"),
+        ("magic", None, "has no `magic`"),
+        ("items.a", None, "it is no list"),
+        ("items.a.b", None, "`a` is no object"),
+        (None, ["a.b"], "inside a plain value"),
+        (None, ["body.nope"], "none of the alternatives inner, other, bytes"),
+        (None, ["list.x"], "inside a list"),
+        (None, ["a", "a"], "one twice"),
+        (None, [], "none, or"),
+    ],
+)
+def test_rows_and_columns_that_are_not_there(
+    made: Callable[[str], kodec.Format], rows: str | None, columns: list[str] | None, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        made(EVERYTHING).scan(b"", rows, columns)
+
+
+def test_lists_are_named_where_there_are_several(made: Callable[[str], kodec.Format]) -> None:
+    found = made(
+        "seq:\n"
+        "  - {id: n, type: u1}\n"
+        "  - {id: a, type: tt, repeat: expr, repeat-expr: n}\n"
+        "  - {id: b, type: tt, repeat: eos}\n"
+        "instances:\n  again: {pos: 1, type: tt, repeat: expr, repeat-expr: n}\n"
+        "types:\n  tt: {seq: [{id: v, type: u1}, {id: w, type: u, repeat: expr, repeat-expr: v}]}\n"
+        "  u: {seq: [{id: q, type: u1}]}\n"
+    )
+    assert found.lists == ("a", "b")
+    data = bytes([2, 1, 7, 0, 2, 8, 9])
+    with pytest.raises(ValueError, match="say which list is the rows: a, b"):
+        found.scan(data)
+    assert [row["v"] for row in rows(found.scan(data, "a"))] == [1, 0]
+    assert [row["q"] for row in rows(found.scan(data, "b.w"))] == [8, 9]
+    assert rows(found.scan(data, "again", ["v"])) == [{"v": 1}, {"v": 0}]
+
+
+def test_a_type_inside_itself_is_left_out_and_said(made: Callable[[str], kodec.Format]) -> None:
+    found = made(
+        "seq:\n  - {id: all, type: tt, repeat: eos}\n"
+        "types:\n  tt:\n    seq:\n      - {id: n, type: u1}\n"
+        "      - {id: kids, type: tt, repeat: expr, repeat-expr: n}\n"
+    )
+    reader = found.scan(bytes([1, 0, 0]))
+    assert reader.schema.names == ["n"] and reader.left_out == {"all.kids": "a `tt` inside a `tt`"}
+    assert rows(reader) == [{"n": 1}, {"n": 0}]
+    with pytest.raises(ValueError, match="a `tt` inside a `tt`"):
+        found.scan(b"", columns=["kids"])
+
+
+def test_a_switch_of_numbers_is_the_widest(made: Callable[[str], kodec.Format]) -> None:
+    reader = made(
+        "seq:\n  - {id: all, type: tt, repeat: eos}\n"
+        "types:\n  tt:\n    seq:\n      - {id: n, type: u1}\n"
+        "      - id: v\n        type: {switch-on: n, cases: {0: u1, 1: u4, 2: s2, 3: f8}}\n"
+    ).scan(b"\0\xff" + b"\1\xff\xff\xff\xff" + b"\2\xff\xff" + b"\3" + struct.pack("<d", 0.5) + b"\4")
+    assert reader.schema.field("v").type == pa.struct([("int", pa.int64()), ("float", pa.float64())])
+    assert [row["v"] for row in rows(reader)] == [
+        {"int": 255, "float": None},
+        {"int": 2**32 - 1, "float": None},
+        {"int": -1, "float": None},
+        {"int": None, "float": 0.5},
+        None,
+    ]
+
+
+def test_errors_are_those_of_the_reader_and_name_the_file(
+    made: Callable[[str], kodec.Format], tmp_path: Path
+) -> None:
+    found = made("seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u4}]}\n")
+    path = tmp_path / "cut.bin"
+    path.write_bytes(bytes(7))
+    with pytest.raises(Truncated) as caught:
+        found.scan(path).read_all()
+    assert caught.value.path == "all[1].n" and caught.value.source == str(path)
+    with pytest.raises(FileNotFoundError):
+        found.scan(tmp_path / "none")
+    assert found.scan(b"").read_all().num_rows == 0
+    big = made(
+        "seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n"
+        "  tt: {seq: [{id: n, type: u8}], instances: {m: {value: n + _io.size}}}\n"
+    )
+    with pytest.raises(Malformed, match="does not fit a column of int64") as wide:
+        big.scan(bytes(8) + b"\xff" * 8, columns=["m"]).read_all()
+    assert wide.value.at == 8
+
+
+def test_batches_are_no_larger_than_asked(made: Callable[[str], kodec.Format]) -> None:
+    found = made("seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u1}]}\n")
+    assert [batch.num_rows for batch in found.scan(bytes(10), batch_rows=4)] == [4, 4, 2]
+    stream = pa.table(found.scan(bytes(10), batch_rows=4))
+    assert stream.num_rows == 10
+    with pytest.raises(ValueError, match="at least 1"):
+        found.scan(b"", batch_rows=0)
+
+
+# -- imports and the cache --------------------------------------------------------------------------
+
+
+def test_imports_are_found_around_the_schema(tmp_path: Path, own_cache: Path) -> None:
+    root = tmp_path / "gallery"
+    (root / "a").mkdir(parents=True)
+    (root / "common").mkdir()
+    (root / "a" / "x.ksy").write_text(
+        "meta:\n  id: x\n  endian: be\n  imports: [/common/part, y]\n"
+        "seq:\n  - {id: all, type: y, repeat: eos}\n"
+    )
+    (root / "a" / "y.ksy").write_text(
+        "meta: {id: y, imports: [../common/part]}\nseq: [{id: p, type: part}]\n"
+    )
+    (root / "common" / "part.ksy").write_text("meta:\n  id: part\nseq: [{id: n, type: u1}]\n")
+    (root / "broken.ksy").write_text("not a schema")
+    assert rows(kodec.schema(root / "a" / "x.ksy").scan(b"\1\2")) == [{"p": {"n": 1}}, {"p": {"n": 2}}]
+    (root / "common" / "part.ksy").unlink()
+    with pytest.raises(SchemaError, match="there is no such schema") as caught:
+        kodec.schema(root / "a" / "x.ksy")
+    assert isinstance(caught.value, KodecError)
+
+
+def test_modules_are_made_once_and_anew_for_another_schema(
+    made: Callable[[str], kodec.Format], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "seq:\n  - {id: all, type: tt, repeat: eos}\ntypes:\n  tt: {seq: [{id: n, type: u1}]}\n"
+    calls = []
+    generate = cache.generate
+    monkeypatch.setattr(cache, "generate", lambda *a, **k: (calls.append(a), generate(*a, **k))[1])
+    made(text)
+    made(text)
+    assert len(calls) == 1
+    assert rows(made(text.replace("u1", "s1")).scan(b"\xff")) == [{"n": -1}]
+    assert len(calls) == 2 and len(list(own_cache.iterdir())) == 2
+
+
+def test_two_processes_that_make_the_same_are_both_right(tmp_path: Path, own_cache: Path) -> None:
+    shutil.copy(TELEGRAMS, tmp_path)
+    code = f"import kodec; print(kodec.schema({str(tmp_path / 'telegrams.ksy')!r}).scan(b'').schema.names)"
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    said = [process.communicate(timeout=300) for process in running]
+    assert {out for out, _ in said} == {said[0][0]} and said[0][0].startswith(b"['number'"), said
+    assert len(list(own_cache.iterdir())) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of folders here")
+def test_a_cache_that_others_can_write_to_is_refused(
+    made: Callable[[str], kodec.Format], own_cache: Path
+) -> None:
+    own_cache.mkdir()
+    own_cache.chmod(0o777)
+    with pytest.raises(PermissionError, match="not the user's alone"):
+        made("seq:\n  - {id: n, type: u1}\n")
+    own_cache.chmod(0o700)
+    made("seq:\n  - {id: n, type: u1}\n")
+    (folder,) = own_cache.iterdir()
+    assert not stat.S_IMODE(folder.stat().st_mode) & 0o022
+
+
+# -- native and pure --------------------------------------------------------------------------------
+
+
+def telegram(number: int, kind: int = 1, text: bytes = b"hello") -> bytes:
+    import crc32c
+
+    body = struct.pack(">IBb4sHH", number, kind, 0, b"ABCD", 1, len(text))
+    # `cost` is little-endian
+    body = body[:10] + struct.pack("<H", 77) + body[12:] + text
+    return body + struct.pack(">I", crc32c.crc32c(body))
+
+
+def both(monkeypatch: pytest.MonkeyPatch, data: bytes, **options: Any) -> list[tuple[str, Any, str]]:
+    """What native and pure give: the rows before an error, and the error."""
+    found = []
+    for pure in ("", "1"):
+        monkeypatch.setenv("KODEC_PURE", pure)
+        reader = kodec.schema(TELEGRAMS).scan(data, **options)
+        given: list[Any] = []
+        error = ""
+        try:
+            for batch in reader:
+                given += batch.to_pylist()
+        except FormatError as raised:
+            error = f"{type(raised).__name__} {raised}"
+        found.append((reader.backend, (reader.schema, given), error))
+    return found
+
+
+@needs_cc
+@pytest.mark.parametrize("columns", [None, ["text", "after"]])
+def test_native_gives_what_pure_gives(monkeypatch: pytest.MonkeyPatch, columns: list[str] | None) -> None:
+    data = b"".join(telegram(n, kind=9 if n % 3 == 0 else 1, text=b"x" * n) for n in range(20))
+    native, pure = both(monkeypatch, data, columns=columns, batch_rows=4)
+    assert (native[0], pure[0]) == ("native", "pure")
+    assert native[1:] == pure[1:] and len(pure[1][1]) == 13 and not pure[2]
+
+
+@needs_cc
+def test_text_that_is_none_is_the_same_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = telegram(1) + telegram(2, text=b"\xff\xfe") + telegram(3)
+    native, pure = both(monkeypatch, data, batch_rows=1)
+    assert native[1:] == pure[1:] and [row["text"] for row in pure[1][1]][1] == "\ufffd\ufffd"
+
+
+@needs_cc
+@pytest.mark.parametrize("cut", [1, 17, 30])
+def test_damage_is_the_same_error_on_both_paths(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    data = telegram(1) + telegram(2)
+    native, pure = both(monkeypatch, data[:-cut])
+    assert native[2] == pure[2] != ""
+    flipped = bytearray(data)
+    flipped[cut] ^= 0x40
+    native, pure = both(monkeypatch, bytes(flipped))
+    assert native[2] == pure[2]
+
+
+def test_without_a_compiler_it_is_pure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    reader = kodec.schema(TELEGRAMS).scan(telegram(7))
+    assert reader.backend == "pure" and rows(reader)[0]["after"] == 8
+
+
+@needs_cc
+def test_a_compiler_that_fails_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CC", "false")
+    reader = kodec.schema(TELEGRAMS).scan(telegram(7))
+    assert reader.backend == "pure" and rows(reader)[0]["after"] == 8
+    assert "cannot be built" in caplog.text
+
+
+def test_a_container_is_refused_by_name() -> None:
+    found = kodec.schema(ROOT / "schemas" / "log" / "record_batch.ksy")
+    with pytest.raises(ValueError, match="is a container"):
+        found.scan(b"")
+
+
+# -- the command ------------------------------------------------------------------------------------
+
+
+def command(*arguments: str | Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "kodec", "scan", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
+    source, to = tmp_path / "t.bin", tmp_path / "t.parquet"
+    source.write_bytes(telegram(1) + telegram(2))
+    code, out, err = command("--schema", TELEGRAMS, source, "--to", to)
+    assert (code, err) == (0, "") and out.startswith("2 rows of telegrams to ")
+    assert pq.read_table(to)["number"].to_pylist() == [1, 2]
+
+    code, _, err = command("--schema", TELEGRAMS, source, "--to", to)
+    assert code == 1 and "is there; overwrite replaces it" in err
+    code, _, err = command("--schema", TELEGRAMS, source, "--to", source, "--overwrite")
+    assert code == 2 and "is what" in err
+
+    broken = tmp_path / "broken.bin"
+    broken.write_bytes(telegram(1) + telegram(2)[:-1])
+    code, _, err = command("--schema", TELEGRAMS, broken, "--to", to, "--overwrite")
+    assert code == 1 and err.startswith("Truncated: ") and "Traceback" not in err
+    assert pq.read_table(to)["number"].to_pylist() == [1, 2]
+
+    code, _, err = command("--schema", TELEGRAMS, source, "--to", to, "--overwrite", "--column", "after")
+    assert code == 0 and pq.read_table(to).to_pylist() == [{"after": 2}, {"after": 3}]
+    code, _, err = command("--schema", TELEGRAMS, source, "--to", to, "--overwrite", "--column", "nope")
+    assert code == 2 and "no such column" in err
+    wrong = tmp_path / "wrong.ksy"
+    wrong.write_text("meta: {id: wrong}\nseq: [{id: a, type: u3}]\n")
+    code, _, err = command("--schema", wrong, source, "--to", tmp_path / "w.parquet")
+    assert code == 1 and err.startswith("SchemaError: ") and "u3" in err
+    assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == []
