@@ -47,7 +47,8 @@ class Change:
 
 def load(schemas: Path) -> Model:
     """The checked model of all schemas in a folder. Raises SchemaError with every problem found."""
-    return run_passes(build(schemas))
+    problems = Problems()
+    return run_passes(build(schemas, problems), problems)
 
 
 def render_all(

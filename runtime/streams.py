@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_many
+from kodec.runtime.floats import FloatStruct
 from kodec.runtime.process import decode, encode
 
 __all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
@@ -34,7 +35,7 @@ class StreamFields:
     __slots__ = ("names", "pack", "size", "unpack_from")
 
     def __init__(self, form: str, *names: str) -> None:
-        packed = Struct(form)
+        packed = FloatStruct(form) if "f" in form else Struct(form)
         self.size, self.pack, self.unpack_from = packed.size, packed.pack, packed.unpack_from
         self.names = tuple((name, form[0] + code) for name, code in zip(names, form[1:], strict=True))
 
@@ -50,7 +51,7 @@ class _State:
 
 
 def _number(code: str) -> Callable[[ByteSource, str], Any]:
-    packed = Struct(code)
+    packed = FloatStruct(code) if "f" in code else Struct(code)
     size, unpack_from = packed.size, packed.unpack_from
 
     def read(self: ByteSource, name: str) -> Any:
@@ -290,7 +291,7 @@ class ByteSource:
 
 
 def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
-    pack = Struct(code).pack
+    pack = (FloatStruct(code) if "f" in code else Struct(code)).pack
 
     def write(self: ByteSink, value: Any, name: str) -> None:
         try:

@@ -92,7 +92,8 @@ class Voter:
         pos: int = 0,
         end: int | None = None,
         opt: ReadOptions = DEFAULT_READ,
-        version: int = 0,
+        *,
+        version: int,
     ) -> tuple[Voter, int]:
         """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
         return read_voter(buf, pos, len(buf) if end is None else end, opt, version)
@@ -104,7 +105,7 @@ class Voter:
         opt: ReadOptions = DEFAULT_READ,
         *,
         exact: bool = True,
-        version: int = 0,
+        version: int,
     ) -> Voter:
         """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
         buf = bytes(data)
@@ -113,14 +114,14 @@ class Voter:
             ends_exactly("", pos, len(buf))
         return value
 
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, version: int = 0) -> bytes:
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
         """The bytes of this value; derived fields are computed. Raises EncodeError."""
         out = bytearray()
         write_voter(out, self, opt, version)
         return bytes(out)
 
 
-def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int = 0) -> tuple[Voter, int]:
+def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
     """Read `voter`, version 0."""
     if end - pos < 4:
         raise truncated_run(pos, end, _FIELDS_1)
@@ -134,7 +135,7 @@ def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     return Voter(voter_id=voter_id, tagged_fields=tagged_fields), pos
 
 
-def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int = 0) -> tuple[Voter, int]:
+def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
     """Read `voter`, version 1."""
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
@@ -155,9 +156,7 @@ _READERS_read_voter = {
 }
 
 
-def read_voter(
-    buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ, version: int = 0
-) -> tuple[Voter, int]:
+def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
     """Read `voter`, versions 0-1, from `buf[pos:end]`; give it and the position after it.
 
     Raises FormatError; Unsupported for a version that the schema does not have.
@@ -168,7 +167,7 @@ def read_voter(
     return reader(buf, pos, end, opt, version)
 
 
-def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int = 0) -> None:
+def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
     """Append `voter`, version 0, to `out`. Raises EncodeError."""
     if v.voter_directory_id != UUID(int=0):
         raise EncodeError(
@@ -183,7 +182,7 @@ def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int = 
     write_tags(out, tags, "tagged_fields")
 
 
-def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int = 0) -> None:
+def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
     """Append `voter`, version 1, to `out`. Raises EncodeError."""
     values_2 = (v.voter_id, v.voter_directory_id.bytes)
     try:
@@ -200,7 +199,7 @@ _WRITERS_write_voter = {
 }
 
 
-def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE, version: int = 0) -> None:
+def write_voter(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
     """Append `voter` in the version that it names to `out`. Raises EncodeError."""
     writer = _WRITERS_write_voter.get(version)
     if writer is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from kodec.generator.passes.conditions import check_conditions
@@ -12,8 +13,9 @@ from kodec.generator.passes.names_only import check_names_only
 from kodec.generator.passes.order import check_order
 from kodec.generator.passes.plain import check_plain, own_key, prefers_streams
 from kodec.generator.passes.rows import check_rows
-from kodec.generator.passes.shapes import check_shapes
+from kodec.generator.passes.shapes import check_columns, check_shapes
 from kodec.generator.passes.sizes import check_sizes
+from kodec.generator.passes.sound import without
 from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.problems import Problem, Problems
 from kodec.generator.schema.model import Model, Schema
@@ -21,27 +23,40 @@ from kodec.generator.schema.model import Model, Schema
 __all__ = ["run_passes", "why_streamed"]
 
 
-def run_passes(model: Model) -> Model:
+# each stage takes for granted that what it looks at has no problem in those before it
+_STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
+    (check_plain, check_shapes, check_names),
+    # reads types and names
+    (check_expressions,),
+    # evaluates expressions
+    (check_order, check_conditions, check_derivations, check_sizes),
+)
+
+
+def run_passes(model: Model, found: Problems | None = None) -> Model:
     """Run every check. Gives the model, in which each schema says whether it is streamed.
 
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
     schema says, it is streamed, unless it has extension keys, which need layouts.
 
-    Raises SchemaError with all problems found.
+    Raises SchemaError with all problems found, and those that were `found` before.
     """
-    problems = Problems()
+    problems = Problems() if found is None else found
+    sound = without(model, problems.found)
     # what follows, and every target, takes what is no Text for a name
-    check_names_only(model, problems)
-    problems.raise_if_any()
+    wrong = Problems()
+    check_names_only(sound, wrong)
+    problems.found += wrong.found
+    sound = without(sound, wrong.found)
     streamed: set[str] = set()
-    for schemas in _components(model):
+    for schemas in _components(sound):
         part = Model(schemas)
-        found = _layouts(part)
-        key = own_key(schemas)
-        if not found and (key is not None or not prefers_streams(schemas)):
+        lacking = _layouts(part)
+        key = own_key([model.schema(each.id) for each in schemas])
+        if not lacking and (key is not None or not prefers_streams(schemas)):
             continue
         if key is not None:
-            problems.found += found
+            problems.found += lacking
             continue
         check_streamed(part, schemas, problems)
         streamed |= {schema.id for schema in schemas}
@@ -62,21 +77,14 @@ def why_streamed(model: Model, schema: Schema) -> Problem | None:
 def _layouts(model: Model) -> list[Problem]:
     """Why schemas cannot be read by layouts; nothing where they can."""
     problems = Problems()
-    check_plain(model.schemas, problems)
-    check_shapes(model, problems)
-    check_names(model, problems)
     check_rows(model, problems)
-    # what follows reads types and expressions, which must be sound first
-    if problems.found:
-        return problems.found
-    check_expressions(model, problems)
-    # what follows evaluates expressions, which must make sense first
-    if problems.found:
-        return problems.found
-    check_order(model, problems)
-    check_conditions(model, problems)
-    check_derivations(model, problems)
-    check_sizes(model, problems)
+    check_columns(model, problems)
+    for stage in _STAGES:
+        wrong = Problems()
+        for check in stage:
+            check(model, wrong)
+        problems.found += wrong.found
+        model = without(model, wrong.found)
     return problems.found
 
 

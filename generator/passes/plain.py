@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kodec.generator.passes.common import path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Field, Instance, Prim, Schema, Str, Struct, Switch
+from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["check_plain", "own_key", "prefers_streams"]
@@ -72,9 +72,9 @@ def prefers_streams(schemas: Sequence[Schema]) -> bool:
     return False
 
 
-def check_plain(schemas: Sequence[Schema], problems: Problems) -> None:
+def check_plain(model: Model, problems: Problems) -> None:
     """Report every construct that layouts do not have."""
-    for schema in schemas:
+    for schema in model.schemas:
         for struct in schema.structs:
             for place, expr in _of_streams_only(struct, struct.place):
                 problems.add(
@@ -185,7 +185,9 @@ def _expressions(field: Field) -> list[ex.Expr]:
 def _instance(instance: Instance, bad: _Bad) -> None:
     if instance.parsed is not None:
         text = (
-            "this `pos` is not supported" if instance.pos is not None else "a parse instance is not supported"
+            "a parse instance at this `pos` is not supported"
+            if instance.pos is not None
+            else "a parse instance is not supported"
         )
         bad(instance.at("pos"), instance.id, text, "an integer peeked at `_io.pos + n`, n a number")
     if instance.io is not None:

@@ -11,7 +11,7 @@ from kodec.generator.schema.model import Bits, Column, Field, Model, Prim, Ref, 
 from kodec.generator.schema.roles import TRANSPARENT
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
-__all__ = ["check_shapes"]
+__all__ = ["check_columns", "check_shapes"]
 
 
 def check_shapes(model: Model, problems: Problems) -> None:
@@ -23,10 +23,15 @@ def check_shapes(model: Model, problems: Problems) -> None:
         _versions(struct, problems)
         _tag_names(model, struct, problems)
         _peeks(struct, problems)
-        _columns(model, struct, problems)
         for field in struct.fields:
             _field(model, struct, field, problems)
     _recursion(model, problems)
+
+
+def check_columns(model: Model, problems: Problems) -> None:
+    """Report rows whose columns are not there."""
+    for struct in structs(model):
+        _columns(model, struct, problems)
 
 
 def _bad(problems: Problems, struct: Struct, place: Place, name: str, text: str, hint: str = "") -> None:
@@ -167,7 +172,12 @@ def _versions(struct: Struct, problems: Problems) -> None:
                 )
         return
     name = struct.version_field
-    if struct.param(name) is not None:
+    param = struct.param(name)
+    if param is not None:
+        low, high = WIRE[param.type].range or (0, 0) if param.type in WIRE else (0, 1)
+        if not low <= struct.versions.first <= struct.versions.last <= high:
+            text = f"`-versions {struct.versions}` is beyond what a `{param.type}` can be"
+            _bad(problems, struct, param.place, name, text, f"{low} to {high}")
         return
     field_ = struct.field(name)
     if field_ is None:
@@ -183,6 +193,30 @@ def _versions(struct: Struct, problems: Problems) -> None:
             "the version must stand at a fixed place",
             "only plain numbers may stand before it",
         )
+    never = [version for version in struct.versions if not _can_be(field_, version)]
+    if never:
+        shown = ", ".join(map(str, never[:8])) + (", ..." if never[8:] else "")
+        key = "valid" if field_.valid is not None else "type"
+        text = f"`-versions {struct.versions}` has what `{key}` does not allow: {shown}"
+        _bad(problems, struct, field_.at(key), field_.id, text, "the one must agree with the other")
+
+
+def _can_be(field: Field, value: int) -> bool:
+    """Whether a number may stand in a field, as far as its type and plain rules say."""
+    known = WIRE[field.type.name].range if isinstance(field.type, Prim) else None
+    if known is not None and not known[0] <= value <= known[1]:
+        return False
+    if field.valid is None:
+        return True
+    here = ex.Literal(value)
+    rules = (("==", field.valid.eq), (">=", field.valid.min), ("<=", field.valid.max))
+    tests: list[ex.Expr] = [ex.Binary(op, here, bound) for op, bound in rules if bound is not None]
+    if field.valid.expr is not None:
+        tests.append(ex.replace(field.valid.expr, lambda part: here if part == ex.Name("_") else None))
+    if any(ex.fold(test) == ex.Literal(False) for test in tests):
+        return False
+    plain = [each.value for each in field.valid.any_of or () if isinstance(each, ex.Literal)]
+    return not plain or len(plain) < len(field.valid.any_of or ()) or value in plain
 
 
 def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> None:

@@ -51,9 +51,8 @@ _PARSED = frozenset(
 WIRE_KINDS = (*INTRINSICS, *TRANSPARENT, "tags")
 
 
-def build(folder: Path) -> Model:
-    """Read every .ksy under `folder`. Raises SchemaError with every problem found."""
-    problems = Problems()
+def build(folder: Path, problems: Problems) -> Model:
+    """Read every .ksy under `folder`; where there are problems, something harmless stands in the model."""
     files = sorted(folder.rglob("*.ksy"))
     if not files:
         problems.add(Place(str(folder), 1, 1), "", "no .ksy file in this folder")
@@ -69,7 +68,6 @@ def build(folder: Path) -> Model:
         units[unit.id] = unit
     builder = Builder(units, problems)
     schemas = [builder.schema(unit) for unit in units.values()]
-    problems.raise_if_any()
     return Model(tuple(sorted(schemas, key=lambda schema: schema.path)))
 
 
@@ -209,16 +207,16 @@ class Builder(Fields):
 
     def _versions(self, node: Node, path: str) -> tuple[VersionRange | None, str]:
         child = node.get("-versions")
+        field = "version"
         if child is None or not isinstance(child.value, dict):
             found = self.version_range(node, "-versions", path)
-            if found is not None and (not found or found.last - found.first > 255):
-                self.bad(
-                    node.map["-versions"], path, "-versions must be a closed range of at most 256 versions"
-                )
-                found = None
-            return found, "version"
-        self.known(child, "-versions", path)
-        return self.version_range(child, "range", path), self.text(child, "field") or "version"
+        else:
+            self.known(child, "-versions", path)
+            found, field = self.version_range(child, "range", path), self.text(child, "field") or field
+        if child is not None and found is not None and (not found or found.last - found.first > 255):
+            self.bad(child, path, "-versions must be a closed range of at most 256 versions")
+            found = None
+        return found, field
 
     def _param(self, node: Node, path: str) -> Param:
         self.known(node, "parameter", path)

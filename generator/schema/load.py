@@ -48,6 +48,14 @@ class Node:
     place: Place
     keys: dict[Scalar, Place]
 
+    def __repr__(self) -> str:
+        """The value as it may stand in a message: as YAML writes it in one line, cut where it is long."""
+        value = self.value
+        text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        if isinstance(value, dict):
+            text = f"{{{', '.join(f'{key}: {item!r}' for key, item in value.items())}}}"
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
     @property
     def map(self) -> dict[Scalar, Node]:
         return self.value if isinstance(self.value, dict) else {}

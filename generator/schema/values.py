@@ -167,6 +167,10 @@ class Values:
         except ex.ExprError as error:
             self.bad(node, path, f"`{node.value.strip()}`: {error}")
             return None
+        words = (part.value for part in ex.walk(parsed) if isinstance(part, ex.Literal))
+        if any("\ud800" <= sign <= "\udfff" for text in words if isinstance(text, str) for sign in text):
+            self.bad(node, path, "an expression holds half a surrogate pair", "write the character itself")
+            return None
         # an expression about the container is resolved where the container is known
         return self.resolved(parsed, node, path, late="_batch" in ex.names(parsed))
 

@@ -51,6 +51,8 @@ class Maker:
         return {
             "meta": meta,
             **root,
+            # what only layouts have: streams are compared by tests/foreign
+            "-topic": "t",
             "types": self.types,
             "enums": {"kind": {0: "none", 1: "some", 7: "seven"}},
         }

@@ -27,6 +27,9 @@ from kodec.runtime.errors import (
 )
 from kodec.runtime.fields import ReadOptions
 
+from .conftest import write
+
+Codec = Callable[..., ModuleType]
 FORMATS = Path(__file__).resolve().parent / "formats"
 HEADER = b"SENS\x1a" + struct.pack("<Id", 77, 48.2) + b"\x04roof"
 READINGS = b"\x02\x04\x06\x04hi" + b"\x06\x02\x01\x01"
@@ -229,3 +232,75 @@ def test_a_container_and_its_rows_may_share_names(tmp_path: Path) -> None:
     rows = x.read_x_rows(batch, b"\x02\x04")
     assert [(row.at, row.first, row.second) for row in rows] == [(1, 7, 9), (2, 7, 9)]
     assert x.write_x_rows(batch, rows) == b"\x02\x04"
+
+
+FLOATS = (
+    "seq:\n- {id: a, type: f4}\n- {id: b, type: f8}\n"
+    "- {id: c, type: f4le}\n- {id: d, type: f4, repeat: eos}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "sort", ["-topic: t\n", "instances: {z: {pos: 0, type: f4}}\n"], ids=["layout", "stream"]
+)
+def test_a_signalling_nan_is_written_back(sort: str, codec: Codec) -> None:
+    data = bytes.fromhex("7fa00001 7ff0000000000001 0100a07f ff800001 3f800000")
+    assert codec(FLOATS + sort).X.from_bytes(data).to_bytes() == data
+
+
+def test_what_an_if_never_lets_in_is_refused(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: a, type: u1}\n- {id: b, type: u1, if: false}\n"
+        "- {id: c, size: 1, if: 1 > 2}\n"
+    )
+    assert x.X(a=1).to_bytes() == b"\x01"
+    for given in ({"b": 5}, {"c": b"x"}):
+        with pytest.raises(EncodeError, match="not in this form"):
+            x.X(a=1, **given).to_bytes()
+
+
+PARAMETERS = (
+    "-topic: t\nseq:\n- {id: a, type: 'p(true, 3)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n"
+    "    - {id: n, type: u1}\n    seq:\n    - {id: s, size: n, if: q}\n    - {id: t, type: u1}\n"
+)
+
+
+def test_parameters_are_given_by_name_and_never_left_out(codec: Codec) -> None:
+    p = codec(PARAMETERS).P
+    assert p.from_bytes(b"abc\1", q=True, n=3) == p(s=b"abc", t=1)
+    assert p.from_bytes(b"\1", q=False, n=3) == p(t=1)
+    assert p.read_from(b"?abc\1?", 1, q=True, n=3) == (p(s=b"abc", t=1), 5)
+    assert p(s=b"abc", t=1).to_bytes(q=True, n=3) == b"abc\1"
+    assert p(t=1).to_bytes(q=False, n=3) == b"\1"
+    for missing in ({}, {"n": 3}, {"q": True}):
+        with pytest.raises(TypeError, match="required keyword-only"):
+            p.from_bytes(b"abc\1", **missing)
+        with pytest.raises(TypeError, match="required keyword-only"):
+            p(s=b"abc").to_bytes(**missing)
+
+
+UNDERIVED = {
+    "text": "- {id: n, type: u1, -derive: length_of(a)}\n- {id: a, type: str, encoding: ASCII, size: n}\n",
+    "size of a type": "- {id: n, type: u1}\n- {id: a, type: p, size: 4}\n- {id: b, type: p, size: n}\n",
+    "size of a fixed type": "- {id: n, type: u1}\n- {id: a, type: r, size: 2}\n",
+    "argument": "- {id: n, type: u1}\n- {id: a, type: 'q(true, 3)'}\n",
+}
+TYPES = (
+    "types:\n  p:\n    seq:\n    - {id: k, type: u1}\n    - {id: l, type: u1, if: k > 3}\n"
+    "  q:\n    params: [{id: g, type: bool}, {id: n, type: u1}]\n    seq:\n    - {id: s, size: n, if: g}\n"
+    "  r:\n    seq:\n    - {id: k, type: u2}\n"
+)
+
+
+def test_generated_tests_pass_where_nothing_derives_a_size(tmp_path: Path) -> None:
+    schemas = {
+        f"x{i}.ksy": f"meta: {{id: x{i}, endian: be}}\n-topic: t\nseq:\n{seq}{TYPES}"
+        for i, seq in enumerate(UNDERIVED.values())
+    }
+    generate(write(tmp_path / "schemas", schemas), tmp_path / "out", tests=tmp_path / "tests", package="out")
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert {path.name for path in (tmp_path / "tests").glob("test_*")} == {f"test_x{i}.py" for i in range(4)}
+    assert "test_x2_round_trip" in (tmp_path / "tests" / "test_x2.py").read_text()
+    assert "test_x1_round_trip" not in (tmp_path / "tests" / "test_x1.py").read_text()

@@ -39,6 +39,11 @@ NOT_COLUMNAR = {
     + INNER,
     "in an expression": LIST.replace("-row: true", "-row: {columns: [{name: z, value: a.size}]}")
     + "    - {id: a, size: 3}\n",
+    "its rows have no columns": LIST + "    - {id: a, type: u1, -column: false}\n",
+    "have no columns": LIST.replace("    seq:\n", "    seq: []\n"),
+    "its rows have no bytes": LIST.replace("-row: true", "-row: {columns: [{name: z, value: '3'}]}").replace(
+        "    seq:\n", "    seq: []\n"
+    ),
     "a rule that is not about a whole number": LIST + "    - {id: a, type: f8, valid: {min: 0}}\n",
 }
 
@@ -51,6 +56,8 @@ def test_what_cannot_have_a_kernel_says_why(reason: str, tmp_path: Path) -> None
     (problem,) = caught.value.problems
     assert problem.path == "x" and problem.text.startswith("it cannot have a native kernel: ")
     assert not (tmp_path / "out").exists()
+    # it stands where the type or the field does that is to blame; the first three lines are `meta`
+    assert problem.place.line == 1 if "outermost" in problem.text else problem.place.line > 6
     # Python alone reads such a type as well
     generate(folder, tmp_path / "out")
     assert (tmp_path / "out" / "x.py").is_file() and not (tmp_path / "out" / "kernels").exists()
@@ -60,6 +67,16 @@ def test_a_kernel_of_no_schema(tmp_path: Path) -> None:
     folder = write(tmp_path / "schemas", LIST + "    - {id: a, type: u1}\n")
     with pytest.raises(ValueError, match="no schema 'y'; those that can have a kernel: x"):
         generate(folder, tmp_path / "out", kernels=["y"])
+
+
+def test_a_kernel_of_no_schema_beside_a_streamed_one(tmp_path: Path) -> None:
+    streamed = "meta: {id: s}\nseq:\n- {id: a, type: t, repeat: eos}\ntypes:\n"
+    streamed += "  t: {seq: [{id: b, type: strz, encoding: ASCII}]}\n"
+    folder = write(tmp_path / "schemas", {"s.ksy": streamed})
+    with pytest.raises(ValueError, match="those that can have a kernel: none"):
+        generate(folder, tmp_path / "out", kernels=["y"])
+    with pytest.raises(SchemaError, match=r"s\.ksy:5:.*it is read from streams: s\.t\.b"):
+        generate(folder, tmp_path / "out", kernels=["s"])
 
 
 def fields(*lines: str) -> str:
@@ -78,6 +95,8 @@ SHAPES = {
     "a length of 64 bits": fields(
         "id: n, type: u8, -derive: length_of(a..b)", "id: a, type: u2", "id: b, size: 3"
     ),
+    "bytes of fixed size alone": fields("id: a, size: 4", "id: b, size: 2"),
+    "one blob of fixed size": fields("id: a, size: 4"),
     "two parts of one type": fields("id: m, type: p, -column: false", "id: a, type: p")
     + "  p:\n    seq:\n"
     + fields("id: n, type: u2, -derive: length_of(r..q), valid: {min: 1}")

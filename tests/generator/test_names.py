@@ -4,8 +4,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
+
+from kodec.generator.driver import generate
+
+from .conftest import write
 
 Codec = Callable[..., ModuleType]
 
@@ -91,3 +98,34 @@ def test_a_conditional_part_of_bits(codec: Codec) -> None:
     assert found.a == found.b[0] == found.b[1] == x.P(c=5, d=3, e=9, f=0x123, g=0x456)
     assert found.to_bytes() == b"\x01" + one * 3
     assert x.X.from_bytes(b"\x00" + one * 2).a is None
+
+
+NAMES = [
+    "a",
+    "st",
+    "pytest",
+    "few",
+    "given",
+    "data",
+    "value",
+    "setting",
+    "i",
+    "field",
+    "version",
+    "list",
+    "check_flips",
+    "fields",
+    "assume",
+    "clas",
+]
+
+
+def test_generated_tests_of_any_name_are_sound(tmp_path: Path) -> None:
+    """No schema, type or strategy takes the name of what its module of tests has otherwise."""
+    schemas = {f"{name}.ksy": f"meta: {{id: {name}}}\nseq: [{{id: b, type: u1}}]\n" for name in NAMES}
+    types = "types: {p: {types: {q: {seq: [{id: b, type: u1}]}}, seq: [{id: k, type: q}]}, p_q: {seq: [{id: b, type: u1}]}}"
+    schemas["two.ksy"] = f"meta: {{id: two}}\nseq: [{{id: b, type: p}}]\n{types}\n"
+    generate(write(tmp_path / "schemas", schemas), tmp_path / "out", tests=tmp_path / "tests", package="out")
+    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"{3 * (len(NAMES) + 4)} passed" in done.stdout, done.stdout

@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
+import random
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from kodec.generator.driver import generate
+from kodec.generator.driver import generate, load
 from kodec.generator.problems import Problem, SchemaError
+from kodec.generator.schema.keys import KEYS
 
 Find = Callable[..., list[Problem]]
 
@@ -29,7 +34,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "_parent, _root": ("seq:\n- {id: a, size: _parent.n}\n", "5:17", "`_parent` is not supported", "parameter"),
     "_index": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: _index == 3}\n", "5:50", "`_index` is not supported", "targets disagree"),
     "_io in expressions": ("seq:\n- {id: a, size: _io.size}\n", "5:17", "`_io` is not supported", "_io.pos + n"),
-    "instances with other pos": ("seq: []\ninstances:\n  a: {pos: 16, type: u1}\n", "6:12", "this `pos` is not supported", "_io.pos + n"),
+    "instances with other pos": ("seq: []\ninstances:\n  a: {pos: 16, type: u1}\n", "6:12", "a parse instance at this `pos` is not supported", "_io.pos + n"),
     "instances with if, enum": ("seq:\n- {id: n, type: u1}\ninstances:\n  a: {value: n, if: n > 1}\n", "7:21", "`if` on an instance is not supported", "in the expression"),
     "method calls": ("seq:\n- {id: a, type: str, size: 1, encoding: ASCII, if: 'substring(0, 1)'}\n", "5:52", "`substring(...)` is not supported", ""),
     "array literals and indexes in expressions": ("seq:\n- {id: a, size: 4}\n- {id: b, size: 'a[0]'}\n", "6:17", "an index is not supported", "field of its own"),
@@ -147,6 +152,18 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "Python: class of an import": ("types:\n  struct: {seq: [{id: a, type: u1}]}\n", "5:11", "x", "type `struct` would be `Struct`", "another name"),
     "Python: one name for two": ("types:\n  a_1: {seq: []}\n  a1: {seq: []}\n", "6:7", "x", "type `a1` and type `a_1` would both be `A1`", "rename"),
     "Python: part of a type": ("seq:\n- {id: a, type: p}\n- {id: a_b, type: u1}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n", "5:3", "x", "`a_b` is also what reading calls a part of `a`", "rename"),
+    "versions that valid does not allow": ("-versions: 0-5\nseq:\n- {id: version, type: u1, valid: {max: 4}}\n", "6:34", "x.version", "`-versions 0-5` has what `valid` does not allow: 5", "agree"),
+    "versions that any-of does not allow": ("-versions: 0-3\nseq:\n- {id: version, type: u1, valid: {any-of: [1, 2]}}\n", "6:34", "x.version", "`valid` does not allow: 0, 3", "agree"),
+    "versions that expr does not allow": ("-versions: 0-3\nseq:\n- {id: version, type: u1, valid: {expr: _ < 3}}\n", "6:34", "x.version", "`valid` does not allow: 3", "agree"),
+    "versions beyond the type": ("-versions: 250-256\nseq:\n- {id: version, type: u1}\n", "6:23", "x.version", "`type` does not allow: 256", "agree"),
+    "versions beyond the parameter": ("-versions: 0-200\nparams:\n- {id: version, type: s1}\nseq: []\n", "6:3", "x.version", "beyond what a `s1` can be", "-128 to 127"),
+    "too many versions of another field": ("-versions: {field: magic, range: 0-30000}\nseq:\n- {id: magic, type: u4}\n", "4:12", "x", "at most 256 versions", ""),
+    "half a surrogate pair in an expression": ("seq:\n- {id: a, type: u1, if: \"'\\ud800' == 'a'\"}\n", "5:25", "x.a", "half a surrogate pair", "the character"),
+    "half a surrogate pair as an escape": ("seq:\n- {id: a, type: str, size: 2, encoding: UTF-8, valid: '\"\\ud800\"'}\n", "5:55", "x.a", "half a surrogate pair", "the character"),
+    "half a surrogate pair in a document": ("doc: \"\\ud800\"\nseq: []\n", "4:6", "doc", "`doc` holds U+D800", "leave it out"),
+    "list as a type": ("seq:\n- {id: a, type: [u1, {b: 2}]}\n", "5:17", "x.a", "type `[u1, {b: 2}]`", ""),
+    "mapping as an enum value": ("seq: []\nenums:\n  e: {0: [a, null]}\n", "6:10", "x.e", "`[a, null]` is not a name", "lower_snake_case"),
+    "parse instance": ("seq: []\ninstances:\n  a: {type: strz, encoding: ASCII}\n-topic: t\n", "6:6", "x.a", "a parse instance is not supported", "peeked"),
     "duplicate key": ("seq:\n- id: a\n  type: u1\n  type: u2\n", "7:3", "", "key `type` stands twice", ""),
     "alias": ("seq:\n- &f {id: a, type: u1}\n- *f\n", "5:3", "", "an alias is not supported", "write the value out"),
     "not YAML": ("seq:\n- {id: a\n", "6:1", "", "not YAML", ""),
@@ -232,6 +249,50 @@ def test_not_utf8(tmp_path: Path) -> None:
         generate(tmp_path, tmp_path / "out")
 
 
+VALUES = ("[1, {a: b}]", "{a: [1, null]}", "3", "true", "null", "1.5", "word", '""')
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_message_shows_what_the_schema_says(value: str, tmp_path: Path) -> None:
+    """Each key with each value, in one schema for each kind of mapping: no problem speaks of the generator."""
+    said = ""
+    for kind, keys in KEYS.items():
+        for key in sorted(keys.plain | keys.own):
+            here = f"{{{key}: {value}}}"
+            schema = {
+                "meta": f"meta: {{id: x, endian: be, {key}: {value}}}\nseq: []\n",
+                "schema": f"meta: {{id: x}}\n{key}: {value}\n",
+                "type": f"meta: {{id: x}}\ntypes: {{t: {here}}}\n",
+                "field": f"meta: {{id: x}}\nseq: [{here}]\n",
+                "parameter": f"meta: {{id: x}}\nparams: [{here}]\n",
+                "instance": f"meta: {{id: x}}\ninstances: {{i: {here}}}\n",
+                "enum value": f"meta: {{id: x}}\nenums: {{e: {{0: {here}}}}}\n",
+                "switch": f"meta: {{id: x}}\nseq: [{{id: a, type: {here}}}]\n",
+                "column of a -row": f"meta: {{id: x}}\n-row: {{columns: [{here}]}}\n",
+                "bound of a -row": f"meta: {{id: x}}\n-row: {{bounds: {{a: {here}}}}}\n",
+                "tag": f"meta: {{id: x}}\nseq: [{{id: a, type: u1, -tags: {{0: {here}}}}}]\n",
+                "-row": f"meta: {{id: x}}\n-row: {here}\n",
+                "-versions": f"meta: {{id: x}}\n-versions: {here}\n",
+            }.get(kind, f"meta: {{id: x}}\nseq: [{{id: a, type: u1, {kind}: {here}}}]\n")
+            (tmp_path / "x.ksy").write_text(schema)
+            try:
+                generate(tmp_path, tmp_path / "out", check=True)
+            except SchemaError as error:
+                said += str(error)
+    assert "x.ksy" in said
+    for ours in ("Node(", "Place(", "Literal(", "Name(", "Text(", "object at"):
+        assert ours not in said
+
+
+@pytest.mark.parametrize(
+    "deep", ["[" * 9000 + "]" * 9000, "{a: " * 9000 + "1" + "}" * 9000, "\n" + "- " * 9000 + "1"]
+)
+def test_yaml_of_any_depth(deep: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(f"meta: {{id: x}}\ndoc: {deep}\n")
+    with pytest.raises(SchemaError, match="nesting deeper than 64"):
+        generate(tmp_path, tmp_path / "out")
+
+
 def test_dynamic_tagged_section(problems: Find) -> None:
     found = problems(
         "seq:\n- {id: n, type: u1}\n- {id: tags, type: section, if: n > 0}\ntypes:\n"
@@ -239,3 +300,81 @@ def test_dynamic_tagged_section(problems: Find) -> None:
         "  entry:\n    seq:\n    - {id: tag, type: u1}\n    - {id: len_body, type: u1}\n    - {id: body, size: len_body}\n"
     )
     expect(found, "6:33", "a tagged section cannot depend on what was read", "")
+
+
+STAGES = """-topic: t
+-flexible: none
+seq:
+- {id: a, type: nope}
+- {id: a2, type: u1, if: a == 1}
+- {id: b, size: sise}
+- {id: c, type: u1, if: 1}
+- {id: n, type: s1}
+- {id: d, size: n}
+- {id: e, type: u1, -derived: x}
+- {id: f, type: strz, encoding: ASCII}
+- {id: g, type: f4, enum: kind}
+- {id: h, type: u1, -derive: length_of(zz)}
+- {id: i, type: u1, repeat: until, repeat-until: _ == 0}
+- {id: j, size: d.size - 1}
+types:
+  t:
+    -versions: 0-2
+    seq:
+    - {id: version, type: u1, valid: {max: 1}}
+    - {id: k, type: u1, -since: 2}
+  u:
+    seq:
+    - {id: m, type: u1, -default: 256}
+    - {id: o, size: m - 1}
+enums:
+  kind: {0: none}
+"""
+
+
+def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
+    """What needs something wrong is not blamed for it, as `a2` and `o`."""
+    found = [f"{at(p)} {p.path}: {p.text}" for p in problems(STAGES)]
+    assert found == [
+        "7:17 x.a: unknown type `nope`",
+        "9:17 x.b: `size`: unknown name `sise`",
+        "10:25 x.c: `if` must be a boolean, this is an integer: 1",
+        "12:17 x.d: `size` can be negative (down to -128): n",
+        "13:21 x.e: unknown extension key `-derived`",
+        "14:17 x.f: `strz` is not supported",
+        "15:27 x.g: an enum needs an integer or bit field",
+        "16:30 x.h: `-derive`: unknown field `zz`",
+        "17:50 x.i: `repeat: until` has no bound: hostile bytes are read to the end",
+        "18:17 x.j: `size` can be negative (down to -1): (d.size - 1)",
+        "23:38 x.t.version: `-versions 0-2` has what `valid` does not allow: 2",
+        "27:35 x.u.m: `-default: 256` is not in 0 to 255",
+    ], "\n".join(found)
+
+
+def separate(row: str) -> dict[str, Any]:
+    schema = WRONG[row][0] if row in WRONG else UNSUPPORTED[row][0]
+    return yaml.safe_load(schema) if isinstance(schema, str) else {}
+
+
+NOT_JOINED = ("duplicate key", "alias", "not YAML", "deep nesting", "no byte order", "types is no mapping")
+JOINED = [row for row in WRONG if row not in NOT_JOINED and not row.startswith("Python")]
+
+
+def said(schema: dict[str, Any], tmp_path: Path) -> set[str]:
+    """The problems of a schema, without what is where."""
+    (tmp_path / "x.ksy").write_text(yaml.safe_dump(schema, sort_keys=False))
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path)
+    return {re.sub(r"::other|known: .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
+
+
+@pytest.mark.parametrize("first", JOINED)
+def test_one_mistake_hides_no_other(first: str, tmp_path: Path) -> None:
+    """Two mistakes in types of one file: both are reported as each alone is, and nothing else."""
+    head = {"meta": {"id": "x", "endian": "be"}, "-topic": "t"}
+    chance = random.Random(first)
+    for second in chance.sample(JOINED, 3):
+        one, other = separate(first), separate(second)
+        alone = said(head | one, tmp_path) | said(head | other, tmp_path)
+        both = head | one | {"types": {**one.get("types", {}), "other": other}}
+        assert said(both, tmp_path) == alone, second

@@ -32,7 +32,8 @@ class _Native:
             try:
                 planned(request.model, schema)
             except NotColumnar as error:
-                yield Problem(schema.root.place, schema.id, f"it cannot have a native kernel: {error}")
+                place = error.place or schema.root.place
+                yield Problem(place, schema.id, f"it cannot have a native kernel: {error}")
 
     def plan(self, request: Request) -> list[PlannedKernel]:
         return [planned(request.model, schema) for schema in self._schemas(request)]
@@ -62,7 +63,9 @@ class _Native:
         for name in request.kernels:
             if name not in schemas:
                 able = [
-                    each.id for each in request.model.schemas if kernel_of(request.model, each) is not None
+                    each.id
+                    for each in request.model.schemas
+                    if not each.streamed and kernel_of(request.model, each) is not None
                 ]
                 text = f"kernels: no schema {name!r}; those that can have a kernel: "
                 raise ValueError(text + (", ".join(able) or "none"))

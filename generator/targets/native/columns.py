@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Column, Prim, Ref, Str, Struct
-from kodec.generator.targets.native.expressions import NotColumnar
+from kodec.generator.targets.native.expressions import NotColumnar, standing_at
 from kodec.generator.targets.native.plan import Constants, Member, Scope, c_name
 from kodec.generator.targets.native.steps import (
     BoundPlan,
@@ -60,9 +60,10 @@ def row_columns(row: Struct, scope: Scope, compute: Compute) -> tuple[ColumnPlan
                 visit(member.members, f"{root}{member.name}.")
                 continue
             column = spec.column or Column(spec.id)
-            if column.name in found:
-                raise NotColumnar(f"two columns are called `{column.name}`")
-            found[column.name] = _column(column, member, f"{root}{member.name}", scope, compute)
+            with standing_at(spec.place):
+                if column.name in found:
+                    raise NotColumnar(f"two columns are called `{column.name}`")
+                found[column.name] = _column(column, member, f"{root}{member.name}", scope, compute)
 
     visit(scope.members, scope.root)
     ordered = list(found.values())
@@ -98,7 +99,7 @@ def head_columns(unit: Scope, bounds: tuple[BoundPlan, ...], compute: Compute) -
             elif member.is_number:
                 name = member.spec.id if member.spec.id not in found else member.path.replace(".", "_")
                 if name in found or name in ("position", "size"):
-                    raise NotColumnar(f"two columns are called `{name}`")
+                    raise NotColumnar(f"two columns are called `{name}`", member.spec.place)
                 made = _number(Column(name), member, unit.root + within)
                 found[name] = dataclasses.replace(made, within=within)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 
-__all__ = ["NotColumnar", "bare", "condition", "number"]
+__all__ = ["NotColumnar", "bare", "condition", "number", "standing_at"]
 
 Resolve = Callable[[ex.Expr], str | None]
 """From a name, or a chain of attributes, to a C value of type int64_t; None where it is none."""
@@ -27,7 +29,21 @@ _LEAST = -(2**63)
 
 
 class NotColumnar(Exception):
-    """The type holds what a kernel does not do, and the Python reader does; the text says what."""
+    """The type holds what a kernel does not do, and the Python reader does: `place` says where it stands."""
+
+    def __init__(self, text: str, place: Place | None = None) -> None:
+        super().__init__(text)
+        self.place = place
+
+
+@contextmanager
+def standing_at(place: Place) -> Iterator[None]:
+    """Whatever of a schema is refused inside stands at `place`, if nothing inside knows better."""
+    try:
+        yield
+    except NotColumnar as error:
+        error.place = error.place or place
+        raise
 
 
 def number(expr: ex.Expr, resolve: Resolve, model: Model) -> str:

@@ -10,7 +10,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Schema, Str, Struct
 from kodec.generator.schema.roles import RowContent, listed_rows, row_content
 from kodec.generator.targets.native.columns import head_columns, row_columns
-from kodec.generator.targets.native.expressions import NotColumnar, literal
+from kodec.generator.targets.native.expressions import NotColumnar, literal, standing_at
 from kodec.generator.targets.native.objects import gives_objects
 from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, c_name
 from kodec.generator.targets.native.steps import (
@@ -111,17 +111,23 @@ class _Builder:
         unit = Scope("u->", kernel.unit, [])
         unit_steps = parser.parse(unit, "")
         if parser.lists:
-            raise NotColumnar("a list in the head of a container")
+            raise NotColumnar("a list in the head of a container", kernel.unit.place)
         codec = self._codec(unit)
         inside: RowsInside | None = None
         if kernel.content is None:
             element = row = Scope("u->", kernel.row, unit.members)
-            columns = row_columns(kernel.row, row, self._compute)
+            with standing_at(kernel.row.place):
+                columns = row_columns(kernel.row, row, self._compute)
         else:
             element, row, columns, inside = self._rows_inside(kernel.content, unit)
-        unless = None if kernel.row.row_unless is None else self._condition(kernel.row.row_unless, row)
+        if not columns:
+            raise NotColumnar("its rows have no columns", kernel.row.place)
+        if not unit_steps or (inside is not None and not inside.steps):
+            raise NotColumnar("its rows have no bytes", kernel.row.place)
+        with standing_at(kernel.row.place):
+            unless = None if kernel.row.row_unless is None else self._condition(kernel.row.row_unless, row)
+            bounds = self._bounds(row, columns)
         object_columns = columns[: len(columns) - len(kernel.row.row_head)]
-        bounds = self._bounds(row, columns)
         heads = head_columns(unit, bounds, self._compute)
         try:
             write = self._write(unit, element, row, object_columns)
@@ -155,7 +161,8 @@ class _Builder:
         if content.row is not content.element:
             member = next(each for each in element.members if each.spec.type == Ref(content.row.name))
             row = Scope(f"row.{member.name}.", content.row, member.members, unit)
-        columns = row_columns(content.row, row, self._compute)
+        with standing_at(content.row.place):
+            columns = row_columns(content.row, row, self._compute)
         inside = RowsInside(
             steps=steps,
             members=tuple(element.members),
@@ -209,7 +216,7 @@ class _Builder:
         parser = Parser(self.model, self.layouts, self.names)
         by = scope.find(codec.by)
         if by is None or by[1].spec.enum is None:
-            raise NotColumnar("a codec that no enum says")
+            raise NotColumnar("a codec that no enum says", member.spec.at("-codec"))
         enum = self.model.enum(by[1].spec.enum)
         swapped = dict(codec.replace)
         when = None if codec.when is None else parser.condition(codec.when, scope)

@@ -22,7 +22,14 @@ from kodec.generator.schema.model import (
     Struct,
     Valid,
 )
-from kodec.generator.targets.native.expressions import NotColumnar, bare, condition, literal, number
+from kodec.generator.targets.native.expressions import (
+    NotColumnar,
+    bare,
+    condition,
+    literal,
+    number,
+    standing_at,
+)
 from kodec.generator.targets.native.steps import (
     Advance,
     Blob,
@@ -192,7 +199,7 @@ class Parser:
         """
         struct = scope.struct
         if struct.params or struct.versions:
-            raise NotColumnar(f"`{struct.name}` has parameters or versions")
+            raise NotColumnar(f"`{struct.name}` has parameters or versions", struct.place)
         layout = self.layouts.layout(struct, {})
         ranges = _Ranges(struct)
         steps: list[Step] = []
@@ -200,9 +207,10 @@ class Parser:
             if isinstance(step, Run):
                 steps += self._run(scope, step, path, prefix, ranges)
                 continue
-            steps += self._marked(ranges, step.field, scope, "p")
-            steps += self._one(scope, step, path, prefix)
-            steps += self._ended(ranges, step.field, scope, path)
+            with standing_at(step.field.place):
+                steps += self._marked(ranges, step.field, scope, "p")
+                steps += self._one(scope, step, path, prefix)
+                steps += self._ended(ranges, step.field, scope, path)
         return tuple(steps)
 
     # -- runs of fixed width ----------------------------------------------------------------------
@@ -258,7 +266,9 @@ class Parser:
     ) -> list[str]:
         struct, root = scope.struct, scope.root
         if any(spec.derive is not None and spec.derive.is_range for spec in struct.fields):
-            raise NotColumnar(f"`{path}` is of fixed size and has a length or a checksum of a range")
+            raise NotColumnar(
+                f"`{path}` is of fixed size and has a length or a checksum of a range", struct.place
+            )
         loads: list[str] = []
         for item in run.fields:
             spec = item.field
@@ -285,11 +295,11 @@ class Parser:
         self, group: BitGroup, size: int, at: int, prefix: str, root: str, owner: Struct
     ) -> tuple[list[Member], list[str]]:
         if size > 8:
-            raise NotColumnar("bit fields of more than 64 bits in a row")
+            raise NotColumnar("bit fields of more than 64 bits in a row", group.members[0][0].place)
         members, lines = [], []
         for spec, shift, width in group.members:
             if width > 63:
-                raise NotColumnar(f"`{spec.id}` has {width} bits")
+                raise NotColumnar(f"`{spec.id}` has {width} bits", spec.place)
             member = Member(c_name(spec.id), "int", spec, owner, path=prefix + spec.id, bits=width)
             mask = (1 << width) - 1
             shifted = f"kd_load_bits(p + {at}, {size})" + (f" >> {shift}" if shift else "")
@@ -314,7 +324,7 @@ class Parser:
             members.append(member)
             return [f"{root}{name} = {_load(what, f'p + {at}')};"]
         if spec.contents is not None or not isinstance(what, Bytes):
-            raise NotColumnar(f"`{spec.id}` is fixed content or a type without a column")
+            raise NotColumnar(f"`{spec.id}` is fixed content or a type without a column", spec.place)
         members.append(Member(name, "blob", spec, owner, path=prefix + spec.id))
         return [f"{root}{name} = (kd_span){{p + {at}, {size}}};"]
 
@@ -446,10 +456,11 @@ class Parser:
             return []
         member = next((each for each in scope.members if each.spec.id == spec.id), None)
         if member is None or not member.is_number or member.kind in ("float", "double"):
-            raise NotColumnar(f"`{spec.id}` has a rule that is not about a whole number")
+            raise NotColumnar(f"`{spec.id}` has a rule that is not about a whole number", spec.at("valid"))
         whole = Scope(scope.root, scope.struct, scope.members, scope.container)
         whole.extra["_"] = f"{scope.root}{member.name}"
-        tests = [condition(test, whole.resolve, self.model) for test in tests_of(spec.valid)]
+        with standing_at(spec.at("valid")):
+            tests = [condition(test, whole.resolve, self.model) for test in tests_of(spec.valid)]
         return [Check(bare(" && ".join(tests)), self.names(where), at)]
 
     def _marked(self, ranges: _Ranges, spec: Field, scope: Scope, at: str) -> list[Mark]:
@@ -463,6 +474,7 @@ class Parser:
         if spec.id in ranges.later:
             due.append((spec.id, *ranges.later.pop(spec.id)))
         for owner, derive, stop in due:
+            place = next(each.at("-derive") for each in scope.struct.fields if each.id == owner)
             member = next((each for each in scope.members if each.spec.id == owner), None)
             if member is None:
                 mark = _mark(scope, owner, "end")
@@ -473,7 +485,7 @@ class Parser:
             name = self.names(_join(path, owner))
             if derive.is_checksum:
                 if not self.checksums:
-                    raise NotColumnar(f"`{owner}` is a checksum beside another one, or in a row")
+                    raise NotColumnar(f"`{owner}` is a checksum beside another one, or in a row", place)
                 self.checksums -= 1
                 found.append(Checksum(stored, start, stop, name, f"kd_{derive.kind}"))
             else:

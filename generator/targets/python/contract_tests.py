@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -16,6 +17,13 @@ from kodec.generator.wire import INTRINSICS, WIRE
 __all__ = ["Case", "ContractTests", "Strategy", "StrategyField", "contract_tests"]
 
 _DERIVED_FROM = "st.integers(-(2**40), 2**40)"
+# what a module of tests calls its own
+_TAKEN = frozenset(
+    """
+    annotations Any EncodeError FEW HealthCheck MANY assume check_flips check_round_trip check_truncation
+    covered_by data fields given list pytest range settings sorted st stored value version written
+    """.split()  # noqa: SIM905  # words, not lines
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +121,30 @@ class _Maker:
     def imported(self, owner: str, name: str) -> str:
         path = self.model.schema_of(owner).path.removesuffix(".ksy").replace("/", ".")
         module = f"{self.view.package}.{path}"
-        alias = path.rpartition(".")[2]
-        self.view.imports.setdefault(module, set()).add(alias)
+        plain = path.rpartition(".")[2]
+        alias = f"{plain}_" if plain in _TAKEN else plain
+        self.view.imports.setdefault(module, set()).add(alias if alias == plain else f"{plain} as {alias}")
         return f"{alias}.{name}"
 
     def strategy(self, struct: Struct) -> str:
         """The name of the strategy function of a type, made when it is first asked for."""
         if struct.name in self._made:
             return self._made[struct.name]
-        name = f"{struct.name.replace('::', '_')}s"
+        name = self._free(f"{struct.name.replace('::', '_')}s")
         self._made[struct.name] = name
         try:
             self._build(struct, name)
         except _NoStrategy:
             del self._made[struct.name]
             raise
+        return name
+
+    def _free(self, name: str) -> str:
+        """A name that nothing else in the module has: no schema name ends in `_`."""
+        aliases = {schema.id for schema in self.model.schemas}
+        taken = _TAKEN | aliases | set(self._made.values())
+        while name in taken or keyword.iskeyword(name):
+            name += "_"
         return name
 
     def _build(self, struct: Struct, name: str) -> None:
@@ -165,6 +182,8 @@ class _Maker:
             and spec.codec is None
         ):
             # there or not, as other fields say: the default is right in both
+            if ex.names(spec.condition) <= {param.id for param in struct.params}:
+                self._by_chance(struct, spec)
             return []
         section = self.back.tag_section(spec)
         if section is not None:
@@ -237,7 +256,7 @@ class _Maker:
                     return (
                         "st.text(max_size=20)"
                         if kind.encoding.startswith("UTF")
-                        else "st.text(max_codepoint=127, max_size=20)"
+                        else "st.text(st.characters(max_codepoint=127), max_size=20)"
                     )
                 return (
                     "st.binary(max_size=40)"
@@ -245,14 +264,35 @@ class _Maker:
                     else f"st.binary(min_size={size}, max_size={size})"
                 )
             case Ref(target):
+                self._by_chance(struct, spec)
                 return self._ref(spec, self.model.struct(target))
             case Switch(_, cases, _):
+                self._by_chance(struct, spec)
                 if not any(i.peek_at is not None for i in struct.instances):
                     raise _NoStrategy
                 return " | ".join(
                     dict.fromkeys(self._value(struct, Field(spec.id, case, spec.place)) for _, case in cases)
                 )
         raise _NoStrategy
+
+    def _by_chance(self, struct: Struct, spec: Field) -> None:
+        """Raise _NoStrategy for a size or a count that only a few values have, which nothing derives."""
+        count, size = spec.repeat_expr, spec.size
+        if count is not None and not isinstance(count, ex.Literal) and not self._derived_in(struct, count):
+            raise _NoStrategy
+        if size is None or self._sized_by_derived(struct, size):
+            return
+        peeked = {each.id for each in struct.instances if each.peek_at is not None}
+        if ex.names(self.back.layouts.inline(struct, size)) & peeked:
+            return  # what is written says it
+        fixed: int | None = None
+        if isinstance(spec.type, Ref) and not spec.type.args:
+            target = self.model.struct(spec.type.target)
+            run = None if target.versions else self.back.layouts.layout(target, {}).fixed
+            fixed = WIRE[target.wire].size if target.wire in INTRINSICS else None if run is None else run.size
+        plain = isinstance(spec.type, Bytes) and isinstance(size, ex.Literal)
+        if not plain and size != ex.Literal(fixed if fixed is not None else -1):
+            raise _NoStrategy
 
     def _sized_by_derived(self, struct: Struct, expr: ex.Expr) -> bool:
         return self._derived_in(struct, self.back.layouts.inline(struct, expr))
@@ -300,8 +340,12 @@ class _Maker:
     def case(self, struct: Struct) -> Case:
         checksum = self.back.checksum(struct)
         compresses = self._compresses(struct, set())
+        name = struct.name.replace("::", "_")
+        # `a::b_c` and `a_b::c` are two types
+        while name in {each.name for each in self.view.cases}:
+            name += "_"
         return Case(
-            struct.name.replace("::", "_"),
+            name,
             self.imported(struct.name, self.back.classes[struct.name]),
             self._made[struct.name],
             tuple(struct.versions or ()),

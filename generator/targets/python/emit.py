@@ -30,14 +30,23 @@ def _import_line(start: str, names: list[str]) -> str:
 
 
 def _params(dynamic: tuple[str, ...]) -> str:
-    return "".join(f", {name}: int = 0" for name in dynamic)
+    """What a function takes behind its options, which nobody may leave out then."""
+    return "".join(f", {name}: int" for name in dynamic)
+
+
+def _keywords(names: tuple[str, ...], flags: tuple[str, ...], starred: bool = False) -> str:
+    """The parameters of a type as those of a method: each is given by its name."""
+    found = [f"{name}: int" for name in names] + [f"{name}: bool" for name in flags]
+    return "".join(f", {each}" for each in ([] if starred or not found else ["*"]) + found)
 
 
 def _args(dynamic: tuple[str, ...]) -> str:
     return "".join(f", {name}" for name in dynamic)
 
 
-_TEMPLATES = Templates("kodec.generator.targets.python", import_line=_import_line, params=_params, args=_args)
+_TEMPLATES = Templates(
+    "kodec.generator.targets.python", import_line=_import_line, params=_params, keywords=_keywords, args=_args
+)
 
 
 def render_module(view: ModuleView) -> str:

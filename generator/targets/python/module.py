@@ -119,6 +119,7 @@ class Module(Containers):
         function = self.back.function(struct)
         inner = transparent(struct)
         dynamic = tuple(local(param.id) for param in struct.params if param.type != "bool")
+        flags = tuple(param.id for param in struct.params if param.type == "bool")
         returns = self.py_type(Ref(struct.name)) if inner is not None else name
         readers: list[Reader] = []
         writers: list[Writer] = []
@@ -152,11 +153,13 @@ class Module(Containers):
             function=function,
             doc=self._class_doc(struct),
             transparent=inner is not None,
-            methods=inner is None and not any(param.type == "bool" for param in struct.params),
+            reader=_chosen(f"read_{function}", flags),
+            writer=_chosen(f"write_{function}", flags),
             returns=returns,
             attrs=() if inner is not None else tuple(self._attributes(struct)),
             constants=() if inner is not None else tuple(self._constants(struct)),
             dynamic=dynamic,
+            flags=tuple(map(local, flags)),
             readers=tuple(readers),
             writers=tuple(writers),
             peek=peek,
@@ -251,6 +254,14 @@ class Module(Containers):
             code = order + WIRE[at.what.name].python.code
             peek = VersionAt(at.offset, at.size, code, self.run_id(first))
         return Dispatch(table, str(struct.versions), name, local(name), peek)
+
+
+def _chosen(stem: str, flags: tuple[str, ...]) -> str:
+    """The function for the values of a type's `bool` parameters, as an expression of them."""
+    if not flags:
+        return stem
+    yes, no = _chosen(f"{stem}_{flags[0]}", flags[1:]), _chosen(stem, flags[1:])
+    return f"({yes} if {local(flags[0])} else {no})"
 
 
 def _named(stem: str, variants: list[Variant]) -> list[tuple[str, Variant]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 
 import kodec.runtime.fields
+import kodec.runtime.floats
 import kodec.runtime.streams
 import kodec.runtime.varint
 from kodec.generator.schema.model import Enum
@@ -24,6 +25,7 @@ RUNTIME = {
         "Unsupported",
     ),
     "fields": tuple(kodec.runtime.fields.__all__),
+    "floats": tuple(kodec.runtime.floats.__all__),
     "streams": tuple(kodec.runtime.streams.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),
 }

@@ -106,7 +106,7 @@ class LayoutWriter:
             return [*views, self._must_be(spec.id, "[]")]
         if self.inner is not None or spec.ignorable or spec.derive is not None:
             return []
-        if not self.m.stored(self.struct, spec) or not self.layout.known:
+        if not self.m.stored(self.struct, spec):
             return []
         return [self._must_be(spec.id, self.m.plain_default(self.struct, spec))]
 

@@ -295,10 +295,10 @@ class Reader(Plans):
                     text += " != 0"
                 return [f"{target} = {self.enumerated(spec, text)}"]
             case Bytes():
-                return [f"{target} = {self.raw(kind, spec, here)}"]
+                return [f"{target} = {self.stored(kind, spec, here)}"]
             case Str(encoding):
                 form = ENCODINGS[encoding]
-                raw = self.raw(kind, spec, here)
+                raw = self.stored(kind, spec, here)
                 return [f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})']
             case Ref(target_type, args):
                 given = ", ".join(self.emitter.text(arg, here) for arg in args)
@@ -323,7 +323,7 @@ class Reader(Plans):
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, target, index)
         elif spec.size is not None or spec.size_eos or spec.terminator is not None:
-            other = [f"{target} = {self.raw(Bytes(), spec, here)}"]
+            other = [f"{target} = {self.stored(Bytes(), spec, here)}"]
         elif target == "item" or target == "found":
             other = [f"{target} = None"]
         if word == "if":
@@ -341,7 +341,7 @@ class Reader(Plans):
             return f"io.{prim.name}le({name}) if self._endian() else io.{prim.name}be({name})"
         return f"io.{prim.name}{prim.endian}({name})"
 
-    def raw(self, kind: TypeRef, spec: Field, here: Here) -> str:
+    def stored(self, kind: TypeRef, spec: Field, here: Here) -> str:
         """The bytes of a field, without what fills them up, and after its process."""
         name = f'"{spec.id}"'
         end = self.terminator(kind, spec)
@@ -376,7 +376,7 @@ class Reader(Plans):
             return "io.remaining()"
         if plain:
             return "io"
-        return f"io.inside({self.raw(kind, spec, here)})"
+        return f"io.inside({self.stored(kind, spec, here)})"
 
     def instance(self, struct: Struct, instance: Instance) -> list[Code]:
         """The lines that read a parse instance and give it."""

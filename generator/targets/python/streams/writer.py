@@ -102,11 +102,11 @@ class Writer(Plans):
             case Bits(width, endian):
                 return [f"io.bits_{endian}({value}, {width}, {name})"]
             case Bytes():
-                return self.raw(struct, kind, spec, here, value)
+                return self.stored(struct, kind, spec, here, value)
             case Str(encoding):
                 form = ENCODINGS[encoding]
                 text = f'io.text({value}, "{form.python}", "{form.errors}", {name})'
-                return self.raw(struct, kind, spec, here, text)
+                return self.stored(struct, kind, spec, here, text)
             case Ref():
                 return self.object(struct, kind, spec, here, value, index)
             case Switch():
@@ -119,7 +119,7 @@ class Writer(Plans):
             return "None"
         return self.emitter.value(spec.size, here)
 
-    def raw(self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str) -> list[Code]:
+    def stored(self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str) -> list[Code]:
         """Write bytes, with what fills them up, and after their process."""
         name = f'"{spec.id}"'
         end = self.terminator(kind, spec)
@@ -170,7 +170,7 @@ class Writer(Plans):
         return [
             f"part = io.part(None, {value}, {name})",
             f"part.{call}",
-            *self.raw(struct, Bytes(), spec, here, whole),
+            *self.stored(struct, Bytes(), spec, here, whole),
         ]
 
     def switch(
@@ -184,7 +184,7 @@ class Writer(Plans):
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, value, index)
         elif spec.size is not None or spec.size_eos or spec.terminator is not None:
-            other = self.raw(struct, Bytes(), spec, here, value)
+            other = self.stored(struct, Bytes(), spec, here, value)
         else:
             wrong = (
                 f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'

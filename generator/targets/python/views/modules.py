@@ -179,18 +179,21 @@ class Writer:
 class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
-    `dynamic` are the parameters that are given when it is read or written; `decode` is there for a container.
+    `dynamic` are the parameters that are given when it is read or written, `flags` those that choose the
+    function which does it: `reader`, and `writer`. `decode` is there for a container.
     """
 
     name: str
     function: str
     doc: str
     transparent: bool
-    methods: bool
+    reader: str
+    writer: str
     returns: str
     attrs: tuple[Attribute, ...]
     constants: tuple[Constant, ...]
     dynamic: tuple[str, ...]
+    flags: tuple[str, ...]
     readers: tuple[Reader, ...]
     writers: tuple[Writer, ...]
     peek: Peek | None

@@ -1,0 +1,157 @@
+"""A model without what is wrong in it: what is checked next finds the rest, and nothing that follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kodec.generator.passes.common import path_of, refs, structs
+from kodec.generator.problems import Place, Problem
+from kodec.generator.schema import expr as ex
+from kodec.generator.schema.files import IDENT
+from kodec.generator.schema.model import Bits, Field, Instance, Model, Param, Struct, TypeRef
+
+__all__ = ["without"]
+
+_Member = Param | Field | Instance
+
+
+def without(model: Model, problems: Iterable[Problem]) -> Model:
+    """The model without the members that have problems, and without all that needs them.
+
+    A type that cannot be looked at without them is left empty. Rows of types that refer to one that lacks
+    something, or that it refers to, are left out: they speak of what is in each other.
+    """
+    found = list(problems)
+    if not found:
+        return model
+    gone: set[tuple[str, str]] = set()
+    empty: set[str] = set()
+    for problem in found:
+        struct, member = _owner(model, problem)
+        if struct is None:
+            continue
+        if member is None:
+            empty.add(struct.name)
+        else:
+            gone.add((struct.name, member.id))
+    _follow(model, gone, empty)
+    near = _near(model, empty | {owner for owner, _ in gone})
+
+    def kept(struct: Struct) -> Struct:
+        if struct.name in empty:
+            return Struct(struct.name, struct.place)
+        if struct.name not in near:
+            return struct
+        return replace(
+            struct,
+            fields=tuple(each for each in struct.fields if (struct.name, each.id) not in gone),
+            instances=tuple(each for each in struct.instances if (struct.name, each.id) not in gone),
+            row=False,
+            columns=(),
+            row_unless=None,
+            row_bounds=(),
+            row_head=(),
+        )
+
+    return Model(
+        tuple(
+            replace(
+                schema,
+                structs=tuple(map(kept, schema.structs)),
+                enums=tuple(
+                    replace(enum, items=tuple(item for item in enum.items if IDENT.match(item.id)))
+                    for enum in schema.enums
+                ),
+            )
+            for schema in model.schemas
+        )
+    )
+
+
+def _owner(model: Model, problem: Problem) -> tuple[Struct | None, _Member | None]:
+    """The type, and the member of it, that a problem is about: by its path, or else by its place."""
+    before: tuple[Place, Struct, _Member | None] | None = None
+    for struct in structs(model):
+        for member in (None, *struct.members):
+            place = struct.place if member is None else member.place
+            if member is not None and problem.path == path_of(struct, member.id):
+                return struct, member
+            near = place.file == problem.place.file and place <= problem.place
+            if near and (before is None or before[0] <= place):
+                before = place, struct, member
+    if before is None:
+        return None, None
+    place, struct, member = before
+    named = next((each for each in structs(model) if problem.path == path_of(each)), None)
+    # what is said of a type is about a member of it only where it stands there
+    if named is not None and not (named is struct and place == problem.place):
+        return named, None
+    return struct, member
+
+
+def _follow(model: Model, gone: set[tuple[str, str]], empty: set[str]) -> None:
+    """Add what needs what is gone."""
+    while True:
+        before = len(gone), len(empty)
+        names = {name for _, name in gone}
+        names |= {each.id for struct in structs(model) if struct.name in empty for each in struct.members}
+        for struct in structs(model):
+            own = {name for owner, name in gone if owner == struct.name}
+            if own and _whole(struct, own):
+                empty.add(struct.name)
+            bits = [each.id for each in struct.fields if isinstance(each.type, Bits)]
+            if own & set(bits):
+                gone.update((struct.name, each) for each in bits)
+            members: list[Field | Instance] = [*struct.fields, *struct.instances]
+            for member in members:
+                used = set(_words(member))
+                if used & own or used & {f".{name}" for name in names} or used & empty:
+                    gone.add((struct.name, member.id))
+        if before == (len(gone), len(empty)):
+            return
+
+
+def _near(model: Model, names: set[str]) -> set[str]:
+    """These types, and all that refer to each other from them on."""
+    known = {struct.name for struct in structs(model)}
+    joined = [{struct.name, *(set(_words(struct.fields)) & known)} for struct in structs(model)]
+    found = set(names)
+    while more := set().union(*(each for each in joined if each & found)) - found:
+        found |= more
+    return found
+
+
+def _whole(struct: Struct, own: set[str]) -> bool:
+    """Whether a type means nothing without these members."""
+    params = {each.id for each in struct.params}
+    return (
+        struct.wire is not None
+        or bool(own & params)
+        or (bool(struct.versions) and struct.version_field in own)
+    )
+
+
+def _words(value: object) -> Iterator[str]:
+    """What a part of the model names: members by their ids, of other types behind a dot; types in full."""
+    if isinstance(value, ex.Expr):
+        for part in ex.walk(value):
+            if isinstance(part, ex.Name):
+                yield part.name
+            elif isinstance(part, ex.Attr):
+                yield f".{part.name}"
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _words(each)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, (type, Place)):
+        if isinstance(value, TypeRef):
+            yield from (ref.target for ref in refs(value))
+        for spec in dataclasses.fields(value):
+            item = getattr(value, spec.name)
+            if spec.name in ("first", "last", "inner") and isinstance(item, str):
+                yield item
+            elif spec.name == "member" and isinstance(item, str):
+                yield f".{item}"
+            else:
+                yield from _words(item)
