@@ -31,10 +31,11 @@ generate: setup ## make generated/ from schemas/ again
 bench: node ## measure the codec against other readers
 	@$(BIN)/python -m benchmarks
 
-fuzz: setup ## break the native kernels under sanitizers, and compare them with pure Python, for a minute
+fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
 	@$(BIN)/python tests/fuzz/faces.py
+	@$(BIN)/python tests/fuzz/schemas.py --seconds 60
 
 mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended
 	@$(BIN)/python tools/mutants.py
