@@ -5,7 +5,8 @@
 Ours, and those of the tests, are mutated as text and as YAML trees; others are made by a small grammar. Each
 is generated in a process of its own, which is ended after some seconds. A finding is a traceback, a module
 that cannot be imported, a reader that raises on random bytes what is none of our errors, or too long a time.
-Its schema is kept, and the exit code is 1. What is read is not compared with ksc: `make foreign` does that.
+Its schema is kept, and the exit code is 1. What is read is not compared with ksc; `make foreign` does that
+with public schemas.
 """
 
 from __future__ import annotations
