@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ruff import find_ruff_bin
+from ruff import find_ruff_bin  # type: ignore[import-untyped]  # it publishes no types
 
 from kodec.generator.target import mark
 from kodec.generator.targets.python.contract_tests import ContractTests
