@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,16 +29,18 @@ def check_target(to: Path, source: Path, *, overwrite: bool) -> None:
             raise FileExistsError(f"{to} is there; overwrite replaces it")
 
 
-def write_parquet(reader: FormatReader, to: Path, *, compression: str = "zstd") -> int:
+def write_parquet(
+    reader: FormatReader, to: Path, *, compression: str = "zstd", overwrite: bool = False
+) -> int:
     """Write all rows; how many. Where that fails, what was there is still there, and nothing else.
 
-    Raises: ValueError for a compression that there is not; what reading raises; OSError.
+    Raises: ValueError for a compression that there is not; FileExistsError for a file that another process
+    has made meanwhile, without `overwrite`; what reading raises; OSError.
     """
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
-    number, name = tempfile.mkstemp(prefix=f".{to.name}.", dir=to.parent)
-    os.close(number)
-    made = Path(name)
+    made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
+    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     count = size = 0
     pending: list[pa.RecordBatch] = []
     try:
@@ -51,10 +54,12 @@ def write_parquet(reader: FormatReader, to: Path, *, compression: str = "zstd") 
                     pending, size = [], 0
             if pending:
                 writer.write_table(pa.Table.from_batches(pending, reader.schema))
-        umask = os.umask(0)
-        os.umask(umask)
-        made.chmod(0o666 & ~umask)
-        made.replace(to)
+        if overwrite:
+            if to.exists():
+                shutil.copymode(to, made)
+            made.replace(to)
+        else:
+            os.link(made, to)
     finally:
         made.unlink(missing_ok=True)
     return count

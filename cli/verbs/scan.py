@@ -49,7 +49,7 @@ def scan(
     try:
         check_target(to, file, overwrite=overwrite)
         reader = load(schema).scan(file, rows, column or None)
-        count = write_parquet(reader, to, compression=compression)
+        count = write_parquet(reader, to, compression=compression, overwrite=overwrite)
     except KodecError:
         raise
     except ValueError as error:

@@ -26,16 +26,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kodec.generated.log.message_set import Entry as MessageEntry
-from kodec.generated.log.message_set import Message
+from kodec.generated.log.message_set import Message, read_message_head
 from kodec.log import kernel
-from kodec.log.batches.batch import Batch
+from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.frame import FRAME_SIZE, LEAST_SIZE, LEGACY, MAGICS, PLAUSIBLE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.reading.chain import FAR, Chain, is_wrapper
 from kodec.log.reading.source import CHUNK, ByteSource
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, Truncated
 from kodec.runtime.varint import read_zigzag32
 
 __all__ = ["Before", "Resumption"]
@@ -54,10 +53,8 @@ _HORIZON = 4 * FAR
 _GLANCE, _TRIAL = 64, 1024
 # How many batches one after another a value is looked for that ends with one of them.
 _FEW = 8
-_LENGTH = MessageEntry.SIZES["len_message"]
+_LENGTH = Message.SIZES["len_value"]
 _VARINT = 5  # bytes
-# A message without key and value, by its magic; its two last fields are their lengths.
-_EMPTY = {magic: len(Message(magic=magic).to_bytes()) for magic in LEGACY}
 
 
 class Before(NamedTuple):
@@ -258,10 +255,8 @@ class Resumption:
         stop = self._offsets.stop if anchor is None else anchor.first
         weight = self._weight(before, 0 if anchor is None else anchor.largest)
         for found in self._candidates:
-            far_enough = (
-                found.magic not in LEGACY or found.first > before.low or found.start - pos < LEAST_SIZE
-            )
-            if found.first < before.low or not far_enough:
+            # of magic 0 and 1 the damaged one has the lowest offset itself
+            if found.first < before.low + (found.magic in LEGACY):
                 continue
             many = found.proven or found.batches >= _MANY or found.end - found.start >= weight
             if found.leads_out or (many and found.last < stop):
@@ -354,20 +349,17 @@ class Resumption:
         return pos + frame.size
 
     def _lengths_agree(self, pos: int, frame: Frame) -> bool:
-        """Whether the length of the message at `pos` is what those of its key and value give, as far as they
-        are there.
-        """
-        start = pos + frame.size - frame.len_body
-        size = _EMPTY[frame.magic]
-        at = start + size - 2 * _LENGTH
-        for _ in range(2):
-            field = self._source.read(at, _LENGTH)
-            if len(field) < _LENGTH:
+        """Whether the message at `pos` ends where its value does, as far as it is there to be asked."""
+        data = self._source.read(pos, min(frame.size, CHUNK))
+        try:
+            end = read_message_head(data, frame.size - frame.len_body, len(data), HEAD)[1]
+        except Truncated as error:
+            if error.path != "value" or not isinstance(error.need, int):
                 return True
-            length = max(0, int.from_bytes(field, "big", signed=True))
-            size += length
-            at += _LENGTH + length
-        return size == frame.len_body
+            end = error.at + error.need
+        except FormatError:
+            return False
+        return end == frame.size
 
     def _leads_over(self, chain: Chain, end: int) -> bool:
         """Whether lengths lead over the place where a bad batch claims to end: it ends elsewhere."""

@@ -18,6 +18,7 @@ import pytest
 
 import kodec
 from kodec.formats import cache
+from kodec.formats.parquet import write_parquet
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
 
@@ -438,3 +439,16 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     code, _, err = command("--schema", wrong, source, "--to", tmp_path / "w.parquet")
     assert code == 1 and err.startswith("SchemaError: ") and "u3" in err
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == []
+
+
+def test_a_file_made_meanwhile_is_kept_and_one_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    source, to = tmp_path / "t.bin", tmp_path / "t.parquet"
+    source.write_bytes(telegram(1))
+    to.write_bytes(b"another process's")
+    with pytest.raises(FileExistsError):
+        write_parquet(kodec.schema(TELEGRAMS).scan(source), to)
+    assert to.read_bytes() == b"another process's"
+    to.chmod(0o640)
+    assert write_parquet(kodec.schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
+    assert stat.S_IMODE(to.stat().st_mode) == 0o640
+    assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]

@@ -358,7 +358,7 @@ RULES = (
     Rule(
         "entries after a broken length",
         "ends silently where a batch is longer than what is left",
-        "raises `Truncated` when an intact batch follows further on",
+        "raises `Truncated` where a batch further on shows that the length is wrong",
         "the length was damaged: ending there would lose records silently",
         _entry_after_damage,
     ),
