@@ -92,8 +92,9 @@ def read_records(
         check_crc: verify every checksum.
         control: also give control records, as ControlRecord.
         on_error: `raise` stops at the first corrupt batch; `skip` skips it as a whole, goes on at the next
-            batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks of
-            a file that the system cannot read are skipped in the same way; a stream ends there in either case.
+            batch that cannot be a part of it (docs/reading.md), and keeps the range in `.skipped`. Blocks
+            of a file that the system cannot read are skipped in the same way; a stream ends there in either
+            case.
         limits: how much may be allocated.
 
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
