@@ -146,7 +146,12 @@ class ClassOf:
 
     @staticmethod
     def _unsigned(spec: Field, kind: JType) -> Text:
-        if isinstance(spec.type, Prim) and spec.type.name == "u8" and kind.kind == "long":
+        if (
+            isinstance(spec.type, Prim)
+            and spec.type.width == 8
+            and not spec.type.signed
+            and kind.kind == "long"
+        ):
             return Text.of(spec.doc, " Unsigned: see Long.toUnsignedString.")
         return spec.doc
 

@@ -595,11 +595,11 @@ class Reader:
                 code.add(f"{var} = in.bytes({self._stop(spec, path, scope)});")
             case Str(encoding):
                 stop = self._stop(spec, path, scope)
-                if encoding in ("UTF-8", "ASCII"):
-                    code.add(f"{var} = in.text({stop}, {str(encoding == 'ASCII').lower()});")
+                charset = java_literal(encoding)
+                if ENCODINGS[encoding].errors == "strict":
+                    code.add(f"{var} = in.text({stop}, {name}, {charset});")
                 else:
-                    charset = ENCODINGS[encoding].name.replace("SHIFT_JIS", "Shift_JIS")
-                    code.add(f"{var} = in.text({stop}, {name}, {java_literal(charset)});")
+                    code.add(f"{var} = in.text({stop}, {charset});")
             case Ref(target, args):
                 struct = self.model.struct(target)
                 if struct.wire in INTRINSICS:

@@ -18,7 +18,7 @@ __all__ = ["BOOL", "BYTES", "INT", "LONG", "JType", "Types", "integer", "prim_ty
 class JType:
     """A Java type.
 
-    `kind` is int, long, bool, float, text, bytes, uuid, list, struct or object; `struct` is the type of the
+    `kind` is int, long, bool, float, text, bytes, id, list, struct or object; `struct` is the type of the
     schemas that it is, `element` what a list holds.
     """
 
@@ -40,9 +40,9 @@ BYTES = JType("byte[]", "bytes", "byte[]")
 _FLOAT = JType("float", "float", "Float")
 _DOUBLE = JType("double", "float", "Double")
 _TEXT = JType("String", "text", "String")
-_UUID = JType("UUID", "uuid", "UUID")
+_UUID = JType("UUID", "id", "UUID")
 _OBJECT = JType("Object", "object", "Object")
-_FLOATS = {"f4": _FLOAT, "f8": _DOUBLE}
+_FLOATS = {4: _FLOAT, 8: _DOUBLE}
 
 
 def integer(bits: int, signed: bool) -> JType:
@@ -51,7 +51,7 @@ def integer(bits: int, signed: bool) -> JType:
 
 
 def prim_type(kind: Prim) -> JType:
-    return _FLOATS[kind.name] if kind.floating else integer(8 * kind.width, kind.signed)
+    return _FLOATS[kind.width] if kind.floating else integer(8 * kind.width, kind.signed)
 
 
 class Types:
@@ -178,7 +178,7 @@ class Types:
                 return "false"
             case "text":
                 return '""'
-            case "uuid":
+            case "id":
                 return "new UUID(0, 0)"
             case "bytes":
                 size = spec.size.value if isinstance(spec.size, ex.Literal) else 0

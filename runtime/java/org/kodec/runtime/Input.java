@@ -152,8 +152,8 @@ public final class Input {
     }
 
     /** UTF-8 or ASCII up to {@code stop}; a byte that is neither becomes U+DC80 to U+DCFF, so that none is lost. */
-    public String text(int stop, boolean ascii) {
-        String found = text(buf, pos, stop, ascii);
+    public String text(int stop, String charset) {
+        String found = text(buf, pos, stop, charset.equals("ASCII"));
         pos = stop;
         return found;
     }

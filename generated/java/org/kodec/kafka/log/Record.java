@@ -205,7 +205,7 @@ public record Record(
                         lenKey);
             }
             String key;
-            key = in.text(in.span("key", lenKey), false);
+            key = in.text(in.span("key", lenKey), "UTF-8");
             int lenValue;
             lenValue = in.zigzag32("len_value");
             byte[] value = null;

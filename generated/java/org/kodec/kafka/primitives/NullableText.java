@@ -24,7 +24,7 @@ public final class NullableText {
         in.pos += 2;
         String value = null;
         if (lenClassic >= 0) {
-            value = in.text(in.span("", lenClassic), false);
+            value = in.text(in.span("", lenClassic), "UTF-8");
         }
         return value;
     }
@@ -35,7 +35,7 @@ public final class NullableText {
         lenPlusOne = in.uvarint32("len_plus_one");
         String value = null;
         if (lenPlusOne >= 1) {
-            value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), false);
+            value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), "UTF-8");
         }
         return value;
     }

@@ -28,7 +28,7 @@ public final class Text {
         }
         in.pos += 2;
         String value;
-        value = in.text(in.span("", lenClassic), false);
+        value = in.text(in.span("", lenClassic), "UTF-8");
         return value;
     }
 
@@ -42,7 +42,7 @@ public final class Text {
                     lenPlusOne);
         }
         String value;
-        value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), false);
+        value = in.text(in.span("", Math.subtractExact(lenPlusOne, 1)), "UTF-8");
         return value;
     }
 }
