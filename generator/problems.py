@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kodec.runtime.errors import KodecError
 
-__all__ = ["Place", "Problem", "Problems", "SchemaError", "nearest"]
+__all__ = ["Place", "Problem", "Problems", "SchemaError", "cut", "nearest"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -76,6 +76,11 @@ class Problems:
         """Raise SchemaError with everything gathered so far, if there is anything."""
         if self.found:
             raise SchemaError(self.found)
+
+
+def cut(text: str) -> str:
+    """What a schema says, for a message: its start, where it is long."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -318,6 +318,11 @@ def _peeks(struct: Struct, problems: Problems) -> None:
             ("if", field.condition),
             ("repeat-expr", field.repeat_expr),
             ("repeat-until", field.repeat_until),
+            *(("valid", rule) for rule in (field.valid.rules if field.valid is not None else ())),
+            ("-derive", None if field.derive is None else field.derive.plus),
+            ("-derive", None if field.derive is None else field.derive.when),
+            ("-nullable", field.nullable),
+            ("-column", field.column.value if field.column is not None else None),
         ):
             if found is not None and ex.names(found) & names:
                 hint = "use it in `size` and `switch-on`"
@@ -350,7 +355,7 @@ def needs(struct: Struct, expr: ex.Expr | None) -> set[str]:
 
 
 def _columns(model: Model, struct: Struct, problems: Problems) -> None:
-    shown = _shown(model, struct, ())
+    shown = _shown(model, struct, set())
     known = shown | {column.name for column in struct.columns if isinstance(column, Column)}
     for bound in struct.row_bounds:
         if bound.column not in known:
@@ -374,15 +379,16 @@ def _columns(model: Model, struct: Struct, problems: Problems) -> None:
             )
 
 
-def _shown(model: Model, struct: Struct, trail: tuple[str, ...]) -> set[str]:
+def _shown(model: Model, struct: Struct, seen: set[str]) -> set[str]:
     """The columns of a row: those of its fields, and of the types that it is made of."""
     found: set[str] = set()
+    seen.add(struct.name)
     for field in struct.fields:
         if field.column is not None and field.column.hidden:
             continue
         found.add(field.column.name if field.column is not None else field.id)
-        if isinstance(field.type, Ref) and field.repeat is None and field.type.target not in trail:
-            found |= _shown(model, model.struct(field.type.target), (*trail, struct.name))
+        if isinstance(field.type, Ref) and field.repeat is None and field.type.target not in seen:
+            found |= _shown(model, model.struct(field.type.target), seen)
     return found
 
 

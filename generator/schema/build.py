@@ -9,7 +9,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
-from kodec.generator.schema.load import Node
+from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
     Bound,
     Column,
@@ -25,7 +25,6 @@ from kodec.generator.schema.model import (
     Struct,
 )
 from kodec.generator.schema.roles import TRANSPARENT
-from kodec.generator.schema.values import word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 
@@ -110,12 +109,13 @@ class Builder(Fields):
             self._instance(str(key), item, path)
             for key, item in self.mapping_of(node, "instances", path).items()
         )
-        seen: set[str] = set()
+        seen: dict[str, Place] = {}
         members: list[Param | Field | Instance] = [*params, *fields, *instances]
         for each in members:
-            if each.id in seen:
-                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type")
-            seen.add(each.id)
+            first = seen.setdefault(each.id, each.place)
+            if first is not each.place:
+                hint = f"the first is in line {first.line}"
+                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type", hint)
         row, columns, unless, bounds, head = self._row(node, path)
         return Struct(
             name,

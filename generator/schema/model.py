@@ -127,6 +127,12 @@ class Valid:
     expr: Expr | None = None
     in_enum: bool = False
 
+    @property
+    def rules(self) -> tuple[Expr, ...]:
+        """Every expression of it."""
+        given = (self.eq, self.min, self.max, self.expr, *(self.any_of or ()))
+        return tuple(rule for rule in given if rule is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Process:

@@ -71,6 +71,9 @@ OF_LAYOUTS = (
     "peeks of two byte orders",
     "case that is no value",
     "name that ends in _",
+    "instances in instances",
+    "valid by a peek",
+    "valid by what may be absent",
 )
 
 # Mistakes that are looked for: schema, line:column, path, message, hint
@@ -85,7 +88,13 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "later name": ("seq:\n- {id: a, size: n}\n- {id: n, type: u1}\n", "5:17", "x.a", "`size` refers to `n`, which is read later", "read before"),
     "later name through an instance": ("seq:\n- {id: a, size: m}\n- {id: n, type: u1}\ninstances:\n  m: {value: n + 1}\n", "5:17", "x.a", "refers to `n`, which is read later", ""),
     "not an expression": ("seq:\n- {id: a, size: 1 +}\n", "5:17", "x.a", "a value expected, found `the end`", ""),
-    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", ""),
+    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", "the first is in line 5"),
+    "type that is no name": ("types:\n  true: {seq: []}\n", "5:3", "x.true", "`true` is not a name", "lower_snake_case"),
+    "number with a _ at its end": ("seq:\n- {id: a, size: 1_}\n", "5:17", "x.a", "`1_` is not a number", ""),
+    "any-of is no list": ("seq:\n- {id: a, type: u1, valid: {any-of: 3}}\n", "5:37", "x.a", "`any-of` must be a list", ""),
+    "instances in instances": ("seq: [{id: n, type: u1}]\ninstances:\n  a0: {value: n + n + n + n + n + n + n + n + n + n}\n  a1: {value: a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0}\n  a2: {value: a1 + a1 + a1 + a1 + a1 + a1 + a1 + a1}\n", "8:15", "x.a2", "too long with the instances that it uses", "fewer"),
+    "valid by a peek": ("seq:\n- {id: a, type: u1, valid: {expr: _ == n}}\ninstances:\n  n: {pos: _io.pos, type: u1}\n", "5:28", "x.a", "`valid` by a peeked number is not supported", "`size` and `switch-on`"),
+    "valid by what may be absent": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1, if: n > 1}\n- {id: a, type: u1, valid: {min: m}}\n", "7:28", "x.a", "`valid` needs `m`, which is not always there", "if: (n > 1)"),
     "not a name": ("seq:\n- {id: Big, type: u1}\n", "5:3", "x", "`Big` is not a name", "lower_snake_case"),
     "name that ends in _": ("seq:\n- {id: a_, type: u1}\n", "5:3", "x.a_", "`a_` is not a name", "lower_snake_case"),
     "no type and no size": ("seq:\n- {id: a}\n", "5:3", "x.a", "neither a type nor a size", ""),
@@ -351,12 +360,25 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
     ], "\n".join(found)
 
 
+def test_a_message_shows_the_start_of_a_long_expression(problems: Find) -> None:
+    (found,) = problems(f"seq:\n- {{id: a, size: {'9' * 500}}}\n")
+    assert found.text == f"`{'9' * 57}...`: the number is too large"
+
+
 def separate(row: str) -> dict[str, Any]:
     schema = WRONG[row][0] if row in WRONG else UNSUPPORTED[row][0]
     return yaml.safe_load(schema) if isinstance(schema, str) else {}
 
 
-NOT_JOINED = ("duplicate key", "alias", "not YAML", "deep nesting", "no byte order", "types is no mapping")
+NOT_JOINED = (
+    "number with a _ at its end",
+    "duplicate key",
+    "alias",
+    "not YAML",
+    "deep nesting",
+    "no byte order",
+    "types is no mapping",
+)
 JOINED = [row for row in WRONG if row not in NOT_JOINED and not row.startswith("Python")]
 
 
@@ -365,7 +387,7 @@ def said(schema: dict[str, Any], tmp_path: Path) -> set[str]:
     (tmp_path / "x.ksy").write_text(yaml.safe_dump(schema, sort_keys=False))
     with pytest.raises(SchemaError) as caught:
         load(tmp_path)
-    return {re.sub(r"::other|known: .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
+    return {re.sub(r"::other|known: .*|in line .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
 
 
 @pytest.mark.parametrize("first", JOINED)
