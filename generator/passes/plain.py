@@ -38,7 +38,7 @@ def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
             keys = ((struct.wire, "-wire"), (struct.versions, "-versions"), (struct.row, "-row"))
             for value, key in (*keys, (struct.flexible, "-flexible"), (struct.topic, "-topic")):
                 if value:
-                    return struct.place, key
+                    return struct.at(key), key
             for field in struct.fields:
                 given = [key for key in field.places if key in _OWN]
                 if given:

@@ -136,6 +136,7 @@ class Builder(Fields):
             self.version_range(node, "-flexible", path),
             self.words(node, "-topic"),
             endian,
+            {str(key): place for key, place in node.keys.items()},
         )
 
     def _defaults(self, name: str, path: str) -> Endian | None:

@@ -259,6 +259,11 @@ class Field:
     process: Process | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether bytes stand in for a type that could not be read."""
+        return isinstance(self.type, Bytes) and "type" in self.places
+
     def at(self, key: str) -> Place:
         """Where the value of `key` stands, for messages; the field itself where it has no such key."""
         return self.places.get(key, self.place)
@@ -354,6 +359,11 @@ class Struct:
     flexible: VersionRange | None = None
     topic: Text = NO_TEXT
     endian: Endian | None = None
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, key: str) -> Place:
+        """Where `key` stands, for messages; the type itself where it has no such key."""
+        return self.places.get(key, self.place)
 
     @property
     def id(self) -> str:

@@ -151,7 +151,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "codec without none": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\nenums:\n  e: {1: gzip}\n", "6:35", "x.a", "needs a value `none`", ""),
     "codec not last": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size: 3, -codec: c, -inner: q}\n- {id: b, type: u1}\ntypes:\n  q: {seq: []}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "must be the last of its type", ""),
     "codec without inner": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "`-codec` and `-inner` go together", ""),
-    "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "1:1", "x", "unknown column `bee`", "be"),
+    "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "4:1", "x", "unknown column `bee`", "be"),
     "peeks overlap": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 1, type: u2}\n", "7:6", "x.b", "peeked numbers overlap", "once"),
     "peeks of two byte orders": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 2, type: u2le}\n", "6:6", "x.a", "one byte order", ""),
     "case of another kind": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {'\"x\"': u1}}}\n", "6:17", "x.a", "case \"x\" is text, `switch-on` is an integer", ""),
@@ -355,9 +355,40 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
         "16:30 x.h: `-derive`: unknown field `zz`",
         "17:50 x.i: `repeat: until` has no bound: hostile bytes are read to the end",
         "18:17 x.j: `size` can be negative (down to -1): (d.size - 1)",
+        "21:5 x: type `t` would be `T`, which its module imports",
         "23:38 x.t.version: `-versions 0-2` has what `valid` does not allow: 2",
         "27:35 x.u.m: `-default: 256` is not in 0 to 255",
     ], "\n".join(found)
+
+
+ROWS_BESIDE = """meta: {id: x, endian: be}
+seq:
+- {id: rows, type: r, repeat: eos}
+- {id: a, type: nope}
+types:
+  r:
+    -row: {columns: [b, zz], unless: yy == 1}
+    seq:
+    - {id: b, type: u1}
+    - {id: c, size: ww}
+"""
+
+
+def test_rows_names_and_kernels_are_looked_at_beside_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(ROWS_BESIDE)
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: a, type: u1}]\n")
+    (tmp_path / "z.ksy").write_text("meta: {id: z, imports: [x]}\nseq: [{id: a, type: x}]\n")
+    with pytest.raises(SchemaError) as caught:
+        generate(tmp_path, tmp_path / "out", kernels=("x", "y", "z"))
+    found = [f"{Path(p.place.file).name}:{at(p)} {p.path}: {p.text}" for p in caught.value.problems]
+    assert found == [
+        "x.ksy:4:17 x.a: unknown type `nope`",
+        "x.ksy:7:5 x.r: `-row`: `unless`: unknown name `yy`",
+        "x.ksy:7:5 x.r: `-row`: unknown column `zz`",
+        "x.ksy:10:19 x.r.c: `size`: unknown name `ww`",
+        "y.ksy:1:1 y: it cannot have a native kernel: its outermost type is neither a container of rows nor a "
+        "list of them",
+    ]
 
 
 def test_a_message_shows_the_start_of_a_long_expression(problems: Find) -> None:
