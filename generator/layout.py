@@ -321,8 +321,8 @@ class Layouts:
     def optional(self, struct: Struct, field: Field) -> bool:
         """Whether a field that is not there is None, and not its default.
 
-        So it is where more than the version decides it, and no `-default` says otherwise. What a length of its
-        own says to be absent is empty, and what `-nullable` says is null.
+        So it is where more than the version decides it, and no `-default` says otherwise. What a length of
+        its own says to be absent is empty, and what `-nullable` says is null.
         """
         if field.condition is None or field.default is not None or field.nullable is not None:
             return False

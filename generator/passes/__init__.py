@@ -43,7 +43,7 @@ def run_passes(model: Model, found: Problems | None = None) -> Model:
 
 
 def check(model: Model, problems: Problems) -> Model:
-    """Run every check. Gives the model, in which each schema says whether it is streamed, without what is wrong.
+    """Run every check. Gives the model without what is wrong; each schema in it says whether it is streamed.
 
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
     schema says, it is streamed, unless it has extension keys, which need layouts.

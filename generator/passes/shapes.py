@@ -388,7 +388,7 @@ def _columns(model: Model, struct: Struct, problems: Problems) -> None:
 
 
 def _shown(model: Model, struct: Struct, seen: set[str]) -> tuple[set[str], bool]:
-    """The columns of a row: those of its fields, and of the types that it is made of; whether these are all."""
+    """The columns of a row, with those of the types that it is made of, and whether these are all."""
     found: set[str] = set()
     whole = True
     seen.add(struct.name)

@@ -54,7 +54,7 @@ def build(folder: Path, problems: Problems) -> Model:
     """Read every .ksy under `folder`; where there are problems, something harmless stands in the model."""
     files = sorted(folder.rglob("*.ksy"))
     if not files:
-        problems.add(Place(str(folder), 1, 1), "", "no .ksy file in this folder")
+        problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
     units: dict[str, Unit] = {}
     for file in files:
         unit = load_unit(file, file.relative_to(folder).as_posix(), folder, problems)

@@ -385,7 +385,7 @@ def test_rows_names_and_kernels_are_looked_at_beside_what_is_wrong(tmp_path: Pat
         "x.ksy:4:17 x.a: unknown type `nope`",
         "x.ksy:7:5 x.r: `-row`: `unless`: unknown name `yy`",
         "x.ksy:7:5 x.r: `-row`: unknown column `zz`",
-        "x.ksy:10:19 x.r.c: `size`: unknown name `ww`",
+        "x.ksy:10:21 x.r.c: `size`: unknown name `ww`",
         "y.ksy:1:1 y: it cannot have a native kernel: its outermost type is neither a container of rows nor a "
         "list of them",
     ]
