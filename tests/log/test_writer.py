@@ -626,3 +626,14 @@ def test_nothing_is_appended_below_the_start_offset(tmp_path: Path) -> None:
     for name in ("t-0", "new-0"):
         with LogWriter(tmp_path / name) as writer:
             assert writer.append(records(1)).first_offset == 5
+
+
+def test_a_trim_that_was_interrupted_leaves_nothing_to_recover(tmp_path: Path) -> None:
+    """Found by histories: the start offset was checkpointed, and the leader epochs began before it."""
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0).append(records(6))
+    write_offsets(tmp_path / "log-start-offset-checkpoint", {TopicPartition("t", 0): 4})
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0).append(records(2))
+    assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 4\n"
+    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
