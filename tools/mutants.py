@@ -1,6 +1,7 @@
 """Changes the code in small ways and sees whether a test fails: what lives has no test.
 
-Usage: mutants.py [--sample N] [--seed S] [--minutes M] [--again] [MODULE...]   (MODULE as log/writing/guard.py)
+Usage: mutants.py [--sample N] [--seed S] [--minutes M] [--again] [MODULE...]
+(MODULE as log/writing/guard.py)
 
 Each mutant is one change in one place: a comparison, an operator, a number, a condition, a call that is left
 out. It is made in a copy of the clone, and the tests that execute its line run there, the quickest first,
@@ -66,7 +67,7 @@ TESTS = (
     "tests/generator/test_formats.py",
     "tests/test_api.py",
 )
-# Seconds of tests for a mutant: first the quickest, and then, if it still lives, more of those that execute it.
+# Seconds of tests for a mutant: first the quickest, and then, if it lives, more of those that execute it.
 FIRST, ALL = 10.0, 90.0
 Map = dict[str, dict[str, list[str]]]
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -219,8 +220,23 @@ def mapped(anew: bool) -> Tests:
     """Which test executes which line, from an earlier run or a new one."""
     if anew or not MAP.is_file():
         print("which test executes which line: running all of them under coverage ...", flush=True)
-        environment = {**os.environ, "CI": "1", "KODEC_MUTANTS_MAP": str(MAP), "PYTHONPATH": str(ROOT / "tools")}
-        words = ["-q", "--no-header", "-p", "mutants_map", "-p", "no:randomly", "-p", "no:cacheprovider", *TESTS]
+        environment = {
+            **os.environ,
+            "CI": "1",
+            "KODEC_MUTANTS_MAP": str(MAP),
+            "PYTHONPATH": str(ROOT / "tools"),
+        }
+        words = [
+            "-q",
+            "--no-header",
+            "-p",
+            "mutants_map",
+            "-p",
+            "no:randomly",
+            "-p",
+            "no:cacheprovider",
+            *TESTS,
+        ]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False
         )

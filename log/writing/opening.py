@@ -154,7 +154,8 @@ def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
 def load_epochs(path: Path, found: list[LeaderEpoch], next_offset: int) -> list[LeaderEpoch]:
     """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too.
 
-    They begin at the log start offset, as when a broker loads the log: a trim may have ended before it wrote them.
+    They begin at the log start offset, as when a broker loads the log: a trim may have
+    ended before it wrote them.
     """
     checkpoint = path / LEADER_EPOCHS
     there = read_leader_epochs(checkpoint) if checkpoint.is_file() else None
