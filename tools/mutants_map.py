@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator
@@ -17,9 +18,10 @@ import coverage
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-_folder = tempfile.TemporaryDirectory(prefix="kodec-map-")
+# Not a TemporaryDirectory: the child of a test would delete it when it ends.
+_folder = tempfile.mkdtemp(prefix="kodec-map-")
 _measured = coverage.Coverage(
-    data_file=str(Path(_folder.name) / "data"),
+    data_file=str(Path(_folder) / "data"),
     data_suffix=True,
     config_file=False,
     source=[str(ROOT / "log"), str(ROOT / "runtime")],
@@ -45,7 +47,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     _measured.stop()
     _measured.save()
-    _measured.combine([_folder.name], keep=True)
+    _measured.combine([_folder], keep=True)
     data = _measured.get_data()
     lines = {}
     for name in data.measured_files():
@@ -54,3 +56,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         lines[str(Path(name).relative_to(ROOT))] = {line: some for line, some in tests.items() if some}
     written = Path(os.environ["KODEC_MUTANTS_MAP"])
     written.write_text(json.dumps({"lines": lines, "seconds": _seconds}), "utf-8")
+    shutil.rmtree(_folder)

@@ -637,3 +637,20 @@ def test_a_trim_that_was_interrupted_leaves_nothing_to_recover(tmp_path: Path) -
         directory.partition("t", 0).append(records(2))
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 4\n"
     assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_what_a_crash_has_left_goes_when_a_log_is_opened(made: bool, tmp_path: Path) -> None:
+    """Found by histories: a roll that a crash had interrupted left them, beside a clean shutdown then."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    if made:
+        with LogWriter(folder) as writer:
+            writer.append(records(1))
+    for kind in ("index", "timeindex", "txnindex"):
+        (folder / f"00000000000000000001.{kind}").write_bytes(b"")
+    (folder / "00000000000000000000.log.deleted").write_bytes(b"")
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0)
+    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+    assert not list(folder.glob("*1.*index")) + list(folder.glob("*.deleted"))
