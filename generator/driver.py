@@ -17,7 +17,7 @@ from kodec.generator.passes import check, run_passes
 from kodec.generator.problems import Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
-from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find
+from kodec.generator.target import DEFAULT, JAVA_PACKAGE, MARK, VERSION, File, Request, Target, find
 
 __all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
 
@@ -57,6 +57,7 @@ def render_all(
     package: str | None = None,
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
 ) -> Output:
     """All generated text.
 
@@ -65,6 +66,7 @@ def render_all(
         package: what tests import the modules as; None gives no tests.
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
+        java_package: the package of Java classes.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
     for a package, a kernel or a target that there cannot be.
@@ -76,7 +78,8 @@ def render_all(
     model = check(build(schemas, problems), problems)
     # what is wrong is left out of the model: targets say what they lack of the rest
     able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
-    request = Request(model, package, tuple(name for name in dict.fromkeys(kernels) if name in able))
+    named = tuple(name for name in dict.fromkeys(kernels) if name in able)
+    request = Request(model, package, named, java_package)
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
@@ -181,6 +184,7 @@ def generate(
     package: str = "",
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
     check: bool = False,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
@@ -189,7 +193,11 @@ def generate(
     that would not be in its folder; then nothing was written.
     """
     output = render_all(
-        schemas, package=package if tests is not None else None, kernels=kernels, targets=targets
+        schemas,
+        package=package if tests is not None else None,
+        kernels=kernels,
+        targets=targets,
+        java_package=java_package,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

@@ -46,6 +46,9 @@ def generate(
         list[str] | None,
         typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
     ] = None,
+    java_package: Annotated[
+        str | None, typer.Option(help="Java classes too, in OUT/java, in this package.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and do it again when a schema changes.")
@@ -75,7 +78,7 @@ def generate(
         from kodec.generator.problems import SchemaError
         from kodec.generator.reports import FORMS, remarks, stale
         from kodec.generator.schema.dialect import dialect as schema_of_schemas
-        from kodec.generator.target import DEFAULT
+        from kodec.generator.target import DEFAULT, JAVA_PACKAGE
         from kodec.generator.watch import changes_of
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
@@ -91,6 +94,7 @@ def generate(
         "tests": tests,
         "package": package,
         "kernels": kernels,
+        "java_package": java_package,
     }
     if target:
         given["schemas"] = schemas or settings.get("schemas")
@@ -115,7 +119,8 @@ def generate(
                 tests=None if given["tests"] is None else Path(given["tests"]),
                 package=given["package"] or "",
                 kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-                targets=target or DEFAULT,
+                targets=target or (*DEFAULT, *(["java"] if given["java_package"] else ())),
+                java_package=given["java_package"] or JAVA_PACKAGE,
                 check=check,
             )
         except SchemaError as error:
