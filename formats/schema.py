@@ -289,18 +289,16 @@ def _pure(
 def _array(column: Column, rows: list[Any]) -> pa.Array:
     import pyarrow as pa
 
-    values = [column.get(row) for row in rows]
     try:
-        return pa.array(values, column.type)
+        return column.array(rows)
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        for row, value in zip(rows, values, strict=True):
+        for row in rows:
             try:
-                pa.array([value], column.type)
+                column.array([row])
             except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
                 at = getattr(row, "_start", None) or 0
-                shown = value if isinstance(value, int) else None
                 reason = f"a value does not fit a column of {column.type}"
-                raise Malformed(column.name, reason, at=at, have=shown) from error
+                raise Malformed(column.name, reason, at=at) from error
         raise Unsupported(column.name, f"the column is too large: {error}", at=0) from error
 
 

@@ -9,7 +9,8 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.expressions import Here
-from kodec.generator.targets.python.streams.reader import Reader, looks_at_stream
+from kodec.generator.targets.python.streams.reader import Reader
+from kodec.generator.targets.python.streams.runs import looks_at_stream
 from kodec.generator.targets.python.streams.views import ClassView, Code, Property, StreamModule
 from kodec.generator.targets.python.streams.writer import Writer
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember

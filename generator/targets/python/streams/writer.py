@@ -7,7 +7,8 @@ from kodec.generator.schema.kinds import Scope
 from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Here
-from kodec.generator.targets.python.streams.reader import Plans, Run, looks_at_stream, runs_of
+from kodec.generator.targets.python.streams.reader import Plans
+from kodec.generator.targets.python.streams.runs import Run, looks_at_stream, runs_of
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS
 
@@ -21,7 +22,7 @@ class Writer(Plans):
         here = Here(Scope(struct), io="io", stream="_stream")
         lines: list[Code] = [] if struct.endian is None else self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct):
+        for step in runs_of(struct, writing=True, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
@@ -29,11 +30,11 @@ class Writer(Plans):
                 lines.append("io.align()")
             bits = order
             if isinstance(step, Run):
-                values = ", ".join(f"self.{attribute(spec.id)}" for spec in step.fields)
-                lines.append(f"io.pack({self.run_name(step)}, {values})")
+                values = ", ".join(f"self.{attribute(slot.fields[0].id)}" for slot in step.slots)
+                lines += self.aligned([f"io.pack({self.run_name(step)}, {values})"])
             else:
                 lines += self.conditional(struct, step, here)
-        if bits is not None:
+        if bits is not None and not self.loose:
             lines.append("io.align()")
         for instance in struct.instances:
             if instance.reads is not None and instance.position is not None:
