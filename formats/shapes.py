@@ -373,8 +373,11 @@ class Shapes:
             seen |= {each.name for _, each in level}
         return []
 
-    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any], Iterator[Any]], Shape]:
-        """What gives the rows at a path of an object, and their shape. Raises ValueError."""
+    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any, int], Iterator[Any]], Shape]:
+        """What gives the rows at a path of an object, and their shape. Raises ValueError.
+
+        It is given a value, and how many names of the path lead to it.
+        """
         names = path.split(".")
         attrs: list[str] = []
         spec_shape: Shape | None = None
@@ -391,7 +394,7 @@ class Shapes:
         if spec_shape is None or not many:
             raise ValueError(f"rows `{path}`: it is no list")
 
-        def give(value: Any, depth: int = 0) -> Iterator[Any]:
+        def give(value: Any, depth: int) -> Iterator[Any]:
             if value is None:
                 return
             if isinstance(value, list):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from mmap import mmap
 from struct import Struct
 from struct import error as StructError
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -18,7 +19,7 @@ from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_man
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.process import decode, encode
 
-__all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
+__all__ = ["REQUIRED", "Buffer", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
 _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 256
@@ -26,6 +27,9 @@ _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
+
+Buffer = bytes | bytearray | memoryview | mmap
+"""What is read; a file that is mapped into memory is not copied."""
 
 T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
@@ -633,6 +637,11 @@ class ByteSink:
         return self.done
 
 
+def _whole(data: Buffer) -> Any:
+    """Bytes that do not change while they are read."""
+    return data if isinstance(data, (bytes, mmap)) else bytes(data)
+
+
 def own_bytes(value: object) -> bytes | None:
     """The bytes of the stream that an object was read from, where it stands at its start."""
     if not isinstance(value, StreamNode) or value._io is None or value._start != value._io.base:
@@ -717,16 +726,34 @@ class StreamNode:
         raise NotImplementedError
 
     @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, *arguments: Any, opt: ReadOptions = DEFAULT_READ
-    ) -> Self:
+    def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ) -> Self:
         """Read one; `arguments` are the parameters of its type. Bytes behind it are kept for `to_bytes`.
 
         Raises: FormatError.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
-        return ByteSource.of(bytes(data), opt).read(cls(*arguments), None, "")
+        return ByteSource.of(_whole(data), opt).read(cls(*arguments), None, "")
+
+    @classmethod
+    def each_of(
+        cls, data: Buffer, name: str, *arguments: Any, opt: ReadOptions = DEFAULT_READ
+    ) -> Iterator[Any]:
+        """The elements of the list `name`, each as soon as it is read: none is kept here.
+
+        Where the object holds no such list itself, or an expression asks for the list, all is read first.
+        Raises, also after the last element: FormatError.
+        """
+        read = getattr(cls, f"_each_{name}", None)
+        if cls._part or read is None:
+            found = getattr(cls.from_bytes(data, *arguments, opt=opt), name)
+            yield from () if found is None else found
+            return
+        io = ByteSource.of(_whole(data), opt)
+        node = cls(*arguments)
+        node._io = io
+        io.state.depth += 1
+        yield from read(node, io)
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""

@@ -198,7 +198,20 @@ class Plans:
 class Reader(Plans):
     """The lines that read."""
 
-    def read(self, struct: Struct) -> list[Code]:
+    def eachable(self, struct: Struct) -> list[Field]:
+        """The lists of a root that can be read without being kept: no expression asks for them."""
+        if "::" in struct.name:
+            return []
+        return [
+            spec
+            for spec in struct.fields
+            if spec.repeat is not None
+            and isinstance(spec.type, (Ref, Switch))
+            and not self.kinds.asked(spec.id)
+        ]
+
+    def read(self, struct: Struct, each: Field | None = None) -> list[Code]:
+        """All of a type; the elements of `each` are given one by one."""
         here = Here(Scope(struct), io="io")
         lines: list[Code] = []
         if struct.endian is not None:
@@ -215,7 +228,9 @@ class Reader(Plans):
                 lines += self.aligned(self.run(step, here))
             else:
                 target = f"self.{attribute(step.id)}"
-                lines += self.guarded(step.condition, here, self.field(struct, step, here, target))
+                lines += self.guarded(
+                    step.condition, here, self.field(struct, step, here, target, each=step is each)
+                )
         return lines
 
     def run(self, run: Run, here: Here) -> list[Code]:
@@ -243,8 +258,10 @@ class Reader(Plans):
         comma = "," if len(targets) == 1 else ""
         return [f"{', '.join(targets)}{comma} = io.unpack({self.run_name(run)})", *after]
 
-    def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
-        """Read all values of a field into `target`."""
+    def field(
+        self, struct: Struct, spec: Field, here: Here, target: str, *, each: bool = False
+    ) -> list[Code]:
+        """Read all values of a field into `target`; with `each`, give them instead."""
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
@@ -256,7 +273,10 @@ class Reader(Plans):
             loop = f'io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, "{spec.id}")'
         inner = here.with_item(self.kinds.element(spec), "item", "i")
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
-        body += [*self.rules(spec, "item", inner, width_of(spec)), f"{target}.append(item)"]
+        body += [
+            *self.rules(spec, "item", inner, width_of(spec)),
+            "yield item" if each else f"{target}.append(item)",
+        ]
         if spec.repeat_until is not None:
             body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
         made = f"{target}: {self.annotation(spec)} = []" if target == "found" else f"{target} = []"

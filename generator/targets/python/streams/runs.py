@@ -1,4 +1,4 @@
-"""Neighbours of fixed width, which are read or written by one call: numbers, bytes of a fixed size, whole bytes of bits."""
+"""Neighbours of fixed width, which are read or written by one call: numbers, fixed bytes, bits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE = {8: "B", 16: "H", 32: "I", 64: "Q"}
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One value of a run: a field, or the bits of several; `order` is be, le, by, or empty where there is none."""
+    """One value of a run: a field, or the bits of several; `order` is be, le, by, or empty without one."""
 
     fields: tuple[Field, ...]
     code: str
