@@ -364,6 +364,7 @@ class ByteSink:
         "_used",
         "base",
         "done",
+        "due",
         "limit",
         "out",
         "owner",
@@ -381,6 +382,7 @@ class ByteSink:
         self.limit = limit
         self.owner = self if owner is None else owner
         self.placed: list[tuple[int, bytes, str]] = []
+        self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
         self._little = False
@@ -487,6 +489,8 @@ class ByteSink:
             self.owner.placed.append((self.base, bytes(self.out), name))
         elif self.owner.done[self.base : stop] != self.out:
             raise EncodeError(name, "differs from what is written at its position", have=self.base)
+        else:
+            self.owner._settle(self.owner.done)
 
     def write(
         self,
@@ -539,18 +543,30 @@ class ByteSink:
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         found = _find(value, terminator)
-        if include and found >= 0 and found == len(value) - unit:
-            self.out += value
-            return
-        if found >= 0:
+        whole = include and found >= 0 and found == len(value) - unit
+        if found >= 0 and not whole:
             raise EncodeError(name, "holds its terminator", need=terminator, have=value)
-        self.out += value
-        if include and not need:
-            return
-        if include:
+        if include and need and not whole:
             raise EncodeError(name, "does not end with its terminator", need=terminator, have=value)
-        if consume and (need or not self.full):
+        self.out += value[:-unit] if whole and not consume else value
+        if whole and consume:
+            return
+        if not include and consume and (need or not self.full):
             self.out += terminator
+        elif whole or not consume:
+            # what follows must begin with it
+            self.owner.due.append((self.pos, terminator, need or whole, name))
+        else:
+            self.owner.due.append((self.pos, b"", False, name))
+
+    def _settle(self, out: bytes | bytearray) -> None:
+        """See that what must follow does, where the stream does not end there. Raises: EncodeError."""
+        for pos, wanted, need, name in self.due:
+            at_end = pos >= len(out) and not need
+            if not at_end and (not wanted or out[pos : pos + len(wanted)] != wanted):
+                reason = "its terminator does not follow" if wanted else "without terminator before the end"
+                raise EncodeError(name, reason, need=wanted or None)
+        self.due.clear()
 
     def filled(
         self,
@@ -633,6 +649,7 @@ class ByteSink:
         if self._used and self.limit is not None and len(out) != self.limit:
             reason = "the size of the stream, with which the schema computes, has changed"
             raise EncodeError("", reason, need=self.limit, have=len(out))
+        self._settle(out)
         self.done = bytes(out)
         return self.done
 

@@ -20,7 +20,7 @@ from kodec.runtime.errors import EncodeError, FormatError, KodecError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge"]
+__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led"]
 
 # what the documents say that we refuse and ksc does not look at
 STRICTER = (
@@ -161,11 +161,22 @@ class Reader:
             return Finding("same bytes")
         try:
             again = self.read_ours(made)
-            if again == value:
+            if again == value or _same(again, value):
                 return Finding("same values", f"{len(data)} -> {len(made)} bytes")
         except FormatError as error:
             return Finding("differs", str(error))
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether two objects have the same values; a NaN is the same as another."""
+    try:
+        _Comparison().same(first, second, "")
+    except (_Differs, FormatError):
+        return False
+    except _Enough:
+        pass
+    return True
 
 
 class _Comparison:
@@ -204,6 +215,10 @@ class _Comparison:
                 self.instance(mine, theirs, name, f"{path}.{name}")
                 continue
             first = getattr(mine, name)
+            if not isinstance(mine, StreamNode) and not hasattr(theirs, name):
+                default = next(each.default for each in dataclasses.fields(mine) if each.name == name)
+                if first == default:
+                    continue  # absent: layouts have the default
             second = (
                 getattr(theirs, name, None)
                 if hasattr(theirs, name)
@@ -221,7 +236,8 @@ class _Comparison:
         try:
             second = getattr(theirs, name if hasattr(type(theirs), name) else name.rstrip("_"))
         except Exception as error:
-            if failed is None and type(error).__name__ not in LAXER:
+            absent = first is None and isinstance(error, AttributeError)
+            if failed is None and not absent and type(error).__name__ not in LAXER:
                 raise _Differs(f"{path}: ksc refuses: {_said(error)}, ours is {_short(first)}") from error
             return
         if failed is not None:
@@ -274,7 +290,7 @@ def _short(value: Any) -> str:
 def inputs(sample: bytes | None, reader: Reader, seed: str) -> Iterator[tuple[str, bytes]]:
     """The bytes to read: the sample, cut, and changed; without one, bytes led past what must stand there."""
     draw = random.Random(seed)
-    bases = [sample] if sample is not None else [_led(reader, base) for base in _made(draw)]
+    bases = [sample] if sample is not None else [led(reader, base) for base in _made(draw)]
     for base in bases:
         yield "whole", base
         for cut in _cuts(len(base), draw):
@@ -301,7 +317,7 @@ def _made(draw: random.Random) -> Iterator[bytes]:
     yield b"".join(bytes([draw.choice((0, 1, 2, 3))]) for _ in range(2048))
 
 
-def _led(reader: Reader, base: bytes) -> bytes:
+def led(reader: Reader, base: bytes) -> bytes:
     """The bytes with what must stand in them put in, as far as our errors say it."""
     data = bytearray(base)
     for _ in range(24):

@@ -221,7 +221,7 @@ class Reader(Plans):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
-            if bits is not None and order != bits:
+            if bits is not None and order != bits and (order is not None or not self.loose):
                 lines.append("io.align()")
             bits = order
             if isinstance(step, Run):

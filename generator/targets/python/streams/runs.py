@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Struct
+from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch
 from kodec.generator.wire import WIRE
 
-__all__ = ["Run", "Slot", "looks_at_stream", "loose", "runs_of", "width_of"]
+__all__ = ["Run", "Slot", "looks_at_stream", "loose", "only_where_it_stands", "runs_of", "width_of"]
 
 _MOST_JOINED = 24
 _MOST_BYTES = 1024
@@ -71,23 +71,50 @@ def looks_at_stream(expr: ex.Expr | None, struct: Struct | None = None) -> bool:
     return False
 
 
+def only_where_it_stands(expr: ex.Expr, struct: Struct) -> bool:
+    """Whether an expression asks the stream for its position only, which is known while it is written."""
+    asked = [part for part in ex.walk(expr) if isinstance(part, ex.Attr) and part.of == ex.Name("_io")]
+    names = [part for part in ex.walk(expr) if part == ex.Name("_io")]
+    others = [
+        part
+        for part in ex.walk(expr)
+        if (isinstance(part, ex.Attr) and part.name == "_io")
+        or (isinstance(part, ex.Name) and part.name != "_io" and looks_at_stream(part, struct))
+    ]
+    return not others and len(asked) == len(names) and all(part.name == "pos" for part in asked)
+
+
 def loose(model: Model) -> bool:
-    """Whether a type of the model may end within a byte, so that others may begin there."""
-    return any(_ends_loose(struct) for schema in model.schemas for struct in schema.structs)
+    """Whether a type of the model may end, or hold another, within a byte, so that others may begin there.
+
+    What is read in bytes begins with a whole one; a type does not by itself.
+    """
+    return any(_leaves_bits(struct) for schema in model.schemas for struct in schema.structs)
 
 
-def _ends_loose(struct: Struct) -> bool:
-    """Whether the last bits of a type may be no whole bytes, if they begin with a whole one."""
-    left = 0
-    order = ""
-    for spec in reversed(struct.fields):
-        if not isinstance(spec.type, Bits) or spec.type.endian != (order or spec.type.endian):
-            break
-        order = spec.type.endian
-        if spec.type.width % 8 and (spec.condition is not None or spec.repeat is not None):
-            return True
-        left += spec.type.width
-    return left % 8 != 0
+def _leaves_bits(struct: Struct) -> bool:
+    """Whether bits that are no whole bytes may stand before another type, or at the end."""
+    partial, order, left = False, "", 0
+    for spec in struct.fields:
+        if isinstance(spec.type, Bits):
+            if spec.type.endian != order:
+                # another order begins with a whole byte
+                partial, order, left = False, spec.type.endian, 0
+            odd = spec.type.width % 8 != 0
+            partial = partial or (odd and (spec.condition is not None or spec.repeat is not None))
+            left += spec.type.width
+        elif order:
+            if (partial or left % 8) and not _in_bytes(spec):
+                return True
+            partial, order, left = False, "", 0
+    return partial or left % 8 != 0
+
+
+def _in_bytes(spec: Field) -> bool:
+    """Whether a field is always there, and read in bytes."""
+    sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+    plain = sized or not isinstance(spec.type, (Ref, Switch))
+    return plain and spec.condition is None and spec.repeat is None
 
 
 def _plain(spec: Field, struct: Struct) -> bool:
