@@ -97,6 +97,9 @@ def read_records(
             case.
         limits: how much may be allocated.
 
+    Where the source is a segment by its name (``00000000000000000000.log``), a batch whose offsets do not
+    ascend, or are outside of the segment, is corrupt too: no checksum covers them.
+
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
     an error: `.torn_tail` says where and why.
 
@@ -107,7 +110,7 @@ def read_records(
         cannot be read on; TypeError for another source.
     """
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    return RecordReader(Walk(source, options), options)
+    return RecordReader(Walk(source, options, order=True), options)
 
 
 def read_batches(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kodec.log import kernel
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import ReadOptions
+from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
@@ -40,18 +41,26 @@ class TableReader(Reader["pa.RecordBatch"]):
         return pa.RecordBatchReader.from_batches(self.schema, self).__arrow_c_stream__(requested_schema)
 
 
-def scan_rows(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
-    """The records of a log as Arrow batches."""
-    return _reader(source, scan, options, kernel.row_decoder(scan, options))
+def scan_rows(
+    source: Source,
+    scan: Scan,
+    options: ReadOptions,
+    *,
+    order: Order | Literal[True] = True,
+    start: int = 0,
+    stop: int | None = None,
+) -> TableReader:
+    """The records of a log as Arrow batches; the rest as in `Walk`."""
+    walk = Walk(source, options, order=order, start=start, stop=stop)
+    return _reader(walk, scan, kernel.row_decoder(scan, options))
 
 
 def scan_headers(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
     """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
-    return _reader(source, scan, options, kernel.header_decoder(scan, options))
+    return _reader(Walk(source, options), scan, kernel.header_decoder(scan, options))
 
 
-def _reader(source: Source, scan: Scan, options: ReadOptions, decoder: Decoder[Any]) -> TableReader:
-    walk = Walk(source, options)
+def _reader(walk: Walk, scan: Scan, decoder: Decoder[Any]) -> TableReader:
     reader = TableReader(walk, walk.items(decoder))
     reader.schema = scan.schema
     return reader
