@@ -10,6 +10,7 @@ from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
+from kodec.log.reading.order import Order
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
@@ -34,6 +35,11 @@ class Reader(Generic[T]):
     def torn_tail(self) -> TornTail | None:
         """Why reading ended before the source did; None where it did not."""
         return self._walk.torn_tail
+
+    @property
+    def order(self) -> Order | None:
+        """What is known of the offsets so far; None where they are not looked at."""
+        return self._walk.order
 
     @property
     def skipped(self) -> SkippedRanges:

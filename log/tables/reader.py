@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from kodec.log import kernel
+from kodec.log.backends.arrow import scan_schema
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
@@ -49,10 +52,19 @@ def scan_rows(
     order: Order | Literal[True] = True,
     start: int = 0,
     stop: int | None = None,
+    drops: Callable[[Batch], bool] | None = None,
 ) -> TableReader:
-    """The records of a log as Arrow batches; the rest as in `Walk`."""
+    """The records of a log as Arrow batches, without those of the batches that `drops` names.
+
+    The columns may be any of `headed_schema`. With `drops`, or a column that says of which batch a record is,
+    it goes from batch to batch in Python. The rest is as in `Walk`.
+    """
     walk = Walk(source, options, order=order, start=start, stop=stop)
-    return _reader(walk, scan, kernel.row_decoder(scan, options))
+    if drops is None and set(scan.schema.names) <= set(scan_schema().names):
+        return _reader(walk, scan, kernel.row_decoder(scan, options))
+    from kodec.log.backends.pure.rows import RowDecoder
+
+    return _reader(walk, scan, RowDecoder(scan, options, drops))
 
 
 def scan_headers(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
