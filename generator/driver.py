@@ -17,7 +17,7 @@ from kodec.generator.passes import run_passes
 from kodec.generator.problems import Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
-from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find
+from kodec.generator.target import DEFAULT, JAVA_PACKAGE, MARK, VERSION, File, Request, Target, find
 
 __all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
 
@@ -57,6 +57,7 @@ def render_all(
     package: str | None = None,
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
 ) -> Output:
     """All generated text.
 
@@ -65,6 +66,7 @@ def render_all(
         package: what tests import the modules as; None gives no tests.
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
+        java_package: the package of Java classes.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
     for a package, a kernel or a target that there cannot be.
@@ -72,7 +74,7 @@ def render_all(
     if package is not None and not all(_importable(part) for part in package.split(".")):
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
-    request = Request(load(schemas), package, tuple(dict.fromkeys(kernels)))
+    request = Request(load(schemas), package, tuple(dict.fromkeys(kernels)), java_package)
     problems = Problems()
     for target in chosen:
         problems.found += target.lacks(request)
@@ -169,6 +171,7 @@ def generate(
     package: str = "",
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
     check: bool = False,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
@@ -177,7 +180,11 @@ def generate(
     that would not be in its folder; then nothing was written.
     """
     output = render_all(
-        schemas, package=package if tests is not None else None, kernels=kernels, targets=targets
+        schemas,
+        package=package if tests is not None else None,
+        kernels=kernels,
+        targets=targets,
+        java_package=java_package,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

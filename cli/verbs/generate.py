@@ -33,6 +33,9 @@ def generate(
         list[str] | None,
         typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
     ] = None,
+    java_package: Annotated[
+        str | None, typer.Option(help="Java classes too, in OUT/java, in this package.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
 ) -> None:
     """Make reader and writer modules, or something else, from schemas.
@@ -47,7 +50,7 @@ def generate(
     """
     try:
         from kodec.generator.driver import generate as make
-        from kodec.generator.target import DEFAULT
+        from kodec.generator.target import DEFAULT, JAVA_PACKAGE
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 
@@ -58,6 +61,7 @@ def generate(
         "tests": tests,
         "package": package,
         "kernels": kernels,
+        "java_package": java_package,
     }
     if target:
         given["schemas"] = schemas or settings.get("schemas")
@@ -79,7 +83,8 @@ def generate(
             tests=None if given["tests"] is None else Path(given["tests"]),
             package=given["package"] or "",
             kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-            targets=target or DEFAULT,
+            targets=target or (*DEFAULT, *(["java"] if given["java_package"] else ())),
+            java_package=given["java_package"] or JAVA_PACKAGE,
             check=check,
         )
     except ValueError as error:
