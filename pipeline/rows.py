@@ -300,10 +300,12 @@ class SegmentRows:
     def _judge(self, reader: TableReader) -> None:
         """Say which of the offsets up to the next segment, or the end that was asked for, are nowhere.
 
-        Damage that was skipped explains what is missing, as does compaction. Raises DataLoss.
+        Damage that was skipped at the end explains what is missing, as does compaction. Raises DataLoss.
         """
-        part, order = self.part, reader.order
-        if part.stop is None or order is None or reader.skipped.total or self._replaced:
+        part, order, skipped = self.part, reader.order, reader.skipped
+        if part.stop is None or order is None or self._replaced:
+            return
+        if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
             return
         first, last = max(order.last + 1, part.start), part.stop - 1
         if first > last:

@@ -39,6 +39,7 @@ class Order:
         self._in_order = kernel.in_order()
         # Only a gap leads above what follows in the next segment: before, the folder need not be listed.
         self._most: int | None = None
+        self._skipped = False
 
     @classmethod
     def of(cls, path: str | None) -> Order | None:
@@ -61,12 +62,18 @@ class Order:
         Also the last offset before it, and whether one has no record: for `passed`.
         """
         most = self._base + MAX_RELATIVE if self._most is None else self._most
-        return self._in_order(buf, start, end, self.last, most, self._most is not None)
+        gaps = self._most is not None and not self._skipped
+        return self._in_order(buf, start, end, self.last, most, gaps)
 
     def passed(self, last: int, sparse: bool) -> None:
         """Note what was read."""
+        self._skipped &= last == self.last
         self.last = last
         self.sparse |= sparse
+
+    def skipped(self) -> None:
+        """Note that a batch was skipped: the gap that it leaves says nothing of the log."""
+        self._skipped = True
 
     def starts_at(self, frame: Frame) -> None:
         """Note that reading starts with this batch."""
@@ -91,7 +98,8 @@ class Order:
             if following is not None and self.last < following.offset <= last:
                 need = f"what the next batch, from {following.offset}, follows"
                 raise _wrong(batch, "offsets ascend", need, f"{first} to {last}")
-        return last, batch.magic != 2 or first > self.last + 1 or batch.count <= last - first
+        gap = first > self.last + 1 and not self._skipped
+        return last, batch.magic != 2 or gap or batch.count <= last - first
 
 
 def _wrong(batch: Batch, reason: str, need: object, have: object) -> FormatError:

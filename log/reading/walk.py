@@ -171,6 +171,8 @@ class Walk:
             why = source.failed(pos, end) or error
             self.skipped.add(SkippedRange(pos, end, _bare(why)))
             _log.warning("skipped bytes %d to %d: %s", pos, end, why)
+            if self._order is not None:
+                self._order.skipped()
             items = ()
         self.position = end
         return items
