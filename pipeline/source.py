@@ -2,7 +2,8 @@
 
 Columns, in the order and with the types of Spark's own Kafka source: key binary, value binary, topic string,
 partition int, offset long, timestamp timestamp, timestampType int; with the option includeHeaders also
-headers array<struct<key string, value binary>>.
+headers array<struct<key string, value binary>>. What the options are is in `kodec.pipeline.options`, what
+they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator, MutableMapping
 from datetime import UTC, datetime, timedelta
+from typing import NoReturn
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -27,8 +29,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kodec.pipeline.columns import arrow_schema, schema
-from kodec.pipeline.plan import Bounds, Options, Task, list_segments, pack
+from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
+from kodec.pipeline.options import OptionError, Options
+from kodec.pipeline.plan import Bounds, SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
@@ -37,12 +40,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def check_columns(wanted: StructType) -> None:
+def check_columns(wanted: StructType, there: StructType) -> None:
     """Refuse a schema that names other columns, or other types, than the source has.
 
-    Raises: ValueError.
+    Raises: OptionError.
     """
-    types = {field.name: field.dataType.simpleString() for field in schema(headers=True)}
+    types = {field.name: field.dataType.simpleString() for field in there}
     wrong = [
         f"{field.name} {field.dataType.simpleString()}"
         for field in wanted
@@ -50,7 +53,7 @@ def check_columns(wanted: StructType) -> None:
     ]
     if wrong:
         known = ", ".join(f"{name} {kind}" for name, kind in types.items())
-        raise ValueError(f"kafka-log: no such column: {', '.join(wrong)}; there are {known}")
+        raise OptionError("schema", f"no such column: {', '.join(wrong)}; there are {known}")
 
 
 class TaskPartition(InputPartition):
@@ -80,28 +83,65 @@ class LogReader(DataSourceReader):
     """Lists the segments, packs them into tasks, and decodes those of one task."""
 
     def __init__(self, wanted: StructType, options: Options) -> None:
-        check_columns(wanted)
+        check_columns(wanted, _all_columns(options))
         self.wanted = wanted
         self.options = options
         self.bounds = Bounds()
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query; Spark makes an empty one where there are none."""
-        listed = list_segments(self.options, self.bounds)
-        return [TaskPartition(task) for task in pack(listed, self.options.task_bytes)]
+        tasks = tasks_of(self.options, list_segments(self.options, self.bounds))
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Decode the segments of one task, a small batch first."""
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
+        if self.options.mode == "quarantine":
+            yield from self._quarantine(partition.task)
+            return
         columns = arrow_schema(self.wanted)
         first_rows: int | None = FIRST_ROWS
         for part in partition.task:
-            rows = SegmentRows(part, columns, bounds=self.bounds, options=self.options.reading)
-            for batch in rows.batches(first_rows):
+            for batch in self._rows(part, columns).batches(first_rows):
                 yield batch
                 first_rows = None
+
+    def _rows(self, part: SourceSegment, columns: pa.Schema) -> SegmentRows:
+        return SegmentRows(
+            part,
+            columns,
+            bounds=self.bounds,
+            options=self.options.reading,
+            committed=self.options.committed,
+            fail_on_loss=self.options.fail_on_data_loss,
+        )
+
+    def _quarantine(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """What is not among the rows: they are decoded as for a query, and counted only."""
+        columns = arrow_schema(self.wanted)
+        for part in task:
+            rows = self._rows(part, pa.schema([]))
+            for _ in rows.batches():
+                pass
+            owner = part.topic_partition
+            found = [
+                {
+                    "topic": owner.topic,
+                    "partition": owner.partition,
+                    "file": shown(left.path),
+                    "position": left.position,
+                    "size": left.size,
+                    "firstOffset": left.first_offset,
+                    "lastOffset": left.last_offset,
+                    "kind": left.kind,
+                    "message": left.message,
+                }
+                for left in rows.left
+            ]
+            if found:
+                yield pa.RecordBatch.from_pylist(found, schema=columns)
 
 
 def _around(time: datetime) -> tuple[int, int]:
@@ -162,8 +202,11 @@ class KafkaLogDataSource(DataSource):
         return "kafka-log"
 
     def schema(self) -> StructType:
-        """The columns, with headers when includeHeaders is true."""
-        return schema(headers=Options.parse(self.options).include_headers)
+        """The columns that the options name."""
+        options = Options.parse(self.options)
+        if options.mode == "quarantine":
+            return quarantine_schema(options.columns)
+        return schema(headers=options.include_headers, batch=options.include_batch, names=options.columns)
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
@@ -172,3 +215,22 @@ class KafkaLogDataSource(DataSource):
         caller = sys._getframe(1).f_globals.get("__name__", "")
         kind = PruningLogReader if caller.endswith("data_source_pushdown_filters") else LogReader
         return kind(schema, Options.parse(self.options))
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """There is none yet. Raises OptionError."""
+        raise OptionError("write", _NO_WRITER)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """There is none yet. Raises OptionError."""
+        raise OptionError("writeStream", _NO_WRITER)
+
+
+_NO_WRITER = (
+    "this source reads only; write segments with kodec.LogDirectoryWriter, or Parquet with df.write.parquet"
+)
+
+
+def _all_columns(options: Options) -> StructType:
+    if options.mode == "quarantine":
+        return quarantine_schema()
+    return schema(headers=True, batch=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -11,14 +12,18 @@ from pathlib import Path
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
+from kodec.runtime.errors import MissingDependency
 
 __all__ = ["JAR", "QUIET", "register", "served_by", "session"]
 
 JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 """The source for the JVM, where it was built: with a wheel, or by `make jar`."""
+
+_log = logging.getLogger("kodec")
 
 _ALWAYS = {
     # Without it Spark does not give a Python source a query's filters.
@@ -55,18 +60,27 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
     The source for the JVM serves it, where its jar was built and `jvm` is not false; `served_by` says so. What
-    that one does not do itself it hands over to the one in Python, for which the session's workers need kodec
-    installed: on one machine set ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as
-    `session` does.
+    that one does not do itself it hands over to the one in Python.
+
+    For the one in Python the session's workers need kodec installed, in the same version: on one machine set
+    ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. It has native
+    code, so it is not sent there.
+
+    Raises: MissingDependency where workers have no kodec, or another version, and the JVM's source is not there.
     """
-    if jvm and JAR.is_file():
-        if type(spark).__module__.startswith("pyspark.sql.connect"):
-            spark.addArtifacts(str(JAR))
-        elif not _has_jar(spark):
-            spark.sql(f"ADD JAR '{JAR.as_uri()}'")
-        spark.dataSource.register(_Beside)
-    else:
+    if not (jvm and JAR.is_file()):
+        _require_workers(spark)
         spark.dataSource.register(KafkaLogDataSource)
+        return spark
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        spark.addArtifacts(str(JAR))
+    elif not _has_jar(spark):
+        spark.sql(f"ADD JAR '{JAR.as_uri()}'")
+    try:
+        _require_workers(spark)
+        spark.dataSource.register(_Beside)
+    except MissingDependency as error:
+        _log.warning("%s; until then there is the source for the JVM alone", error)
     return spark
 
 
@@ -79,6 +93,41 @@ def served_by(frame: DataFrame) -> Literal["jvm", "python"]:
 
 def _has_jar(spark: SparkSession) -> bool:
     return any(JAR.name in each[0] for each in spark.sql("LIST JARS").collect())
+
+
+def _look(*_: object) -> str:
+    """Which Python runs this, and which kodec it has."""
+    import importlib
+    import sys
+
+    try:
+        return f"{importlib.import_module('kodec').__version__} {sys.executable}"
+    except ImportError as error:
+        return f"- {sys.executable} ({error})"
+
+
+# As text it goes to workers that cannot import this module.
+_look.__module__ = "__main__"
+# As many tasks as are likely to reach every machine of a small cluster.
+_LOOKS = 8
+
+
+def _require_workers(spark: SparkSession) -> None:
+    """Ask workers for their kodec. Raises MissingDependency."""
+    if hasattr(spark, "_jsparkSession"):
+        found = set(spark.sparkContext.parallelize(range(_LOOKS), _LOOKS).map(_look).collect())
+    else:
+        rows = spark.range(0, _LOOKS, 1, _LOOKS).select(udf(_look, "string")("id")).collect()
+        found = {row[0] for row in rows}
+    here = _look().split(" ", 1)[0]
+    for version, python in sorted(each.split(" ", 1) for each in found):
+        if version == here:
+            continue
+        has = "no kodec" if version == "-" else f"kodec {version}, and here is {here}"
+        raise MissingDependency(
+            f"Spark's workers run {python}, which has {has}: install kodec {here} there, or set "
+            "PYSPARK_PYTHON to a Python that has it before the session starts"
+        )
 
 
 def session(
@@ -108,7 +157,18 @@ def session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
+<<<<<<< HEAD
     if jvm and JAR.is_file():
         others = [each for each in (config or {}).get("spark.jars", "").split(",") if each]
         builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
     return register(builder.getOrCreate(), jvm=jvm)
+=======
+    started = SparkSession.getActiveSession() is None
+    spark = builder.getOrCreate()
+    own = os.environ.get("PYSPARK_PYTHON") == sys.executable
+    if started and own and master is not None and master.startswith("local"):
+        # The Python that runs this is the one that the workers run: they need not be asked.
+        spark.dataSource.register(KafkaLogDataSource)
+        return spark
+    return register(spark)
+>>>>>>> 9b0917c
