@@ -59,17 +59,23 @@ class _Beside(KafkaLogDataSource):
 def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
-    The source for the JVM serves it, where its jar was built and `jvm` is not false; `served_by` says so. What
-    that one does not do itself it hands over to the one in Python.
+    The source for the JVM serves it, where its jar was built and `jvm` is not false; `served_by` says so.
+    What that one does not do itself it hands over to the one in Python.
 
     For the one in Python the session's workers need kodec installed, in the same version: on one machine set
     ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. It has native
     code, so it is not sent there.
 
-    Raises: MissingDependency where workers have no kodec, or another version, and the JVM's source is not there.
+    Raises: MissingDependency where workers have no kodec, or another version, and there is no jar.
     """
+    return _registered(spark, jvm, False)
+
+
+def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
+    """The session with the sources; `known` where its workers surely have this kodec."""
     if not (jvm and JAR.is_file()):
-        _require_workers(spark)
+        if not known:
+            _require_workers(spark)
         spark.dataSource.register(KafkaLogDataSource)
         return spark
     if type(spark).__module__.startswith("pyspark.sql.connect"):
@@ -77,7 +83,8 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     elif not _has_jar(spark):
         spark.sql(f"ADD JAR '{JAR.as_uri()}'")
     try:
-        _require_workers(spark)
+        if not known:
+            _require_workers(spark)
         spark.dataSource.register(_Beside)
     except MissingDependency as error:
         _log.warning("%s; until then there is the source for the JVM alone", error)
@@ -140,8 +147,9 @@ def session(
     """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
 
     Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
-    which win over those made here; jvm is as in `register`. For the processes that Spark starts JAVA_HOME is set (see
-    `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master, SPARK_LOCAL_IP.
+    which win over those made here; jvm is as in `register`. For the processes that Spark starts JAVA_HOME is
+    set (see `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master,
+    SPARK_LOCAL_IP.
     Raises: MissingDependency where there is no Java that Spark supports.
     """
     if SparkSession.getActiveSession() is None:
@@ -157,18 +165,12 @@ def session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
-<<<<<<< HEAD
     if jvm and JAR.is_file():
         others = [each for each in (config or {}).get("spark.jars", "").split(",") if each]
         builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
-    return register(builder.getOrCreate(), jvm=jvm)
-=======
     started = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
     own = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    if started and own and master is not None and master.startswith("local"):
-        # The Python that runs this is the one that the workers run: they need not be asked.
-        spark.dataSource.register(KafkaLogDataSource)
-        return spark
-    return register(spark)
->>>>>>> 9b0917c
+    # The Python that runs this is the one that the workers run: they need not be asked.
+    known = started and own and master is not None and master.startswith("local")
+    return _registered(spark, jvm, known)

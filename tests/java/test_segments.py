@@ -1,4 +1,4 @@
-"""The Spark source's readers in the JVM against the ones in Python: real segments, whole, cut into tasks, and damaged."""
+"""The Spark source's readers in the JVM against the ones in Python: segments whole, in tasks, damaged."""
 
 from __future__ import annotations
 

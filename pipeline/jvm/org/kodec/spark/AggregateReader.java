@@ -31,7 +31,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         this.wanted = wanted;
         offsets = wanted.stream().anyMatch(each -> each.endsWith(" offset"));
         timestamps = wanted.stream().anyMatch(each -> each.endsWith(" timestamp"));
-        long columns = (offsets ? RecordBatch.Rows.OFFSET : 0) | (timestamps ? RecordBatch.Rows.TIMESTAMP : 0);
+        long columns = RecordBatch.Rows.OFFSET | (timestamps ? RecordBatch.Rows.TIMESTAMP : 0);
         long old = MessageSet.Rows.OFFSET
                 | (timestamps ? MessageSet.Rows.TIMESTAMP | MessageSet.Rows.TIMESTAMP_TYPE : 0);
         batches = new Batches(task.pieces(), reading, conf, columns, old);
@@ -85,8 +85,8 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         long[] ofOffsets = newest ? batches.rows.offset : batches.old.offset;
         long[] ofTimestamps = newest ? batches.rows.timestamp : batches.old.timestamp;
         for (int row = 0; row < rows; row++) {
-            long at = ofOffsets == null ? 0 : ofOffsets[row];
-            if (ofOffsets != null && (at < batches.piece.first() || at > batches.piece.last())) {
+            long at = ofOffsets[row];
+            if (at < batches.piece.first() || at > batches.piece.last()) {
                 continue;
             }
             count++;

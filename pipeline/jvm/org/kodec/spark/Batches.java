@@ -82,6 +82,7 @@ final class Batches implements Closeable {
     // what was read so far of this piece
     private long last;
     private long most = -1;
+    private boolean seen;
     private boolean torn;
     private boolean bounded;
 
@@ -161,6 +162,7 @@ final class Batches implements Closeable {
         }
         piece = next;
         lastOwner = next.owner();
+        seen = false;
         torn = false;
         done = false;
         most = -1;
@@ -359,6 +361,7 @@ final class Batches implements Closeable {
             return null;
         }
         size = (int) whole;
+        seen = true;
         return magic == NEWEST ? newest() : older();
     }
 
@@ -606,7 +609,10 @@ final class Batches implements Closeable {
 
     /** Says which offsets up to the next segment are nowhere, where compaction does not explain it. */
     private void ended() throws IOException {
-        if (piece.after() < 0 || piece.to() < Long.MAX_VALUE || replaced) {
+        boolean part = piece.from() > 0 || piece.to() < Long.MAX_VALUE;
+        // of a part of a segment, the one that has its last batch says so
+        boolean mine = !part || seen && (torn || position() >= source.size());
+        if (piece.after() < 0 || replaced || !mine) {
             return;
         }
         long first = Math.max(last + 1, Math.max(piece.first(), piece.base()));
