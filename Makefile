@@ -19,6 +19,8 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@$(BIN)/kodec export $(LOGS) --to $(OUT)
 	@echo "== 3. what $(OUT) holds"
 	@$(BIN)/python tools/show.py $(OUT)
+	@echo "== 4. the same log as a table of Spark's"
+	@$(BIN)/python tools/query.py $(LOGS)
 
 test: java node ## every check: lint, format, contracts, types, generated code, tests
 	@$(BIN)/python tools/check.py

@@ -147,6 +147,11 @@ def main(folder: Path) -> None:
     say("few rows", jvm=frame.limit(3).count(), python=3)
     plan = frame.where("offset > 5").groupBy().count()
     say("a count with a filter", jvm=plan.collect()[0][0] > 0, python=True)
+    logs = DATA / "kafka-4.3.1" / "logs"
+    mounted = {"fs.viewfs.mounttable.here.link./logs": logs.as_uri(), "maxPartitionBytes": "3k"}
+    through = spark.read.format("kafka-log").options(**mounted).load("viewfs://here/logs")
+    direct = spark.read.format("kafka-log").load(str(logs))
+    say("Hadoop", jvm=sorted(map(repr, through.collect())), python=sorted(map(repr, direct.collect())))
     for what, path, options, query in cases(folder):
         found = {name: answer(spark, source, path, options, query) for name, source in SOURCES.items()}
         say(what, **found)

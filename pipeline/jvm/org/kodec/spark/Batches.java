@@ -178,7 +178,9 @@ final class Batches implements Closeable {
         }
         bounded = piece.first() > Long.MIN_VALUE || piece.last() < Long.MAX_VALUE
                 || reading.firstTimestamp() > Long.MIN_VALUE;
-        long start = next.from() > 0 ? owned(next) : piece.first() > next.base() && !replaced ? near(piece) : 0;
+        // batches before the first offset that is wanted are left out where the index says where they end
+        long near = piece.first() > next.base() && !replaced ? near(piece) : 0;
+        long start = near > next.from() ? near : next.from() > 0 ? owned(next) : 0;
         if (count() == 0) {
             at = 0;
             end = 0;
