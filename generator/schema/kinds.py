@@ -377,6 +377,15 @@ class Kinds:
             self._inside[schema] = found
         return self._inside[schema]
 
+    def asked(self, name: str) -> bool:
+        """Whether any expression asks for something of that name."""
+        return any(
+            part == ex.Name(name) or (isinstance(part, ex.Attr) and part.name == name)
+            for struct in self._structs.values()
+            for expr in self.expressions(struct)
+            for part in ex.walk(expr)
+        )
+
     def needs_others(self, struct: Struct) -> bool:
         """Whether an object of an inner type can be read and written only as a part of its root."""
         if "::" not in struct.name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kodec.generator.layout import BitGroup, Layouts, One, Run
@@ -30,6 +31,7 @@ class Facts:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.layouts = Layouts(model)
+        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
         self.classes = {
             struct.name: camel(self.function(struct)) for schema in model.schemas for struct in schema.structs
         }
@@ -44,8 +46,8 @@ class Facts:
 
     def function(self, struct: Struct) -> str:
         """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
-        twins = [each for each in self.model.schema_of(struct.name).structs if each.id == struct.id]
-        return struct.id if len(twins) == 1 else _inner_path(struct.name)
+        names = self._ids[struct.name.partition("::")[0]]
+        return struct.id if names[struct.id] == 1 else _inner_path(struct.name)
 
     def enum_class(self, name: str) -> str:
         """The class of an enum: its name, or its path where another enum or type has that name."""
