@@ -31,7 +31,7 @@ from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
 
-_ORDER = {"be": "big-endian", "le": "little-endian"}
+_ORDER = {"be": "big-endian", "le": "little-endian", "by": "in the byte order at hand"}
 
 
 @dataclass(frozen=True, slots=True)
