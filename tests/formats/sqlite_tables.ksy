@@ -105,6 +105,8 @@ types:
             4: s4
             5: int48
             6: s8
+            8: zero
+            9: one
       - id: float
         type: f8
         if: code == 7
@@ -115,10 +117,8 @@ types:
         type: str
         size: (code - 13) / 2
         if: code >= 13 and code % 2 == 1
-    instances:
-      constant:
-        value: code - 8
-        if: code == 8 or code == 9
+  zero: {}
+  one: {}
   int24:
     seq:
       - id: high
