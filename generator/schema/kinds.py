@@ -427,14 +427,7 @@ class Kinds:
                     if isinstance(kind.parent, ex.Expr):
                         yield kind.parent
             if spec.valid is not None:
-                rules = (
-                    spec.valid.eq,
-                    spec.valid.min,
-                    spec.valid.max,
-                    spec.valid.expr,
-                    *(spec.valid.any_of or ()),
-                )
-                yield from (rule for rule in rules if rule is not None)
+                yield from spec.valid.rules
         for instance in struct.instances:
             parts = (instance.value, instance.position, instance.io, instance.condition)
             yield from (part for part in parts if part is not None)

@@ -86,7 +86,9 @@ class Samples:
         if field.repeat is not None:
             return {name: self._list(struct, field, number, version)}
         if field.condition is not None and field.nullable is None and not struct.versions:
-            # there or not, as other fields say: the default is right in both
+            # there or not, as other fields say: a default is right in both
+            if self.layouts.optional(struct, field) and number % 2:
+                return {name: self._value(struct, field, number, version)}
             return {}
         return {name: self._value(struct, field, number, version)}
 
