@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import logging
 import re
 import warnings
 from collections.abc import Mapping
@@ -25,8 +24,6 @@ from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.runtime.errors import KodecError
 
 __all__ = ["DEFAULT_TASK_BYTES", "EARLIEST", "LATEST", "Edge", "Mode", "OptionError", "Options"]
-
-_log = logging.getLogger("kodec")
 
 Mode = Literal["failfast", "permissive", "quarantine"]
 
@@ -127,6 +124,10 @@ class Edge(NamedTuple):
         return self.of if isinstance(self.of, int) and not self.timed else None
 
 
+_EARLIEST = Edge("startingOffsets", EARLIEST)
+_LATEST = Edge("endingOffsets", LATEST)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the `kafka-log` source, read and checked; docs/spark.md says what each means.
@@ -139,8 +140,8 @@ class Options:
     subscribe: frozenset[str] | None = None
     pattern: re.Pattern[str] | None = None
     assign: frozenset[TopicPartition] | None = None
-    start: Edge = field(default=Edge("startingOffsets", EARLIEST))
-    end: Edge = field(default=Edge("endingOffsets", LATEST))
+    start: Edge = field(default=_EARLIEST)
+    end: Edge = field(default=_LATEST)
     latest_if_none: bool = False
     include_internal: bool = False
     include_headers: bool = False
@@ -157,10 +158,11 @@ class Options:
     task_bytes: int = field(default=DEFAULT_TASK_BYTES)
 
     @classmethod
-    def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Options:
+    def parse(cls, options: Mapping[str, str], *, streaming: bool | None = False) -> Options:
         """Read the options of `spark.read.format("kafka-log")`, or of `readStream`; names are
         case-insensitive.
 
+        With `streaming=None`, where neither is known yet, the start and the end are not looked at.
         Raises: OptionError.
         """
         given = {name.lower(): value for name, value in options.items()}
@@ -175,8 +177,8 @@ class Options:
             subscribe=_names(given, "subscribe"),
             pattern=_pattern(given),
             assign=_assignment(given),
-            start=_start(given, streaming),
-            end=_end(given, streaming),
+            start=_EARLIEST if streaming is None else _start(given, streaming),
+            end=_LATEST if streaming is None else _end(given, streaming),
             latest_if_none=_word(given, _STRATEGY, ("error", "latest"), "error") == "latest",
             include_internal=_flag(given, "includeInternal"),
             include_headers=_flag(given, "includeHeaders"),
@@ -323,7 +325,7 @@ def _end(given: Mapping[str, str], streaming: bool) -> Edge:
         for name in _ENDS:
             if name.lower() in given:
                 raise OptionError(name, "a stream has no end; leave it out, or read a batch")
-        return Edge("endingOffsets", LATEST)
+        return _LATEST
     edge = _edge(given, _ENDS, {"earliest": EARLIEST, "latest": LATEST}, "latest")
     if _has(edge, EARLIEST):
         raise OptionError(edge.option, "a query cannot end at the earliest offset; use latest, or an offset")

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kodec.log.batches.options import ReadOptions
-from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import up_to
 from kodec.log.directories.partition import PartitionLog
@@ -27,6 +26,7 @@ from kodec.log.files.listing import ReplicaKind, SegmentFiles, TopicPartition, f
 from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
 from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
+from kodec.log.reading.reader import read_batches
 from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed
 
@@ -34,12 +34,15 @@ __all__ = [
     "Bounds",
     "DataLoss",
     "FoundLog",
+    "Log",
     "SourceSegment",
     "Task",
+    "data_loss",
     "found_logs",
     "list_segments",
     "pack",
     "shown",
+    "tasks_of",
 ]
 
 _log = logging.getLogger("kodec")
@@ -48,6 +51,7 @@ _log = logging.getLogger("kodec")
 _OPEN_COST = 64 * 2**10
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
+_DEFAULT = ReadOptions()
 
 
 class DataLoss(OptionError):
@@ -67,6 +71,7 @@ class SourceSegment(NamedTuple):
         after: the base offset of the segment listed after it; None for the last one.
         first, end: only offsets from `first` on and below `end`; None is no bound.
         tiered: whether it is in remote storage.
+        asked: whether the first offset was asked for by number, so that it must be there.
     """
 
     topic_partition: TopicPartition
@@ -75,6 +80,7 @@ class SourceSegment(NamedTuple):
     first: int = 0
     end: int | None = None
     tiered: bool = False
+    asked: bool = False
 
     @property
     def start(self) -> int:
@@ -192,7 +198,7 @@ class FoundLog:
     @property
     def rank(self) -> tuple[int, int]:
         """The newest leader epoch that has written here, and the end: the replica with the largest leads."""
-        end = _end_of(self.segments, self.reading.limits)
+        end = _end_of(self.segments[-1], self.reading) if self.segments else 0
         if self.tiered is not None or self.alone is not None:
             return -1, end
         try:
@@ -215,12 +221,32 @@ class FoundLog:
         return [piece for piece in found if piece is not None]
 
 
-def _end_of(segments: Sequence[SegmentFiles], limits: Limits) -> int:
-    """The offset after the last one; 0 where there is no segment. Opens the last segment."""
-    if not segments:
-        return 0
-    with Segment(segments[-1], limits) as last:
-        return last.next_offset
+def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -> int:
+    """The offset after the last batch; with `whole`, of those at the end only one that is there to its last
+    byte.
+
+    A broker may be writing the last batch, so that its checksum, or its header, is not yet right. Opens the
+    segment. Raises FormatError for damage that is not to be skipped.
+    """
+    with Segment(files, reading.limits) as segment:
+        try:
+            last = segment.last_header()
+            if last is None:
+                return files.base_offset
+            if whole:
+                segment.batch_at(last)
+            return last.next_offset
+        except FormatError:
+            if not whole and reading.on_error == "raise":
+                raise
+    end = files.base_offset
+    batches = read_batches(files.log, on_error="skip", limits=reading.limits)
+    for batch in batches:
+        if batches.skipped and reading.on_error == "raise":
+            # What a batch follows is no end.
+            raise batches.skipped[0].error.in_source(shown(files.log))
+        end = max(end, batch.next_offset)
+    return end
 
 
 class _Finder:
@@ -417,9 +443,10 @@ class Log:
     so on. What one of them says is deleted, by its log start offset, is deleted in all.
     """
 
-    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], limits: Limits) -> None:
+    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: ReadOptions) -> None:
         self.owner = owner
-        self.limits = limits
+        self._reading = reading
+        self._logs = logs
         start = max((log.start for log in logs), default=0)
         pieces: list[SourceSegment] = []
         for log in logs:
@@ -437,12 +464,68 @@ class Log:
     @cached_property
     def latest(self) -> int:
         """The offset after the last one. Opens the last segment."""
-        return max(self.earliest, _end_of([piece.segment for piece in self.pieces[-1:]], self.limits))
+        return max([self.earliest, *(_end_of(each.segment, self._reading) for each in self.pieces[-1:])])
+
+    def stable_end(self, *, committed: bool) -> int:
+        """The offset after the last batch that is whole, and with `committed` of a transaction that is
+        decided.
+
+        A broker may be writing the last batch: one with a wrong checksum is not there yet.
+        """
+        end = self.earliest
+        if self.pieces:
+            end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
+        if committed and self._logs:
+            end = min(end, _chosen(min, end, _last_stable(self._logs[0])) or 0)
+        return end
+
+    def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
+        """The pieces with the offsets from `first` on (None: of a log that is new) and below `stop`.
+
+        Raises DataLoss where some are not there.
+        """
+        start = self.earliest if first is None else first
+        if first is None and start > 0:
+            data_loss(options, f"{self.owner} is new and starts at offset {start}, not at 0")
+        if start < self.earliest and start < stop:
+            data_loss(options, f"{self.owner} has offsets from {self.earliest} on, not those from {start} on")
+            start = self.earliest
+        end = self.stable_end(committed=False)
+        if stop > end or start > stop:
+            data_loss(options, f"{self.owner} ends at offset {end}, and did at {max(start, stop)}")
+            stop = min(stop, end)
+        return [part._replace(asked=True) for part in _cut(self.pieces, start, stop)]
+
+    def resolved(self, edge: Edge, options: Options) -> int:
+        """The offset that an edge means here. Raises OptionError, and DataLoss where it is not there."""
+        of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
+        if of is None:
+            hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
+            raise OptionError(edge.option, f"it does not say where {self.owner} is; {hint}")
+        if edge.timed:
+            found = self.of_time(of)
+            if found is not None:
+                return found
+            if edge.option.startswith("starting") and not options.latest_if_none:
+                raise OptionError(
+                    edge.option,
+                    f"{self.owner} has no record at {of} ms or later; "
+                    "startingOffsetsByTimestampStrategy=latest starts at its end",
+                )
+            return self.latest
+        if of == EARLIEST:
+            return self.earliest
+        if of == LATEST:
+            return self.latest
+        if not self.earliest <= of <= self.latest:
+            have = f"{self.owner} has offsets {self.earliest} to {self.latest} (exclusive), not {of}"
+            data_loss(options, f"{edge.option}: {have}")
+        return min(max(of, self.earliest), self.latest)
 
     def of_time(self, timestamp: int) -> int | None:
         """The first offset whose record is not older, as Kafka's ListOffsets; None where all are older."""
         for piece in self.pieces:
-            with Segment(piece.segment, self.limits) as segment:
+            with Segment(piece.segment, self._reading.limits) as segment:
                 largest = segment.largest_timestamp()
                 if largest is not None and largest[0] >= timestamp:
                     found = segment.find_timestamp(timestamp, start_offset=piece.start)
@@ -451,34 +534,11 @@ class Log:
         return None
 
 
-def _resolved(log: Log, edge: Edge, options: Options, default: int) -> int:
-    """The offset that an edge means in a log. Raises OptionError, and DataLoss where it is not there."""
-    of = edge.of if isinstance(edge.of, int) else edge.of.get(log.owner)
-    if of is None:
-        hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
-        raise OptionError(edge.option, f"it does not say where {log.owner} is; {hint}")
-    if edge.timed:
-        found = log.of_time(of)
-        if found is not None:
-            return found
-        if default == EARLIEST and not options.latest_if_none:
-            raise OptionError(
-                edge.option,
-                f"{log.owner} has no record at {of} ms or later; startingOffsetsByTimestampStrategy=latest "
-                "starts at its end",
-            )
-        return log.latest
-    if of == EARLIEST:
-        return log.earliest
-    if of == LATEST:
-        return log.latest
-    if log.earliest <= of <= log.latest:
-        return of
-    text = f"{edge.option}: {log.owner} has offsets {log.earliest} to {log.latest} (exclusive), not {of}"
+def data_loss(options: Options, text: str) -> None:
+    """Say that offsets are not there. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
     if options.fail_on_data_loss:
         raise DataLoss(f"{text}; failOnDataLoss=false reads what is there")
     _log.warning("%s", text)
-    return min(max(of, log.earliest), log.latest)
 
 
 def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
@@ -502,12 +562,12 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
         _check_named(options.end, logs)
     found: list[SourceSegment] = []
     for owner, replicas in logs.items():
-        log = Log(owner, replicas, options.reading.limits)
-        first = None if options.start.plain == EARLIEST else _resolved(log, options.start, options, EARLIEST)
-        end = None if options.end.plain == LATEST else _resolved(log, options.end, options, LATEST)
+        log = Log(owner, replicas, options.reading)
+        first = None if options.start.plain == EARLIEST else log.resolved(options.start, options)
+        end = None if options.end.plain == LATEST else log.resolved(options.end, options)
         if options.committed:
             end = _chosen(min, end, _last_stable(replicas[0]))
-        found += _cut(log.pieces, first, end)
+        found += (part._replace(asked=first is not None) for part in _cut(log.pieces, first, end))
     return list(_cut(found, bounds.first_offset, bounds.end_offset, wanted=False))
 
 
@@ -541,29 +601,27 @@ def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
     Where one of these is given, pieces are cut by offsets, and the last segments opened to see where they
     end.
     """
-    tasks = pack(pieces, options.task_bytes, options.task_offsets, options.reading.limits)
+    tasks = pack(pieces, options.task_bytes, options.task_offsets, options.reading)
     if options.min_tasks is not None and 0 < len(tasks) < options.min_tasks:
-        ended = [_ended(piece, options.reading.limits) for piece in pieces]
+        ended = [_ended(piece, options.reading) for piece in pieces]
         total = sum(max(0, (piece.stop or 0) - piece.start) for piece in ended)
         most = max(1, total // options.min_tasks)
-        tasks = pack(
-            ended, options.task_bytes, min(most, options.task_offsets or most), options.reading.limits
-        )
+        tasks = pack(ended, options.task_bytes, min(most, options.task_offsets or most), options.reading)
     return tasks
 
 
-def _ended(piece: SourceSegment, limits: Limits) -> SourceSegment:
+def _ended(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
     """The piece with an end, if only that of what is there now."""
     if piece.stop is not None:
         return piece
-    return piece._replace(end=max(_end_of([piece.segment], limits), piece.start))
+    return piece._replace(end=max(_end_of(piece.segment, reading), piece.start))
 
 
 def pack(
     listed: Iterable[SourceSegment],
     task_bytes: int,
     task_offsets: int | None = None,
-    limits: Limits = Limits(),
+    reading: ReadOptions = _DEFAULT,
 ) -> list[Task]:
     """Put consecutive pieces together into tasks of about `task_bytes`; with `task_offsets` they are cut.
 
@@ -573,7 +631,7 @@ def pack(
     current: list[SourceSegment] = []
     weight = offsets = 0
     for item in listed:
-        for piece in [item] if task_offsets is None else _in_parts(_ended(item, limits), task_offsets):
+        for piece in [item] if task_offsets is None else _in_parts(_ended(item, reading), task_offsets):
             count = 0 if task_offsets is None or piece.stop is None else piece.stop - piece.start
             cost = _weight(piece) + _OPEN_COST
             if current and (

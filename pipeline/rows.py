@@ -31,7 +31,7 @@ from kodec.log.reading.order import Order
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.pipeline.columns import made_of
 from kodec.pipeline.plan import Bounds, DataLoss, SourceSegment, shown
-from kodec.runtime.errors import FormatError, KodecError, ReadFailed, Truncated
+from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
 __all__ = ["FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
 
@@ -144,12 +144,27 @@ class SegmentRows:
             found = self._now()
             if found is None:
                 raise gone
+            self._require_start(found)
             try:
                 self._readers = [self._reader(each) for each in found]
                 return
             except FileNotFoundError as error:
                 gone = error
         raise gone
+
+    def _require_start(self, found: list[SegmentFiles]) -> None:
+        """Where offsets were asked for by number, say which of them a broker has deleted. Raises DataLoss."""
+        part = self.part
+        start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
+        if part.asked and start > part.start:
+            text = f"offsets {part.start} to {start - 1} of {part.topic_partition} were deleted meanwhile"
+            self._lose(text, part.start, start - 1)
+
+    def _lose(self, text: str, first: int, last: int) -> None:
+        path = self.part.segment.log
+        if self._fail_on_loss:
+            raise DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
+        self._leave(Left(path, "missing", text, first_offset=first, last_offset=last))
 
     def _reader(self, files: SegmentFiles) -> TableReader:
         """The reader of a file; of the offsets alone that belong to the piece."""
@@ -313,17 +328,12 @@ class SegmentRows:
         tail = reader.torn_tail
         if tail is None and (order.sparse or _explained(part.segment.log.parent, part.tiered)):
             return
-        owner, path = part.topic_partition, part.segment.log
+        owner = part.topic_partition
         if tail is not None:
             text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"
         else:
             text = f"offsets {first} to {last} of {owner} are in no segment, and not for compaction"
-        if self._fail_on_loss:
-            error = DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
-            if tail is not None:
-                raise error from Truncated("batch", at=tail.position, need="a whole batch's", have=tail.size)
-            raise error
-        self._leave(Left(path, "missing", text, first_offset=first, last_offset=last))
+        self._lose(text, first, last)
 
 
 def _most(one: int, other: int | None) -> int:

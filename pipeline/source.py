@@ -8,16 +8,15 @@ they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     EqualTo,
     Filter,
     GreaterThan,
@@ -31,8 +30,8 @@ from pyspark.sql.types import StructType
 
 from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import Bounds, SourceSegment, Task, list_segments, shown, tasks_of
-from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
+from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.reading import TaskPartition, TaskReader
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
@@ -40,108 +39,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def check_columns(wanted: StructType, there: StructType) -> None:
-    """Refuse a schema that names other columns, or other types, than the source has.
-
-    Raises: OptionError.
-    """
-    types = {field.name: field.dataType.simpleString() for field in there}
-    wrong = [
-        f"{field.name} {field.dataType.simpleString()}"
-        for field in wanted
-        if types.get(field.name) != field.dataType.simpleString()
-    ]
-    if wrong:
-        known = ", ".join(f"{name} {kind}" for name, kind in types.items())
-        raise OptionError("schema", f"no such column: {', '.join(wrong)}; there are {known}")
-
-
-class TaskPartition(InputPartition):
-    """What one Spark task reads: some segments, in order."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-        self.task = task
-
-
-_frozen = False
-
-
-def freeze_imports_once() -> None:
-    """Keep the objects that exist now out of later garbage collections of this process.
-
-    Spark's worker collects before each task, which costs some 30 ms with pyspark and pyarrow loaded.
-    """
-    global _frozen
-    if not _frozen:
-        _frozen = True
-        gc.collect()
-        gc.freeze()
-
-
-class LogReader(DataSourceReader):
+class LogReader(TaskReader, DataSourceReader):
     """Lists the segments, packs them into tasks, and decodes those of one task."""
-
-    def __init__(self, wanted: StructType, options: Options) -> None:
-        check_columns(wanted, _all_columns(options))
-        self.wanted = wanted
-        self.options = options
-        self.bounds = Bounds()
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query; Spark makes an empty one where there are none."""
         tasks = tasks_of(self.options, list_segments(self.options, self.bounds))
         return [TaskPartition(task) for task in tasks]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Decode the segments of one task, a small batch first."""
-        if not isinstance(partition, TaskPartition):
-            return
-        freeze_imports_once()
-        if self.options.mode == "quarantine":
-            yield from self._quarantine(partition.task)
-            return
-        columns = arrow_schema(self.wanted)
-        first_rows: int | None = FIRST_ROWS
-        for part in partition.task:
-            for batch in self._rows(part, columns).batches(first_rows):
-                yield batch
-                first_rows = None
-
-    def _rows(self, part: SourceSegment, columns: pa.Schema) -> SegmentRows:
-        return SegmentRows(
-            part,
-            columns,
-            bounds=self.bounds,
-            options=self.options.reading,
-            committed=self.options.committed,
-            fail_on_loss=self.options.fail_on_data_loss,
-        )
-
-    def _quarantine(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """What is not among the rows: they are decoded as for a query, and counted only."""
-        columns = arrow_schema(self.wanted)
-        for part in task:
-            rows = self._rows(part, pa.schema([]))
-            for _ in rows.batches():
-                pass
-            owner = part.topic_partition
-            found = [
-                {
-                    "topic": owner.topic,
-                    "partition": owner.partition,
-                    "file": shown(left.path),
-                    "position": left.position,
-                    "size": left.size,
-                    "firstOffset": left.first_offset,
-                    "lastOffset": left.last_offset,
-                    "kind": left.kind,
-                    "message": left.message,
-                }
-                for left in rows.left
-            ]
-            if found:
-                yield pa.RecordBatch.from_pylist(found, schema=columns)
 
 
 def _around(time: datetime) -> tuple[int, int]:
@@ -203,7 +107,8 @@ class KafkaLogDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns that the options name."""
-        options = Options.parse(self.options)
+        # Whether a batch or a stream is meant is not known here.
+        options = Options.parse(self.options, streaming=None)
         if options.mode == "quarantine":
             return quarantine_schema(options.columns)
         return schema(headers=options.include_headers, batch=options.include_batch, names=options.columns)
@@ -215,6 +120,14 @@ class KafkaLogDataSource(DataSource):
         caller = sys._getframe(1).f_globals.get("__name__", "")
         kind = PruningLogReader if caller.endswith("data_source_pushdown_filters") else LogReader
         return kind(schema, Options.parse(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A reader of what is appended, for Spark 4.2 and later. Raises OptionError."""
+        try:
+            from kodec.pipeline.stream import LogStreamReader
+        except ImportError:
+            raise OptionError("readStream", "streams need Spark 4.2 or later; use spark.read") from None
+        return LogStreamReader(schema, Options.parse(self.options, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         """There is none yet. Raises OptionError."""
@@ -228,9 +141,3 @@ class KafkaLogDataSource(DataSource):
 _NO_WRITER = (
     "this source reads only; write segments with kodec.LogDirectoryWriter, or Parquet with df.write.parquet"
 )
-
-
-def _all_columns(options: Options) -> StructType:
-    if options.mode == "quarantine":
-        return quarantine_schema()
-    return schema(headers=True, batch=True)

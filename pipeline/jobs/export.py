@@ -28,10 +28,11 @@ from pyspark.sql.types import StructType
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
+from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, list_segments, shown, tasks_of
+from kodec.pipeline.reading import TaskPartition, freeze_imports_once
 from kodec.pipeline.rows import SegmentRows
-from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
 from kodec.pipeline.spark import QUIET, session
 from kodec.runtime.errors import KodecError
 

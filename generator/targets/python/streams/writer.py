@@ -60,14 +60,15 @@ class Writer(Plans):
 
     def field(self, struct: Struct, spec: Field, here: Here, value: str) -> list[Code]:
         if spec.repeat is None:
-            return [*self.rules(spec, value, here), *self.value(struct, spec.type, spec, here, value, "")]
+            # what is not given is refused as it is written; rules compare only what is there
+            return [*self.value(struct, spec.type, spec, here, value, ""), *self.rules(spec, value, here)]
         lines: list[Code] = []
         if spec.repeat_expr is not None and not looks_at_stream(spec.repeat_expr, struct):
             count = self.emitter.value(spec.repeat_expr, here, 6)
             wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count}, len({value}))'
             lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count}:', (wrong,)))
         inner = here.with_item(self.kinds.element(spec), "item", "i")
-        body = [*self.rules(spec, "item", inner), *self.value(struct, spec.type, spec, inner, "item", ", i")]
+        body = [*self.value(struct, spec.type, spec, inner, "item", ", i"), *self.rules(spec, "item", inner)]
         if spec.repeat_until is not None and not looks_at_stream(spec.repeat_until, struct):
             ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner)
             text = "the condition that ends it must hold at its last element, and only there"
@@ -119,7 +120,9 @@ class Writer(Plans):
         """The size of a field, where it is known while it is written."""
         if spec.size is None:
             return "None"
-        if looks_at_stream(spec.size, struct) and not only_where_it_stands(spec.size, struct):
+        if looks_at_stream(spec.size, struct) and not (
+            here.io == "io" and only_where_it_stands(spec.size, struct)
+        ):
             return "None"
         return self.emitter.value(spec.size, here)
 
@@ -144,7 +147,7 @@ class Writer(Plans):
         if spec.size is not None or spec.size_eos:
             size = self.size(struct, spec, here)
             if spec.pad_right is not None or end is not None:
-                if spec.size is not None:
+                if spec.size is not None and size == "None":
                     # what fills it up depends on it, so that it must be known
                     size = self.emitter.value(spec.size, here)
                 filled = f"{value}, {size}, {spec.pad_right}, {end!r}, {spec.include}, {name}"
@@ -161,7 +164,7 @@ class Writer(Plans):
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
         values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.text(arg, here)}'
+            f'"{attribute(param.id)}": {self.emitter.value(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
         given = f", params={{{values}}}" if values else ""
