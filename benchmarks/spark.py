@@ -41,7 +41,7 @@ QUERIES: dict[str, Callable[[DataFrame], Any]] = {
 def build(folder: Path, rows: int, codec: str) -> None:
     """A log directory of four partitions in segments of 64 MiB or less."""
     shuffled = random.Random(1)
-    pool = [shuffled.randbytes(50) + b"x" * 50 for _ in range(1000)]
+    pool = [shuffled.randbytes(42) + b"x" * 42 for _ in range(1000)]
     for partition in range(4):
         log = folder / f"orders-{partition}"
         log.mkdir(parents=True)
@@ -54,7 +54,7 @@ def build(folder: Path, rows: int, codec: str) -> None:
                     "offset": pa.array(offsets, pa.int64()),
                     "timestamp": pa.array([1_700_000_000_000 + each for each in offsets], pa.int64()),
                     "key": pa.array([b"%016d" % each for each in offsets], pa.binary()),
-                    "value": pa.array([pool[each % 1000] for each in offsets], pa.binary()),
+                    "value": pa.array([pool[each % 1000] + b"%016d" % each for each in offsets], pa.binary()),
                 }
             )
             data = kodec.encode_table(table, compression=codec, batch_bytes=64_000)

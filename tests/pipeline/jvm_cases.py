@@ -134,6 +134,25 @@ def cases(folder: Path) -> Iterator[tuple[str, Path, dict[str, str], Query]]:
         yield f"handed over: {options}", logs[-1], options, everything
 
 
+def streamed(spark: SparkSession, source: str, path: Path, checkpoint: Path) -> Any:
+    stream = (
+        spark.readStream.format(source)
+        .option("startingOffsets", "earliest")
+        .option("subscribe", "codec-none,compacted")
+        .load(str(path))
+    )
+    name = source.replace("-", "_")
+    query = (
+        stream.writeStream.format("memory")
+        .queryName(name)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return sorted(repr(tuple(row)) for row in spark.table(name).collect())
+
+
 def main(folder: Path) -> None:
     spark = session("local[2]", config={**QUIET, "spark.sql.shuffle.partitions": "2"})
 
@@ -155,6 +174,7 @@ def main(folder: Path) -> None:
     for what, path, options, query in cases(folder):
         found = {name: answer(spark, source, path, options, query) for name, source in SOURCES.items()}
         say(what, **found)
+    say("a stream", **{n: streamed(spark, s, logs, folder / n) for n, s in SOURCES.items()})
     spark.stop()
 
 

@@ -54,7 +54,7 @@ final class Options {
         for (Map.Entry<String, String> each : options.entrySet()) {
             String name = each.getKey();
             String value = each.getValue();
-            boolean ignored = IGNORED.contains(name) || name.startsWith("option.")
+            boolean ignored = IGNORED.contains(name) || name.startsWith("option.") || name.startsWith("fs.")
                     || name.startsWith("kafka.") && !NOT_IGNORED.contains(name);
             if (!ignored) {
                 follow(name, value);
