@@ -17,7 +17,16 @@ PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
 _LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "i": "s"}
-_WORDS = {"string": "str", "text": "str", "cstring": "strz", "bytes": "leave `type` out and give a `size`"}
+_WORDS = {
+    "string": "str",
+    "text": "str",
+    "cstring": "strz",
+    "bytes": "leave `type` out and give a `size`",
+    **dict.fromkeys(("byte", "ubyte", "uchar", "char"), "u1"),
+    **dict.fromkeys(("sbyte", "schar"), "s1"),
+    **{"short": "s2", "int": "s4", "long": "s8", "ushort": "u2", "uint": "u4", "ulong": "u8"},
+    **{"float": "f4", "single": "f4", "double": "f8", "bool": "b1", "boolean": "b1"},
+}
 
 
 class Types(Values):

@@ -81,6 +81,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "unknown - key": ("seq:\n- {id: a, type: u1, -derived: x}\n", "5:21", "x.a", "unknown extension key `-derived`", "did you mean `-derive`?"),
     "unknown - key of a type": ("-version: 0-4\nseq: []\n", "4:1", "x", "unknown extension key `-version`", "did you mean `-versions`?"),
     "unknown plain key": ("seq:\n- {id: a, tpye: u1}\n", "5:11", "x.a", "unknown key `tpye`", "did you mean `type`?"),
+    "unknown type of another language": ("seq:\n- {id: a, type: double}\n", "5:17", "x.a", "unknown type `double`", "f8"),
     "unknown type": ("seq:\n- {id: a, type: iner}\ntypes:\n  inner: {seq: []}\n", "5:17", "x.a", "unknown type `iner`", "did you mean `inner`?"),
     "unknown enum": ("seq:\n- {id: a, type: u1, enum: kid}\nenums:\n  kind: {0: none}\n", "5:27", "x.a", "unknown enum `kid`", "did you mean `kind`?"),
     "unknown enum value": ("seq:\n- {id: a, type: u1}\n- {id: b, type: u1, if: a == kind::nine}\nenums:\n  kind: {0: none}\n", "6:25", "x.b", "enum `kind` has no `nine`", "none"),

@@ -405,3 +405,13 @@ def test_an_id_that_is_no_name(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta: {id: 'x::y'}\nseq: []\n")
     with pytest.raises(SchemaError, match="`x::y` is not a name"):
         render_all(tmp_path)
+
+
+def test_parameters_in_order_or_by_name(codec: Codec) -> None:
+    x = codec(
+        "params: [{id: k, type: u1}, {id: b, type: bool}]\nseq: [{id: n, size: k, if: b}, {id: z, terminator: 0}]\n"
+    )
+    read = x.X.from_bytes(b"ab\0", 2, True)
+    assert read == x.X.from_bytes(b"ab\0", k=2, b=True) == x.X.from_bytes(b"ab\0", 2, b=True)
+    with pytest.raises(TypeError):
+        x.X.from_bytes(b"ab\0", k=2)
