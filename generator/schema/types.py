@@ -24,8 +24,17 @@ _WORDS = {
     "bytes": "leave `type` out and give a `size`",
     **dict.fromkeys(("byte", "ubyte", "uchar", "char"), "u1"),
     **dict.fromkeys(("sbyte", "schar"), "s1"),
-    **{"short": "s2", "int": "s4", "long": "s8", "ushort": "u2", "uint": "u4", "ulong": "u8"},
-    **{"float": "f4", "single": "f4", "double": "f8", "bool": "b1", "boolean": "b1"},
+    "short": "s2",
+    "int": "s4",
+    "long": "s8",
+    "ushort": "u2",
+    "uint": "u4",
+    "ulong": "u8",
+    "float": "f4",
+    "single": "f4",
+    "double": "f8",
+    "bool": "b1",
+    "boolean": "b1",
 }
 
 
