@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
-from kodec.generator.wire import ENCODINGS, WIRE, encoding_named
+from kodec.generator.wire import ELSEWHERE, ENCODINGS, WIRE, encoding_named
 
 __all__ = ["PRIM", "Types"]
 
@@ -22,19 +22,9 @@ _WORDS = {
     "text": "str",
     "cstring": "strz",
     "bytes": "leave `type` out and give a `size`",
-    **dict.fromkeys(("byte", "ubyte", "uchar", "char"), "u1"),
-    **dict.fromkeys(("sbyte", "schar"), "s1"),
-    "short": "s2",
-    "int": "s4",
-    "long": "s8",
-    "ushort": "u2",
-    "uint": "u4",
-    "ulong": "u8",
-    "float": "f4",
-    "single": "f4",
-    "double": "f8",
     "bool": "b1",
     "boolean": "b1",
+    **ELSEWHERE,
 }
 
 

@@ -26,7 +26,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "terminator, consume, include, eos-error": ("seq:\n- {id: a, size-eos: true, terminator: 0}\n", "5:39", "`terminator` is not supported", "length field"),
     "strz": ("seq:\n- {id: a, type: strz, encoding: UTF-8}\n", "5:17", "`strz` is not supported", "length field"),
     "pad-right": ("seq:\n- {id: a, size: 4, pad-right: 0}\n", "5:31", "`pad-right` is not supported", "field of its own"),
-    "io": ("seq: []\ninstances:\n  a: {pos: 0, size: 4, io: _io}\n", "6:28", "`io` is not supported", "stream at hand"),
+    "io": ("seq: []\ninstances:\n  a: {pos: 0, size: 4, io: _root._io}\n", "6:28", "`io` is not supported", "stream at hand"),
     "parent": ("seq:\n- {id: a, size: 4, parent: false}\n", "5:28", "`parent` is not supported", "parent"),
     "opaque types": ("seq:\n- {id: a, type: elsewhere}\n", "5:17", "unknown type `elsewhere`", ""),
     "little-endian bits": ("seq:\n- {id: a, type: b4le}\n- {id: b, type: b4}\n", "5:17", "little-endian bit fields are not supported", "bit-endian: be"),
