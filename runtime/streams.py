@@ -19,7 +19,7 @@ from kodec.runtime.fields import DEFAULT_READ, ReadOptions, encode_text, too_man
 from kodec.runtime.floats import FloatStruct
 from kodec.runtime.process import decode, encode
 
-__all__ = ["REQUIRED", "Buffer", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
+__all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
 _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 256

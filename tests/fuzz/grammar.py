@@ -373,10 +373,9 @@ class Grammar:
         if what == 4:
             op = draw.choice(("==", "!=", "<", ">="))
             return f"({self.str(at, depth - 1)} {op} {self.str(at, depth - 1)})"
-        if what == 5 and self.names(at, "enum"):
-            return (
-                f"({draw.choice(self.names(at, 'enum'))} {draw.choice(('==', '!='))} {self.literal('enum')})"
-            )
+        enums = self.names(at, "enum")
+        if what == 5 and enums:
+            return f"({draw.choice(enums)} {draw.choice(('==', '!='))} {self.literal('enum')})"
         if what == 6:
             return f"({self.bool(at, depth - 1)} {draw.choice(('and', 'or'))} {self.bool(at, depth - 1)})"
         if what == 7:

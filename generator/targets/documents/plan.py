@@ -35,7 +35,7 @@ from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Choices", "EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
 
-_ORDER = {"be": "big-endian", "le": "little-endian"}
+_ORDER = {"be": "big-endian", "le": "little-endian", "by": "in the byte order at hand"}
 _MOST_CASES = 4
 
 

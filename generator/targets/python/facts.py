@@ -9,7 +9,7 @@ from kodec.generator.layout import BitGroup, Layouts, One, Run
 from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
-from kodec.generator.targets.python.names import camel, local
+from kodec.generator.targets.python.names import RUNTIME, camel, local
 from kodec.generator.wire import INTRINSICS
 
 __all__ = [
@@ -23,6 +23,9 @@ __all__ = [
     "targets_of",
     "with_type",
 ]
+
+
+_IMPORTED = frozenset().union(*RUNTIME.values())
 
 
 class Facts:
@@ -47,7 +50,9 @@ class Facts:
     def function(self, struct: Struct) -> str:
         """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
         names = self._ids[struct.name.partition("::")[0]]
-        return struct.id if names[struct.id] == 1 else _inner_path(struct.name)
+        name = struct.id if names[struct.id] == 1 else _inner_path(struct.name)
+        # no schema name ends in `_`
+        return f"{name}_" if f"read_{name}" in _IMPORTED else name
 
     def enum_class(self, name: str) -> str:
         """The class of an enum: its name, or its path where another enum or type has that name."""

@@ -120,7 +120,9 @@ class Writer(Plans):
         """The size of a field, where it is known while it is written."""
         if spec.size is None:
             return "None"
-        if looks_at_stream(spec.size, struct) and not only_where_it_stands(spec.size, struct):
+        if looks_at_stream(spec.size, struct) and not (
+            here.io == "io" and only_where_it_stands(spec.size, struct)
+        ):
             return "None"
         return self.emitter.value(spec.size, here)
 
@@ -145,7 +147,7 @@ class Writer(Plans):
         if spec.size is not None or spec.size_eos:
             size = self.size(struct, spec, here)
             if spec.pad_right is not None or end is not None:
-                if spec.size is not None:
+                if spec.size is not None and size == "None":
                     # what fills it up depends on it, so that it must be known
                     size = self.emitter.value(spec.size, here)
                 filled = f"{value}, {size}, {spec.pad_right}, {end!r}, {spec.include}, {name}"
@@ -162,7 +164,7 @@ class Writer(Plans):
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
         values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.text(arg, here)}'
+            f'"{attribute(param.id)}": {self.emitter.value(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
         given = f", params={{{values}}}" if values else ""
