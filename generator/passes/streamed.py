@@ -102,6 +102,12 @@ class _Checker:
                 if index is not None:
                     # an element may be told what the elements before it were
                     self.later(field, "type", arg, index + (field.repeat is not None))
+            if not self.kinds.near(self.struct, kind) and self.kinds.needs_others(
+                self.kinds.struct(kind.target)
+            ):
+                name = kind.target.rpartition("::")[2]
+                text = f"`{name}` asks for the objects around it, which another schema does not have"
+                self.bad(place, field.id, text, "give it what it needs as parameters")
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):
