@@ -336,6 +336,11 @@ def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
     assert (caught.value.path, caught.value.at) == ("all[2].a", 7)
     with pytest.raises(Truncated, match=r"all\[2\]\.a: need 3 bytes, have 1, at byte 7"):
         x.X.from_bytes(data)
+    # `elements` is about lists in memory
+    few = ReadOptions(elements=2)
+    assert [each.k for each in x.X.each_of(b"\x07" + bytes(9), "all", opt=few)] == [0] * 9
+    with pytest.raises(LimitExceeded):
+        x.X.from_bytes(b"\x07" + bytes(9), opt=few)
     # a list that an expression asks for is kept
     kept = codec(schema.replace("size: k", "size: _root.all.size")).X
     assert not hasattr(kept, "_each_all") and hasattr(x.X, "_each_all")

@@ -265,12 +265,13 @@ class Reader(Plans):
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
-        loop = {"eos": f'io.each("{spec.id}")', "until": f'io.again("{spec.id}")'}.get(spec.repeat)
+        name = f'"{spec.id}", held=False' if each else f'"{spec.id}"'
+        loop = {"eos": f"io.each({name})", "until": f"io.again({name})"}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
             if isinstance(spec.type, Switch):
                 least = 0
-            loop = f'io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, "{spec.id}")'
+            loop = f"io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, {name})"
         inner = here.with_item(self.kinds.element(spec), "item", "i")
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
         body += [
