@@ -287,6 +287,22 @@ def test_a_rule_in_a_run_says_where_its_field_starts(codec: Codec) -> None:
         codec(FUSED).X.from_bytes(bytes(7) + b"\x02\x00")
 
 
+def test_what_was_read_before_is_asked_for_without_a_guard(tmp_path: Path) -> None:
+    early = "- {id: a, type: p}\n"
+    late = "- {id: n, type: h}\n- {id: k, type: u1}\n- {id: b, type: p}\n- {id: z, terminator: 0}\n"
+    types = "types:\n  h: {seq: [{id: m, type: u1}]}\n  p: {seq: [{id: c, size: _root.n.m}, {id: d, size: _parent.k}]}\n"
+    for first, guards in (("", 0), (early, 3)):
+        (tmp_path / "x.ksy").write_text(f"meta: {{id: x, endian: be}}\nseq:\n{first}{late}{types}")
+        text = render_all(tmp_path).modules["x.py"]
+        read = text[text.index("class P(") :].partition("def _write")[0]
+        assert read.count("self._given(") == guards
+    # an instance of the root may be read before its fields
+    (tmp_path / "x.ksy").write_text(
+        f"meta: {{id: x, endian: be}}\nseq:\n{late}instances:\n  i: {{pos: 0, type: p}}\n{types}"
+    )
+    assert "self._given(" in render_all(tmp_path).modules["x.py"]
+
+
 def test_a_run_is_one_call(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + FUSED)
     (text,) = (text for name, text in render_all(tmp_path).modules.items() if name == "x.py")

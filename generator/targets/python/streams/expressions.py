@@ -98,6 +98,7 @@ class Emitter:
                     (outside or here.unread)
                     and name not in _SPECIAL
                     and self.kinds.is_field(expr, here.scope)
+                    and not (outside and self.kinds.was_read(expr, here.scope))
                 )
         return False
 
