@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generator.layout import Layouts
+from kodec.generator.modules import Modules
 from kodec.generator.passes.sizes import interval_of
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.vectors.modules import Modules
 from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
 
 __all__ = ["SAMPLES", "NoSample", "Samples"]

@@ -60,14 +60,15 @@ class Writer(Plans):
 
     def field(self, struct: Struct, spec: Field, here: Here, value: str) -> list[Code]:
         if spec.repeat is None:
-            return [*self.rules(spec, value, here), *self.value(struct, spec.type, spec, here, value, "")]
+            # what is not given is refused as it is written; rules compare only what is there
+            return [*self.value(struct, spec.type, spec, here, value, ""), *self.rules(spec, value, here)]
         lines: list[Code] = []
         if spec.repeat_expr is not None and not looks_at_stream(spec.repeat_expr, struct):
             count = self.emitter.value(spec.repeat_expr, here, 6)
             wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count}, len({value}))'
             lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count}:', (wrong,)))
         inner = here.with_item(self.kinds.element(spec), "item", "i")
-        body = [*self.rules(spec, "item", inner), *self.value(struct, spec.type, spec, inner, "item", ", i")]
+        body = [*self.value(struct, spec.type, spec, inner, "item", ", i"), *self.rules(spec, "item", inner)]
         if spec.repeat_until is not None and not looks_at_stream(spec.repeat_until, struct):
             ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner)
             text = "the condition that ends it must hold at its last element, and only there"
