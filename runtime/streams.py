@@ -845,6 +845,12 @@ class StreamNode:
             raise self._wrong(name, "an expression needs it, and it is not there")
         return value
 
+    def _argument(self, value: T | None, name: str) -> T:
+        """A value that a type is told. Raises: Malformed where it is not there."""
+        if value is None:
+            raise self._wrong(name, "an argument is not there")
+        return value
+
     def _as(self, value: Any, kind: type[T], name: str) -> T:
         if not isinstance(value, kind):
             raise self._wrong(name, f"an expression needs a {kind.__name__}", type(value).__name__)

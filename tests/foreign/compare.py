@@ -31,6 +31,7 @@ STRICTER = (
     "too many elements",
     "negative count",
     "shifts by too many bits",
+    "an argument is not there",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a

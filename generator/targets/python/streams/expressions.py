@@ -85,6 +85,12 @@ class Emitter:
             return f'self._given({self.text(expr, here)}, "{_last(expr)}")'
         return self.text(expr, here, binds)
 
+    def argument(self, expr: ex.Expr, here: Here) -> str:
+        """Text of a value that a type is told, which must be there."""
+        if self.kinds.of(expr, here.scope).maybe or self._unread(expr, here):
+            return f'self._argument({self.text(expr, here)}, "{_last(expr)}")'
+        return self.text(expr, here)
+
     def _unread(self, expr: ex.Expr, here: Here) -> bool:
         """Whether a field of an object that is still being read may be asked for."""
         match expr:

@@ -303,7 +303,7 @@ class Reader(Plans):
                 raw = self.stored(kind, spec, here)
                 return self.aligned([f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})'])
             case Ref(target_type, args):
-                given = ", ".join(self.emitter.value(arg, here) for arg in args)
+                given = ", ".join(self.emitter.argument(arg, here) for arg in args)
                 parent, root = self.parent(struct, kind, here)
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)

@@ -164,7 +164,7 @@ class Writer(Plans):
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
         values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.value(arg, here)}'
+            f'"{attribute(param.id)}": {self.emitter.argument(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
         given = f", params={{{values}}}" if values else ""
