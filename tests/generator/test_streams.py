@@ -422,6 +422,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "holds itself": ("seq:\n- {id: b, type: p}\ntypes:\n  p: {seq: [{id: c, type: p}]}\n", "7:6", "always holds itself"),
     "value and pos": ("seq: []\ninstances:\n  a: {value: 1, pos: 3}\n", "6:17", "`value` and `pos` exclude each other"),
     "no end": ("seq:\n- {id: a, process: zlib, terminator: 0}\n- {id: b, type: {switch-on: a.length, cases: {1: str}}, encoding: ASCII}\n", "6:50", "a str needs `size`"),
+    "an argument of another kind": ("seq:\n- {id: a, type: u1, repeat: expr, repeat-expr: 2}\n- {id: b, type: p(a)}\n- {id: z, terminator: 0}\ntypes:\n  p:\n    params: [{id: q, type: u1}]\n    seq: [{id: c, size: q}]\n", "6:17", "parameter `q` is an integer, this is a list"),
     "several at once, 1": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "5:30", "unknown name `bb`"),
     "several at once, 2": ("seq:\n- {id: a, terminator: 0, if: bb > 1}\n- {id: b, size: cc}\n", "6:17", "unknown name `cc`"),
 }  # fmt: skip
