@@ -23,7 +23,7 @@ from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
-from kodec.generator.targets.python.streams.runs import Run, Slot, loose, runs_of, width_of
+from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS, WIRE
 
@@ -399,7 +399,8 @@ class Reader(Plans):
         condition = instance.condition
         if condition is not None:
             lines.append(Block(f"if not ({self.emitter.value(condition, before)}):", ("return None",)))
-        stream = None if instance.io is None else self.emitter.value(instance.io, before)
+        other = other_stream(instance)
+        stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:
             pos = self.emitter.value(instance.position, before)
             seek = "self._seek" if stream is None else f"{stream}.seek"
