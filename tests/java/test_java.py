@@ -16,10 +16,10 @@ import pytest
 
 from kodec.generated.log import message_set, offset_index, record_batch
 from kodec.generator.driver import load, render_all
+from kodec.generator.modules import Modules
 from kodec.generator.problems import SchemaError
 from kodec.generator.targets.java.names import Names, component
 from kodec.generator.targets.python.facts import Facts
-from kodec.generator.targets.vectors.modules import Modules
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.fields import ReadOptions
