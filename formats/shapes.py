@@ -140,7 +140,8 @@ class Shapes:
         struct = self.model.struct(target)
         if struct.wire in INTRINSICS:
             wire = WIRE[struct.wire]
-            return Shape(_ARROW[wire.arrow], _same if wire.kind == "integer" else lambda value: value.bytes)
+            plain = wire.kind in ("integer", "boolean")
+            return Shape(_ARROW[wire.arrow], _same if plain else lambda value: value.bytes)
         if struct.wire == "tags":
             self.left_out[path] = "a section of tagged fields"
             return None

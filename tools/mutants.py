@@ -36,6 +36,7 @@ NEEDED = (
     "runtime",
     "generated",
     "generator",
+    "importer",
     "pipeline",
     "schemas",
     "tests",

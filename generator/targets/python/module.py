@@ -8,7 +8,7 @@ from kodec.generator.layout import Run, Variant
 from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.containers import Containers
-from kodec.generator.targets.python.facts import targets_of
+from kodec.generator.targets.python.facts import of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.units import units_view
@@ -90,12 +90,7 @@ class Module(Containers):
         for spec in struct.fields:
             section = self.back.tag_section(spec)
             if section is not None:
-                found += [
-                    self._attribute(
-                        struct, Field(tag.id, tag.type, spec.place, doc=tag.doc, default=tag.default)
-                    )
-                    for tag in section.tags
-                ]
+                found += [self._attribute(struct, of_tag(tag, spec)) for tag in section.tags]
                 doc = spec.doc or Text("Tagged fields that the schema does not know: (tag, bytes).")
                 found.append(
                     Attribute(
@@ -201,7 +196,27 @@ class Module(Containers):
             found.append(Constant("FLEXIBLE", "range", text))
         if struct.topic:
             found.append(Constant("TOPIC", "str", python_literal(struct.topic)))
+        if struct.message is not None:
+            found.append(Constant("KIND", "str", python_literal(struct.message.kind)))
+            found.append(Constant("NUMBER", "int", str(struct.message.number)))
+        names = self._names(struct)
+        if names:
+            doc = "What the format itself calls fields."
+            found.append(Constant("NAMES", "dict[str, str]", f"{{{', '.join(names)}}}", doc))
         return found + self._places(struct)
+
+    def _names(self, struct: Struct) -> list[str]:
+        """Of messages: attributes whose fields have another name in the format's own documents."""
+        if not self.schema.root.versions:
+            return []
+        given: list[tuple[str, Text]] = []
+        for spec in struct.fields:
+            section = self.back.tag_section(spec)
+            if section is not None:
+                given += [(tag.id, tag.orig_id) for tag in section.tags]
+            elif self.stored(struct, spec):
+                given.append((spec.id, spec.orig_id))
+        return [f'"{attribute(name)}": {python_literal(text)}' for name, text in given if text]
 
     def _places(self, struct: Struct) -> list[Constant]:
         """Sizes and places that hold in every layout."""

@@ -112,6 +112,7 @@ class Copy:
 class WriteRepeat:
     kind: ClassVar[str] = "repeat"
     value: str
+    item: str
     count: str | None
     until: str | None
     element: WriteElement
