@@ -239,7 +239,8 @@ class _Reader:
             tag,
             tagged,
             default,
-            "default" in item and default in (None, "null"),
+            # a null of JSON is no default: to Kafka's generator it is as if nothing were said
+            default == "null",
             item.get("ignorable") is True,
             self.versions(item, "flexibleVersions", NONE) if "flexibleVersions" in item else None,
         )

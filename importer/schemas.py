@@ -271,9 +271,7 @@ class _Maker:
         there = self._there(struct.name, field)
         condition, versions = self._when(struct, there)
         ident = ids[field.name]
-        tree: Tree = {"id": ident, **versions, "doc": self._text(field, there)}
-        if field.name != ident:
-            tree["-orig-id"] = field.name
+        tree: Tree = {"id": ident, "-orig-id": field.name, **versions, "doc": self._text(field, there)}
         if condition:
             tree["if"] = condition
         if field.ignorable:
@@ -500,9 +498,7 @@ class _Maker:
         there = self._there(struct.name, field)
         if there.first < flexible.first:
             raise self.bad(f"`{field.name}` is a tagged field of versions that are not flexible")
-        tree: Tree = {"id": ids[field.name]}
-        if field.name != tree["id"]:
-            tree["-orig-id"] = field.name
+        tree: Tree = {"id": ids[field.name], "-orig-id": field.name}
         if there.first > flexible.first:
             tree["-since"] = there.first
         if there.last < flexible.last:

@@ -70,6 +70,9 @@ class Voter:
     NAMES: ClassVar[dict[str, str]] = {"voter_id": "VoterId", "voter_directory_id": "VoterDirectoryId"}
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {"voter_directory_id": range(1, 2)}
+    """Fields that not all versions have."""
+
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 

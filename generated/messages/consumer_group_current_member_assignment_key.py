@@ -51,6 +51,9 @@ class ConsumerGroupCurrentMemberAssignmentKey:
 
     NUMBER: ClassVar[int] = 8
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "member_id": "MemberId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

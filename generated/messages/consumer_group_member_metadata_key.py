@@ -50,6 +50,9 @@ class ConsumerGroupMemberMetadataKey:
 
     NUMBER: ClassVar[int] = 5
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "member_id": "MemberId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

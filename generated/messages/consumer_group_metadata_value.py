@@ -69,6 +69,9 @@ class ConsumerGroupMetadataValue:
     NAMES: ClassVar[dict[str, str]] = {"epoch": "Epoch", "metadata_hash": "MetadataHash"}
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"metadata_hash": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 

@@ -50,6 +50,9 @@ class ConsumerGroupPartitionMetadataKey:
 
     NUMBER: ClassVar[int] = 4
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 

@@ -50,6 +50,9 @@ class ConsumerGroupRegularExpressionKey:
 
     NUMBER: ClassVar[int] = 16
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "regular_expression": "RegularExpression"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

@@ -72,6 +72,9 @@ class ConsumerGroupTargetAssignmentMetadataValue:
     }
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"assignment_timestamp": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 

@@ -182,6 +182,13 @@ class ConsumerProtocolSubscription:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "owned_partitions": range(1, 4),
+        "generation_id": range(2, 4),
+        "rack_id": range(3, 4),
+    }
+    """Fields that not all versions have."""
+
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 

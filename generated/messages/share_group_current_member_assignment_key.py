@@ -50,6 +50,9 @@ class ShareGroupCurrentMemberAssignmentKey:
 
     NUMBER: ClassVar[int] = 14
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "member_id": "MemberId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

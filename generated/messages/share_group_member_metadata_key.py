@@ -50,6 +50,9 @@ class ShareGroupMemberMetadataKey:
 
     NUMBER: ClassVar[int] = 10
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "member_id": "MemberId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

@@ -50,6 +50,9 @@ class ShareGroupMetadataKey:
 
     NUMBER: ClassVar[int] = 11
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 

@@ -60,6 +60,9 @@ class ShareSnapshotKey:
 
     NUMBER: ClassVar[int] = 0
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "topic_id": "TopicId", "partition": "Partition"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
 

@@ -210,6 +210,9 @@ class ShareSnapshotValue:
     }
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"delivery_complete_count": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 40
     """The fewest bytes that one can take."""
 

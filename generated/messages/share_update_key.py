@@ -60,6 +60,9 @@ class ShareUpdateKey:
 
     NUMBER: ClassVar[int] = 1
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "topic_id": "TopicId", "partition": "Partition"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
 

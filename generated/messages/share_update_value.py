@@ -201,6 +201,9 @@ class ShareUpdateValue:
     }
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"delivery_complete_count": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
 

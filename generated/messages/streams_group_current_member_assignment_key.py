@@ -51,6 +51,9 @@ class StreamsGroupCurrentMemberAssignmentKey:
 
     NUMBER: ClassVar[int] = 22
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId", "member_id": "MemberId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 

@@ -51,6 +51,9 @@ class StreamsGroupTargetAssignmentMetadataKey:
 
     NUMBER: ClassVar[int] = 20
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 

@@ -50,6 +50,9 @@ class StreamsGroupTopologyKey:
 
     NUMBER: ClassVar[int] = 23
 
+    NAMES: ClassVar[dict[str, str]] = {"group_id": "GroupId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 

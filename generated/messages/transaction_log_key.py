@@ -50,6 +50,9 @@ class TransactionLogKey:
 
     NUMBER: ClassVar[int] = 0
 
+    NAMES: ClassVar[dict[str, str]] = {"transactional_id": "TransactionalId"}
+    """What the format itself calls fields."""
+
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 

@@ -345,6 +345,22 @@ class TransactionLogValue:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "previous_producer_id": range(1, 2),
+        "next_producer_id": range(1, 2),
+        "client_transaction_version": range(1, 2),
+        "next_producer_epoch": range(1, 2),
+    }
+    """Fields that not all versions have."""
+
+    TAGS: ClassVar[dict[str, int]] = {
+        "previous_producer_id": 0,
+        "next_producer_id": 1,
+        "client_transaction_version": 2,
+        "next_producer_epoch": 3,
+    }
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 35
     """The fewest bytes that one can take."""
 

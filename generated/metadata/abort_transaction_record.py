@@ -55,6 +55,9 @@ class AbortTransactionRecord:
     NAMES: ClassVar[dict[str, str]] = {"reason": "Reason"}
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"reason": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 

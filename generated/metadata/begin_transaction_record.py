@@ -55,6 +55,9 @@ class BeginTransactionRecord:
     NAMES: ClassVar[dict[str, str]] = {"name": "Name"}
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"name": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 

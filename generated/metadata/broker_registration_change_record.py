@@ -153,6 +153,21 @@ class BrokerRegistrationChangeRecord:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "in_controlled_shutdown": range(1, 4),
+        "log_dirs": range(2, 4),
+        "cordoned_log_dirs": range(3, 4),
+    }
+    """Fields that not all versions have."""
+
+    TAGS: ClassVar[dict[str, int]] = {
+        "fenced": 0,
+        "in_controlled_shutdown": 1,
+        "log_dirs": 2,
+        "cordoned_log_dirs": 3,
+    }
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 

@@ -170,6 +170,26 @@ class PartitionChangeRecord:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "eligible_leader_replicas": range(2, 3),
+        "last_known_elr": range(2, 3),
+        "directories": range(1, 3),
+    }
+    """Fields that not all versions have."""
+
+    TAGS: ClassVar[dict[str, int]] = {
+        "isr": 0,
+        "leader": 1,
+        "replicas": 2,
+        "removing_replicas": 3,
+        "adding_replicas": 4,
+        "leader_recovery_state": 5,
+        "eligible_leader_replicas": 6,
+        "last_known_elr": 7,
+        "directories": 8,
+    }
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 21
     """The fewest bytes that one can take."""
 

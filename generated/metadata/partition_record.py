@@ -156,6 +156,20 @@ class PartitionRecord:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "directories": range(1, 3),
+        "eligible_leader_replicas": range(2, 3),
+        "last_known_elr": range(2, 3),
+    }
+    """Fields that not all versions have."""
+
+    TAGS: ClassVar[dict[str, int]] = {
+        "leader_recovery_state": 0,
+        "eligible_leader_replicas": 1,
+        "last_known_elr": 2,
+    }
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 37
     """The fewest bytes that one can take."""
 

@@ -409,6 +409,17 @@ class RegisterBrokerRecord:
     }
     """What the format itself calls fields."""
 
+    IN_VERSIONS: ClassVar[dict[str, range]] = {
+        "is_migrating_zk_broker": range(2, 5),
+        "in_controlled_shutdown": range(1, 5),
+        "log_dirs": range(3, 5),
+        "cordoned_log_dirs": range(4, 5),
+    }
+    """Fields that not all versions have."""
+
+    TAGS: ClassVar[dict[str, int]] = {"log_dirs": 0, "cordoned_log_dirs": 1}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 33
     """The fewest bytes that one can take."""
 

@@ -389,6 +389,9 @@ class RemoteLogSegmentMetadataRecord:
     }
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"txn_index_empty": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 83
     """The fewest bytes that one can take."""
 

@@ -191,6 +191,9 @@ class RemoteLogSegmentMetadataSnapshotRecord:
     }
     """What the format itself calls fields."""
 
+    TAGS: ClassVar[dict[str, int]] = {"txn_index_empty": 0}
+    """Tagged fields."""
+
     MIN_SIZE: ClassVar[int] = 60
     """The fewest bytes that one can take."""
 

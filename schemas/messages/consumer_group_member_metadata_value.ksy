@@ -167,6 +167,7 @@ types:
           0:
             id: classic_member_metadata
             -orig-id: ClassicMemberMetadata
+            -default: empty
             doc: A `classic_member_metadata`, or null.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are

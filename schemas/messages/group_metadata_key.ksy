@@ -27,5 +27,6 @@ seq:
       eq: 2
     doc: Number of the record's type, which says what the key and the value are.
   - id: group
+    -orig-id: group
     type: text(false)
     doc: A string.

@@ -39,13 +39,16 @@ seq:
     type: text(version >= 4)
     doc: A string.
   - id: generation
+    -orig-id: generation
     type: s4
     doc: An int32.
   - id: protocol
+    -orig-id: protocol
     type: nullable_text(version >= 4)
     -default: empty
     doc: A string, or null.
   - id: leader
+    -orig-id: leader
     type: nullable_text(version >= 4)
     -default: empty
     doc: A string, or null.
@@ -74,6 +77,7 @@ seq:
     -derive: count_of(members) + 1
     doc: Number of elements of `members`, plus one.
   - id: members
+    -orig-id: members
     type: member_metadata(version)
     repeat: expr
     repeat-expr: >-
@@ -127,9 +131,11 @@ types:
         type: s4
         doc: An int32.
       - id: subscription
+        -orig-id: subscription
         type: blob(version >= 4)
         doc: Bytes.
       - id: assignment
+        -orig-id: assignment
         type: blob(version >= 4)
         doc: Bytes.
       - id: tagged_fields

@@ -28,11 +28,14 @@ seq:
       eq: 0
     doc: Number of the record's type, which says what the key and the value are.
   - id: group
+    -orig-id: group
     type: text(false)
     doc: A string.
   - id: topic
+    -orig-id: topic
     type: text(false)
     doc: A string.
   - id: partition
+    -orig-id: partition
     type: s4
     doc: An int32.

@@ -31,9 +31,11 @@ seq:
       max: 0
     doc: Version of the message.
   - id: offset
+    -orig-id: offset
     type: s8
     doc: An int64.
   - id: metadata
+    -orig-id: metadata
     type: text(false)
     doc: A string.
   - id: commit_timestamp

@@ -30,16 +30,19 @@ seq:
       eq: 1
     doc: Number of the record's type, which says what the key and the value are.
   - id: group
+    -orig-id: group
     type: text(false)
     -column:
       type: string
     doc: Id of the consumer group. Never null.
   - id: topic
+    -orig-id: topic
     type: text(false)
     -column:
       type: string
     doc: Name of the topic. Never null.
   - id: partition
+    -orig-id: partition
     type: s4
     -column:
       type: int32

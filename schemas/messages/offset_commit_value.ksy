@@ -55,6 +55,7 @@ seq:
     doc: |
       Leader epoch of the last record that was read (KIP-320); -1 is unknown.
   - id: metadata
+    -orig-id: metadata
     type: text(version >= 4)
     -column:
       type: string

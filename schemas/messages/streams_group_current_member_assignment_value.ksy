@@ -192,6 +192,7 @@ types:
           0:
             id: assignment_epochs
             -orig-id: AssignmentEpochs
+            -default: empty
             doc: An array of int32, or null.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are

@@ -115,6 +115,7 @@ types:
           1:
             id: last_assignment_configs
             -orig-id: LastAssignmentConfigs
+            -default: empty
             doc: An array of `last_assignment_config`, or null.
           2:
             id: stored_description_topology_epoch

@@ -171,9 +171,11 @@ types:
     doc: Kafka's TopicConfig.
     seq:
       - id: key
+        -orig-id: key
         type: text(true)
         doc: A string.
       - id: value
+        -orig-id: value
         type: text(true)
         doc: A string.
       - id: tagged_fields

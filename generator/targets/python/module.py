@@ -199,24 +199,47 @@ class Module(Containers):
         if struct.message is not None:
             found.append(Constant("KIND", "str", python_literal(struct.message.kind)))
             found.append(Constant("NUMBER", "int", str(struct.message.number)))
-        names = self._names(struct)
-        if names:
-            doc = "What the format itself calls fields."
-            found.append(Constant("NAMES", "dict[str, str]", f"{{{', '.join(names)}}}", doc))
-        return found + self._places(struct)
+        return found + self._of_fields(struct) + self._places(struct)
 
-    def _names(self, struct: Struct) -> list[str]:
-        """Of messages: attributes whose fields have another name in the format's own documents."""
-        if not self.schema.root.versions:
+    def _of_fields(self, struct: Struct) -> list[Constant]:
+        """Of messages: what the format calls fields, which versions have them, which of them are tagged."""
+        schema = self.schema.root
+        if not schema.versions and schema.message is None:
             return []
-        given: list[tuple[str, Text]] = []
+        names: dict[str, str] = {}
+        versions: dict[str, str] = {}
+        tags: dict[str, str] = {}
+
+        def add(name: str, text: Text, since: int | None, until: int | None) -> None:
+            if text:
+                names[name] = python_literal(text)
+            if struct.versions and (since is not None or until is not None):
+                first = struct.versions.first if since is None else since
+                versions[name] = f"range({first}, {(struct.versions.last if until is None else until) + 1})"
+
         for spec in struct.fields:
             section = self.back.tag_section(spec)
-            if section is not None:
-                given += [(tag.id, tag.orig_id) for tag in section.tags]
-            elif self.stored(struct, spec):
-                given.append((spec.id, spec.orig_id))
-        return [f'"{attribute(name)}": {python_literal(text)}' for name, text in given if text]
+            if section is None and self.stored(struct, spec):
+                add(attribute(spec.id), spec.orig_id, spec.since, spec.until)
+            for tag in () if section is None else section.tags:
+                since = spec.since if tag.since is None else tag.since
+                add(attribute(tag.id), tag.orig_id, since, spec.until if tag.until is None else tag.until)
+                tags[attribute(tag.id)] = str(tag.number)
+        made = (
+            ("NAMES", "str", names, "What the format itself calls fields."),
+            ("IN_VERSIONS", "range", versions, "Fields that not all versions have."),
+            ("TAGS", "int", tags, "Tagged fields."),
+        )
+        return [
+            Constant(
+                name,
+                f"dict[str, {kind}]",
+                "{" + ", ".join(f'"{k}": {v}' for k, v in found.items()) + "}",
+                doc,
+            )
+            for name, kind, found, doc in made
+            if found
+        ]
 
     def _places(self, struct: Struct) -> list[Constant]:
         """Sizes and places that hold in every layout."""
