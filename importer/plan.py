@@ -47,11 +47,13 @@ class ImportPlan:
 
     Attributes:
         changes: the files that it would write, by path.
+        messages: the names of all that were found, those that are not asked for left out.
         unchanged: how many are as their definitions say.
         skipped: messages that are not imported, each with the reason.
     """
 
     schemas: Path
+    messages: tuple[str, ...]
     changes: tuple[SchemaChange, ...]
     unchanged: int
     skipped: tuple[tuple[str, str], ...]
@@ -82,12 +84,14 @@ def plan_import(
     Raises: BadDefinition, SchemaError for a schema there that is not YAML, OSError, zipfile.BadZipFile.
     """
     found: list[SchemaChange] = []
+    seen: list[str] = []
     skipped: list[tuple[str, str]] = []
     unchanged = 0
     for message in read_definitions(source):
         place = place_of(message)
         if only and message.name not in only:
             continue
+        seen.append(message.name)
         if not place.folder:
             skipped.append((message.name, place.reason))
             continue
@@ -102,4 +106,4 @@ def plan_import(
             unchanged += 1
         else:
             found.append(SchemaChange(path, message.name, before, text_of(tree)))
-    return ImportPlan(schemas, tuple(found), unchanged, tuple(skipped))
+    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped))

@@ -381,7 +381,7 @@ class _Maker:
     def _default(self, field: FieldDef, there: VersionRange) -> Tree:
         """The default, where it is another than that of the type."""
         nullable = bool(field.nullable.intersect(there))
-        null = field.null_default or (field.type == "records" and field.default is None)
+        null = field.null_default or (field.type == "records" and nullable and field.default is None)
         if null:
             if not nullable:
                 raise self.bad(f"`{field.name}`: null by default, and never null")

@@ -72,7 +72,7 @@ def compare(
     if back != value:
         return fail("what we read differs", data=theirs.hex(), read=back, value=value)
     if version in message.flexible:
-        _unknown(rng, value)
+        _unknown(rng, value, version)
         tagged = written(value, message, version)
         try:
             again, shown = judge.read(message.name, frame, tagged, version)
@@ -88,34 +88,39 @@ def compare(
         tally.counts["read by Kafka"] += 1
         if again != theirs:
             return fail("Kafka writes it otherwise", ours=theirs.hex(), theirs=again.hex())
-    mine = _known(plain(back, version))
+    mine, shown = (_known(each, _records(message)) for each in (plain(value, version), shown))
     if mine != shown:
         fail("shown otherwise", ours=mine, theirs=shown)
     _dropped(judge, message, version, kind, rng, tally, fail)
     return None
 
 
-def _known(shown: Any) -> Any:
-    """Without what Kafka does not show: tags that it does not know."""
+def _known(shown: Any, left_out: set[str]) -> Any:
+    """Without what Kafka does not show: tags that it does not know, and records that are none."""
     if isinstance(shown, dict):
-        return {name: _known(each) for name, each in shown.items() if name != "unknownTaggedFields"}
-    return [_known(each) for each in shown] if isinstance(shown, list) else shown
+        return {name: _known(each, left_out) for name, each in shown.items() if name not in left_out}
+    return [_known(each, left_out) for each in shown] if isinstance(shown, list) else shown
 
 
-def _unknown(rng: random.Random, value: Any) -> None:
+def _records(message: MessageDef) -> set[str]:
+    structs = (message.root, *message.structs.values())
+    named = {field.name for struct in structs for field in struct.fields if field.type == "records"}
+    return {"unknownTaggedFields", *(name[:1].lower() + name[1:] for name in named)}
+
+
+def _unknown(rng: random.Random, value: Any, version: int) -> None:
     """Put tags that no version knows into an object, and some of those in it."""
     if isinstance(value, list):
         for each in value:
-            _unknown(rng, each)
-    elif hasattr(value, "tagged_fields"):
-        if rng.random() < 0.7:
-            numbers = sorted(rng.sample((20, 127, 128, 16383, 16384, 2**31 - 2), rng.randint(1, 3)))
-            value.tagged_fields = [(number, rng.randbytes(rng.choice((0, 1, 130)))) for number in numbers]
-        for name in getattr(value, "NAMES", {}):
-            _unknown(rng, getattr(value, name))
-    elif hasattr(value, "NAMES"):
-        for name in getattr(value, "NAMES", {}):
-            _unknown(rng, getattr(value, name))
+            _unknown(rng, each, version)
+        return
+    if hasattr(value, "tagged_fields") and rng.random() < 0.7:
+        numbers = sorted(rng.sample((20, 127, 128, 16383, 16384, 2**31 - 2), rng.randint(1, 3)))
+        value.tagged_fields = [(number, rng.randbytes(rng.choice((0, 1, 130)))) for number in numbers]
+    present = getattr(value, "IN_VERSIONS", {})
+    for name in getattr(value, "NAMES", {}):
+        if version in present.get(name, (version,)):
+            _unknown(rng, getattr(value, name), version)
 
 
 def _dropped(

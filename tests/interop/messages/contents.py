@@ -68,7 +68,7 @@ class _Random:
         return found
 
     def default(self, field: FieldDef, depth: int) -> Any:
-        if field.null_default or (field.type == "records" and field.default is None):
+        if field.null_default or (field.type == "records" and field.nullable and field.default is None):
             return None
         if field.is_array:
             return []
