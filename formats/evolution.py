@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kodec.formats.collect import collect
-from kodec.generator.layout import Layout, Layouts, One, Run
+from kodec.generator.layout import Layout, Layouts
 from kodec.generator.passes import run_passes
 from kodec.generator.passes.order import members
-from kodec.generator.problems import Problem, Problems
+from kodec.generator.problems import Place, Problem, Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.expr import Literal, text_of
 from kodec.generator.schema.model import (
@@ -64,10 +64,12 @@ def violations(old: Path, new: Path) -> list[Problem]:
 def _load(path: Path, scratch: Path) -> Model:
     folder = path
     if path.is_file():
-        folder = scratch
-        for each, data in collect(path)[1].items():
-            (scratch / each).parent.mkdir(parents=True, exist_ok=True)
-            (scratch / each).write_bytes(data)
+        name, files = collect(path)
+        # problems name the folder
+        folder = scratch / path.resolve().parents[name.count("/")].name
+        for each, data in files.items():
+            (folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each).write_bytes(data)
     problems = Problems()
     return run_passes(build(folder, problems), problems)
 
@@ -81,9 +83,15 @@ class _Comparison:
         self.old = old
         self.new = new
         self.problems = problems
+        self.found: dict[tuple[Place, str, str], list[int]] = {}
 
     def bad(self, at: Struct | Field, path: str, text: str) -> None:
         self.problems.add(at.place, path.replace("::", "."), text)
+
+    def bad_in(self, version: int | None, at: Struct | Field, path: str, text: str) -> None:
+        """The same of one version; what is wrong in several is said once."""
+        versions = self.found.setdefault((at.place, path.replace("::", "."), text), [])
+        versions += [] if version is None or version in versions else [version]
 
     def run(self) -> None:
         if self.old.streamed or self.new.streamed:
@@ -103,6 +111,10 @@ class _Comparison:
                 self.bad(self.new.root, self.new.id, f"type `{struct.id}` is gone")
             else:
                 self.struct(struct, successor)
+        for (place, path, text), versions in self.found.items():
+            shown = ", ".join(map(str, versions))
+            when = f" in version{'s' * (len(versions) > 1)} {shown}" if versions else ""
+            self.problems.add(place, path, text + when)
 
     @staticmethod
     def _name(struct: Struct, schema: Schema) -> str:
@@ -167,8 +179,7 @@ class _Comparison:
                     known[old.version_field] = version
                 if version is not None and new.versions:
                     also[new.version_field] = version
-                when = "" if version is None else f" in version {version}"
-                self.layouts(self.before.layout(old, known), self.after.layout(new, also), when)
+                self.layouts(self.before.layout(old, known), self.after.layout(new, also), version)
         self.tags(old, new)
 
     def _versions(self, old: Struct, new: Struct) -> list[int | None]:
@@ -180,40 +191,73 @@ class _Comparison:
         also = new.versions or known
         return [version for version in known if version in also and (not root or version in root)]
 
-    def layouts(self, old: Layout, new: Layout, when: str) -> None:
-        before, after = dict(_fields(old)), dict(_fields(new))
+    def layouts(self, old: Layout, new: Layout, version: int | None) -> None:
+        before, after = _fields(old), _fields(new)
+        self.rename(before, after)
+        if old.struct is self.old.root and old.struct.version_field in before:
+            # what is written by default is no matter of what bytes mean
+            front = before[old.struct.version_field]
+            before[old.struct.version_field] = replace(front, default=None, valid=None)
+            if old.struct.version_field in after:
+                after[old.struct.version_field] = replace(after[old.struct.version_field], default=None)
         path = new.struct.name
         for name, field in before.items():
             if name not in after:
-                self.bad(new.struct, f"{path}::{field.id}", f"the field is gone{when}")
+                self.bad_in(version, new.struct, f"{path}::{field.id}", "the field is gone")
         for name, field in after.items():
             if name not in before:
-                text = f"the field is new{when}: only a tagged field may join a version that is there"
-                self.bad(field, f"{path}::{field.id}", text)
+                text = "the field is new, and only a tagged field may join a version that is there:"
+                self.bad_in(version, field, f"{path}::{field.id}", text)
         common = [name for name in before if name in after]
         moved = [name for name in after if name in before]
         for first, second in zip(common, moved, strict=True):
             if first != second:
-                text = f"the order is another{when}: `{after[second].id}` where `{before[first].id}` was"
-                self.bad(after[second], f"{path}::{after[second].id}", text)
+                text = f"it stands where `{before[first].id}` stood"
+                self.bad_in(version, after[second], f"{path}::{after[second].id}", text)
                 break
         for name in common:
-            self.field(before[name], after[name], f"{path}::{after[name].id}", when)
+            self.field(before[name], after[name], f"{path}::{after[name].id}", version)
 
-    def field(self, old: Field, new: Field, path: str, when: str) -> None:
-        for what, one, other in _facts(old, new):
+    def field(self, old: Field, new: Field, path: str, version: int | None) -> None:
+        for what, one, other in self.facts(old, new):
             if one != other:
-                self.bad(new, path, f"{what} was `{one}`{when}, now it is `{other}`")
-        self.nulls(old, new, path, when)
-        if old.nullable is None and new.nullable is not None and not (old.derive or new.derive):
-            return
-        if old.nullable is not None and new.nullable is None:
-            self.bad(new, path, f"null was allowed{when}")
-
-    def nulls(self, old: Field, new: Field, path: str, when: str) -> None:
+                self.bad_in(version, new, path, f"{what} was `{one}`, and is `{other}`")
         # after folding, a range that is not None allows no null
-        if old.null_versions is None and new.null_versions is not None:
-            self.bad(new, path, f"null was allowed{when}")
+        forbidden = old.null_versions is None and new.null_versions is not None
+        if forbidden or (old.nullable is not None and new.nullable is None):
+            self.bad_in(version, new, path, "it could be null, and cannot")
+
+    def rename(self, before: dict[str, Field], after: dict[str, Field]) -> None:
+        """A field that has another name now, where the old one stood, and is otherwise the same, is the same."""
+        pairs = list(zip(before.items(), after.items(), strict=False)) if len(before) == len(after) else []
+        renamed = {
+            name: other
+            for (other, old), (name, new) in pairs
+            if name not in before
+            and other not in after
+            and all(one == two for _, one, two in self.facts(old, new))
+        }
+        fields = [(renamed.get(name, name), field) for name, field in after.items()]
+        after.clear()
+        after.update(fields)
+
+    def facts(self, old: Field, new: Field) -> Iterator[tuple[str, str, str]]:
+        """What must be the same of a field in a version that both have."""
+        yield "the type", _type(old.type, self.before.model), _type(new.type, self.after.model)
+        for what, one, other in (
+            ("`size`", old.size, new.size),
+            ("`if`", old.condition, new.condition),
+            ("`repeat-expr`", old.repeat_expr, new.repeat_expr),
+            ("`repeat-until`", old.repeat_until, new.repeat_until),
+        ):
+            yield (
+                what,
+                text_of(one) if one is not None else "none",
+                text_of(other) if other is not None else "none",
+            )
+        yield "`repeat`", str(old.repeat), str(new.repeat)
+        yield "the default", _default(old.default), _default(new.default)
+        yield "`contents`", str(old.contents), str(new.contents)
 
     # -- tags -------------------------------------------------------------------------------------
 
@@ -239,7 +283,7 @@ class _Comparison:
     def tag(self, old: Struct, new: Struct, before: Tag, after: Tag) -> None:
         path = f"{new.name}::{after.id}"
         for what, one, other in (
-            ("the type", _type(before.type), _type(after.type)),
+            ("the type", _type(before.type, self.before.model), _type(after.type, self.after.model)),
             ("the default", _default(before.default), _default(after.default)),
         ):
             if one != other:
@@ -273,38 +317,20 @@ def _tags(layouts: Layouts, struct: Struct) -> tuple[Tag, ...]:
     return layouts.layout(struct, known).tags
 
 
-def _fields(layout: Layout) -> Iterator[tuple[str, Field]]:
-    for step in layout.steps:
-        assert isinstance(step, (Run, One))
-        for field in members(step):
-            yield field.orig_id.raw or field.id, field
-
-
-def _facts(old: Field, new: Field) -> Iterator[tuple[str, str, str]]:
-    """What must be the same of a field in a version that both have."""
-    yield "the type", _type(old.type), _type(new.type)
-    for what, one, other in (
-        ("`size`", old.size, new.size),
-        ("`if`", old.condition, new.condition),
-        ("`repeat-expr`", old.repeat_expr, new.repeat_expr),
-        ("`repeat-until`", old.repeat_until, new.repeat_until),
-    ):
-        yield (
-            what,
-            text_of(one) if one is not None else "none",
-            text_of(other) if other is not None else "none",
-        )
-    yield "`repeat`", str(old.repeat), str(new.repeat)
-    yield "the default", _default(old.default), _default(new.default)
-    yield "`contents`", str(old.contents), str(new.contents)
+def _fields(layout: Layout) -> dict[str, Field]:
+    """The fields of a layout in their order, by what the format calls them."""
+    fields = [field for step in layout.steps for field in members(step)]
+    return {field.orig_id.raw or field.id: field for field in fields}
 
 
 def _default(default: object) -> str:
     return "none" if default is None else text_of(default)  # type: ignore[arg-type]  # an expression
 
 
-def _type(kind: TypeRef) -> str:
+def _type(kind: TypeRef, model: Model) -> str:
     """A type as it is on the wire; which layout of another type it is, is compared there."""
+    if isinstance(kind, Ref) and model.struct(kind.target).wire == "tags":
+        return "tagged fields"
     match kind:
         case Prim(name, endian=endian):
             return name if name[1:] == "1" else f"{name}{endian}"
@@ -316,6 +342,6 @@ def _type(kind: TypeRef) -> str:
             flags = [text_of(arg) for arg in args if isinstance(arg, Literal) and isinstance(arg.value, bool)]
             return target.rpartition("::")[2] + (f"({', '.join(flags)})" if flags else "")
         case Switch(on, cases, default):
-            listed = ", ".join(f"{text_of(case)}: {_type(each)}" for case, each in cases)
-            return f"{text_of(on)} {{{listed}}}" + ("" if default is None else f" {_type(default)}")
+            listed = ", ".join(f"{text_of(case)}: {_type(each, model)}" for case, each in cases)
+            return f"{text_of(on)} {{{listed}}}" + ("" if default is None else f" {_type(default, model)}")
     return "bytes"
