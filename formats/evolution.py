@@ -228,7 +228,7 @@ class _Comparison:
             self.bad_in(version, new, path, "it could be null, and cannot")
 
     def rename(self, before: dict[str, Field], after: dict[str, Field]) -> None:
-        """A field that has another name now, where the old one stood, and is otherwise the same, is the same."""
+        """A field with another name where the old one stood, and otherwise the same, is the same."""
         pairs = list(zip(before.items(), after.items(), strict=False)) if len(before) == len(after) else []
         renamed = {
             name: other

@@ -27,6 +27,7 @@ _PRIMS = {
     "uuid": "uuid",
     "bool": "bool8",
 }
+_NUMBERS = tuple(kind for kind in _PRIMS.values() if kind not in ("uuid", "bool8"))
 _SIZED = {"string": "text", "bytes": "blob", "records": "blob"}
 _TAGS = "tagged_fields"
 _IMPORTED = ("blob", "bool8", "nullable_blob", "nullable_text", _TAGS, "text", "unsigned_varint", "uuid")
@@ -448,6 +449,12 @@ class _Maker:
                 raise self.bad(f"tag {field.tag} stands twice")
             cases[field.tag] = self._tag_type(struct, field)
             tags[field.tag] = self._tag(struct, field, ids, flexible)
+        prims = {number for number, kind in cases.items() if kind in _NUMBERS}
+        if prims and prims != cases.keys():
+            # ksc has no type for C++ that is a number here and an object there
+            for field in tagged:
+                if field.tag in prims:
+                    cases[field.tag] = self._boxed(field.type)
         self.types[f"{stem}_tags"] = {
             "-wire": "tags",
             "doc": "The tagged-field section.",
@@ -518,7 +525,7 @@ class _Maker:
         kind = self._id(field.type)
         if nullable:
             self.types[f"nullable_{kind}"] = {
-                "-wire": "optional",
+                "-wire": "value",
                 "doc": f"A `{kind}`, or null.",
                 "seq": [
                     {
@@ -537,6 +544,16 @@ class _Maker:
                 ],
             }
         return f"nullable_{kind}" if nullable else kind
+
+    def _boxed(self, prim: str) -> str:
+        """A type that stands for a number."""
+        name = f"{prim}_value"
+        self.types[name] = {
+            "-wire": "value",
+            "doc": f"{_article(prim)} {prim}.",
+            "seq": [{"id": "value", "type": _PRIMS[prim], "doc": "The number."}],
+        }
+        return name
 
     def _list(self, struct: StructDef, field: FieldDef, nullable: bool) -> str:
         element = self._element(struct, field)

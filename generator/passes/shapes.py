@@ -40,7 +40,7 @@ def _bad(problems: Problems, struct: Struct, place: Place, name: str, text: str,
 
 def _wire(model: Model, struct: Struct, problems: Problems) -> None:
     wire = struct.wire
-    if wire in ("string", "bytes", "optional") and struct.field("value") is None:
+    if wire in ("string", "bytes", "value") and struct.field("value") is None:
         _bad(problems, struct, struct.place, "", f"`-wire: {wire}` needs a field `value`")
     if wire == "list" and (len(struct.fields) == 0 or len([f for f in struct.fields if f.repeat]) != 1):
         _bad(problems, struct, struct.place, "", "`-wire: list` needs exactly one repeated field")

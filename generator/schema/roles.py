@@ -19,7 +19,7 @@ __all__ = [
     "transparent",
 ]
 
-TRANSPARENT = ("string", "bytes", "list", "optional")
+TRANSPARENT = ("string", "bytes", "list", "value")
 """The `-wire` types that stand for their one member."""
 
 
@@ -39,7 +39,7 @@ class RowContent:
 
 def transparent(struct: Struct) -> Field | None:
     """The member whose value the type stands for, where `-wire` says that it does."""
-    if struct.wire in ("string", "bytes", "optional"):
+    if struct.wire in ("string", "bytes", "value"):
         return struct.field("value")
     if struct.wire == "list":
         return next((spec for spec in struct.fields if spec.repeat is not None), None)

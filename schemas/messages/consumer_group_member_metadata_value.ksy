@@ -122,7 +122,7 @@ types:
         type: tagged_fields
         doc: Optional fields. None is defined; unknown ones are kept.
   nullable_classic_member_metadata:
-    -wire: optional
+    -wire: value
     doc: A `classic_member_metadata`, or null.
     seq:
       - id: has_value

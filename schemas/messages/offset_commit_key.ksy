@@ -28,7 +28,10 @@ seq:
     type: s2
     valid:
       eq: 1
-    doc: Number of the record's type, which says what the key and the value are.
+    -column: false
+    doc: |
+      Number of the record's type, called the key's version up to Kafka 4.0.
+      0, before 0.9, is `legacy_offset_commit_key`.
   - id: group
     -orig-id: group
     type: text(false)

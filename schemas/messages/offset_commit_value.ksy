@@ -119,7 +119,8 @@ types:
             id: topic_id
             -orig-id: topicId
             -ignorable: true
-            doc: A uuid; all zeros is none.
+            doc: |
+              Id of the topic, since Kafka 4.1. Absent or all zeros is unknown.
         doc: >-
           The field's value. A tag that is not known here gives bytes, which are
           kept.

@@ -74,6 +74,13 @@ types:
         if: num_items_plus_one.value - 1 >= 0
         -nullable: num_items_plus_one.value - 1 == -1
         doc: The elements.
+  int32_value:
+    -wire: value
+    doc: An int32.
+    seq:
+      - id: value
+        type: s4
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -102,10 +109,10 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s4
+            0: int32_value
             1: nullable_last_assignment_config_list
-            2: s4
-            3: s4
+            2: int32_value
+            3: int32_value
         -tags:
           0:
             id: validated_topology_epoch

@@ -71,6 +71,13 @@ types:
         if: num_items_plus_one.value - 1 >= 0
         -nullable: num_items_plus_one.value - 1 == -1
         doc: The elements.
+  int8_value:
+    -wire: value
+    doc: An int8.
+    seq:
+      - id: value
+        type: s1
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -99,8 +106,8 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s1
-            1: s1
+            0: int8_value
+            1: int8_value
             2: uuid_list
             3: nullable_uuid_list
         -tags:

@@ -72,6 +72,20 @@ types:
         if: num_items_plus_one.value - 1 >= 0
         -nullable: num_items_plus_one.value - 1 == -1
         doc: The elements.
+  int32_value:
+    -wire: value
+    doc: An int32.
+    seq:
+      - id: value
+        type: s4
+        doc: The number.
+  int8_value:
+    -wire: value
+    doc: An int8.
+    seq:
+      - id: value
+        type: s1
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -101,11 +115,11 @@ types:
           switch-on: tag.value.as<s4>
           cases:
             0: nullable_int32_list
-            1: s4
+            1: int32_value
             2: nullable_int32_list
             3: nullable_int32_list
             4: nullable_int32_list
-            5: s1
+            5: int8_value
             6: nullable_int32_list
             7: nullable_int32_list
             8: nullable_uuid_list

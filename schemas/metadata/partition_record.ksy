@@ -136,6 +136,13 @@ types:
         if: num_items_plus_one.value - 1 >= 0
         -nullable: num_items_plus_one.value - 1 == -1
         doc: The elements.
+  int8_value:
+    -wire: value
+    doc: An int8.
+    seq:
+      - id: value
+        type: s1
+        doc: The number.
   message_tags:
     -wire: tags
     doc: The tagged-field section.
@@ -164,7 +171,7 @@ types:
         type:
           switch-on: tag.value.as<s4>
           cases:
-            0: s1
+            0: int8_value
             1: nullable_int32_list
             2: nullable_int32_list
         -tags:

@@ -96,33 +96,3 @@ def test_consumer_group_current_member_assignment_value_with_changed_bytes(
         stored,
         range(0),
     )
-
-
-@MANY
-@given(data=st.data())
-def test_consumer_group_current_member_assignment_value_topic_partitions_round_trip(
-    data: st.DataObject,
-) -> None:
-    value = data.draw(consumer_group_current_member_assignment_value_topic_partitionss())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_consumer_group_current_member_assignment_value_topic_partitions_cut_at_every_byte(
-    data: st.DataObject,
-) -> None:
-    check_truncation(
-        consumer_group_current_member_assignment_value.TopicPartitions,
-        written(data.draw(consumer_group_current_member_assignment_value_topic_partitionss())),
-    )
-
-
-@FEW
-@given(data=st.data())
-def test_consumer_group_current_member_assignment_value_topic_partitions_with_changed_bytes(
-    data: st.DataObject,
-) -> None:
-    stored = written(data.draw(consumer_group_current_member_assignment_value_topic_partitionss()))
-    check_flips(consumer_group_current_member_assignment_value.TopicPartitions, stored, range(0))

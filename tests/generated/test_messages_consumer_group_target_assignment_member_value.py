@@ -89,33 +89,3 @@ def test_consumer_group_target_assignment_member_value_with_changed_bytes(
         stored,
         range(0),
     )
-
-
-@MANY
-@given(data=st.data())
-def test_consumer_group_target_assignment_member_value_topic_partition_round_trip(
-    data: st.DataObject,
-) -> None:
-    value = data.draw(consumer_group_target_assignment_member_value_topic_partitions())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_consumer_group_target_assignment_member_value_topic_partition_cut_at_every_byte(
-    data: st.DataObject,
-) -> None:
-    check_truncation(
-        consumer_group_target_assignment_member_value.TopicPartition,
-        written(data.draw(consumer_group_target_assignment_member_value_topic_partitions())),
-    )
-
-
-@FEW
-@given(data=st.data())
-def test_consumer_group_target_assignment_member_value_topic_partition_with_changed_bytes(
-    data: st.DataObject,
-) -> None:
-    stored = written(data.draw(consumer_group_target_assignment_member_value_topic_partitions()))
-    check_flips(consumer_group_target_assignment_member_value.TopicPartition, stored, range(0))

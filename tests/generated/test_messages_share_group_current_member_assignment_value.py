@@ -90,31 +90,3 @@ def test_share_group_current_member_assignment_value_with_changed_bytes(
     check_flips(
         share_group_current_member_assignment_value.ShareGroupCurrentMemberAssignmentValue, stored, range(0)
     )
-
-
-@MANY
-@given(data=st.data())
-def test_share_group_current_member_assignment_value_topic_partitions_round_trip(data: st.DataObject) -> None:
-    value = data.draw(share_group_current_member_assignment_value_topic_partitionss())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_share_group_current_member_assignment_value_topic_partitions_cut_at_every_byte(
-    data: st.DataObject,
-) -> None:
-    check_truncation(
-        share_group_current_member_assignment_value.TopicPartitions,
-        written(data.draw(share_group_current_member_assignment_value_topic_partitionss())),
-    )
-
-
-@FEW
-@given(data=st.data())
-def test_share_group_current_member_assignment_value_topic_partitions_with_changed_bytes(
-    data: st.DataObject,
-) -> None:
-    stored = written(data.draw(share_group_current_member_assignment_value_topic_partitionss()))
-    check_flips(share_group_current_member_assignment_value.TopicPartitions, stored, range(0))

@@ -87,31 +87,3 @@ def test_share_group_target_assignment_member_value_with_changed_bytes(
     check_flips(
         share_group_target_assignment_member_value.ShareGroupTargetAssignmentMemberValue, stored, range(0)
     )
-
-
-@MANY
-@given(data=st.data())
-def test_share_group_target_assignment_member_value_topic_partition_round_trip(data: st.DataObject) -> None:
-    value = data.draw(share_group_target_assignment_member_value_topic_partitions())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_share_group_target_assignment_member_value_topic_partition_cut_at_every_byte(
-    data: st.DataObject,
-) -> None:
-    check_truncation(
-        share_group_target_assignment_member_value.TopicPartition,
-        written(data.draw(share_group_target_assignment_member_value_topic_partitions())),
-    )
-
-
-@FEW
-@given(data=st.data())
-def test_share_group_target_assignment_member_value_topic_partition_with_changed_bytes(
-    data: st.DataObject,
-) -> None:
-    stored = written(data.draw(share_group_target_assignment_member_value_topic_partitions()))
-    check_flips(share_group_target_assignment_member_value.TopicPartition, stored, range(0))

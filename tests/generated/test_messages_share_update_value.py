@@ -78,24 +78,3 @@ def test_share_update_value_cut_at_every_byte(version: int, data: st.DataObject)
 def test_share_update_value_with_changed_bytes(version: int, data: st.DataObject) -> None:
     stored = written(data.draw(share_update_values(version)))
     check_flips(share_update_value.ShareUpdateValue, stored, range(0))
-
-
-@MANY
-@given(data=st.data())
-def test_share_update_value_state_batch_round_trip(data: st.DataObject) -> None:
-    value = data.draw(share_update_value_state_batchs())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_share_update_value_state_batch_cut_at_every_byte(data: st.DataObject) -> None:
-    check_truncation(share_update_value.StateBatch, written(data.draw(share_update_value_state_batchs())))
-
-
-@FEW
-@given(data=st.data())
-def test_share_update_value_state_batch_with_changed_bytes(data: st.DataObject) -> None:
-    stored = written(data.draw(share_update_value_state_batchs()))
-    check_flips(share_update_value.StateBatch, stored, range(0))

@@ -102,31 +102,3 @@ def test_streams_group_current_member_assignment_value_with_changed_bytes(
         stored,
         range(0),
     )
-
-
-@MANY
-@given(data=st.data())
-def test_streams_group_current_member_assignment_value_task_ids_round_trip(data: st.DataObject) -> None:
-    value = data.draw(streams_group_current_member_assignment_value_task_idss())
-    written(value)
-    check_round_trip(value, canonical=True)
-
-
-@FEW
-@given(data=st.data())
-def test_streams_group_current_member_assignment_value_task_ids_cut_at_every_byte(
-    data: st.DataObject,
-) -> None:
-    check_truncation(
-        streams_group_current_member_assignment_value.TaskIds,
-        written(data.draw(streams_group_current_member_assignment_value_task_idss())),
-    )
-
-
-@FEW
-@given(data=st.data())
-def test_streams_group_current_member_assignment_value_task_ids_with_changed_bytes(
-    data: st.DataObject,
-) -> None:
-    stored = written(data.draw(streams_group_current_member_assignment_value_task_idss()))
-    check_flips(streams_group_current_member_assignment_value.TaskIds, stored, range(0))

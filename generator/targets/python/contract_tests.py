@@ -96,7 +96,9 @@ def contract_tests(back: Facts, schema: Schema, package: str) -> ContractTests |
             maker.strategy(struct)
         except _NoStrategy:
             continue
-        if not struct.params:
+        # a part of a message is tested with the message
+        part = schema.root.message is not None and struct is not schema.root
+        if not struct.params and not part:
             view.cases.append(maker.case(struct))
     return view if view.cases else None
 
