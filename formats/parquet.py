@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import secrets
 import shutil
@@ -11,6 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kodec.formats.schema import FormatReader
+
+try:
+    import fcntl
+except ImportError:  # no such locks on this system
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["COMPRESSIONS", "check_target", "write_parquet"]
 
@@ -34,13 +41,15 @@ def write_parquet(
 ) -> int:
     """Write all rows; how many. Where that fails, what was there is still there, and nothing else.
 
+    Until it is whole, the file is a hidden one in the same folder; those of killed processes are deleted.
+
     Raises: ValueError for a compression that there is not; FileExistsError for a file that another process
     has made meanwhile, without `overwrite`; what reading raises; OSError.
     """
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression {compression!r}: one of {', '.join(COMPRESSIONS)}")
-    made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
-    os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    _remove_abandoned(to)
+    made, lock = _begin(to)
     count = size = 0
     pending: list[pa.RecordBatch] = []
     try:
@@ -62,4 +71,43 @@ def write_parquet(
             os.link(made, to)
     finally:
         made.unlink(missing_ok=True)
+        os.close(lock)
     return count
+
+
+def _begin(to: Path) -> tuple[Path, int]:
+    """A new hidden file beside the target, locked as long as its descriptor is open."""
+    while True:
+        made = to.with_name(f".{to.name}.{secrets.token_hex(8)}")
+        fd = os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        # another process may have taken it for an abandoned one just now
+        if _locked(fd) and os.fstat(fd).st_nlink:
+            return made, fd
+        os.close(fd)
+
+
+def _remove_abandoned(to: Path) -> None:
+    """Delete the hidden files of scans to this target that were killed: nobody holds their locks."""
+    if fcntl is None:
+        return
+    for path in to.parent.glob(f".{glob.escape(to.name)}.{'[0-9a-f]' * 16}"):
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if _locked(fd):
+                    path.unlink()
+            finally:
+                os.close(fd)
+
+
+def _locked(fd: int) -> bool:
+    """Lock a file, where systems and file systems have locks; False where another process has it locked."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

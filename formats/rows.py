@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -64,9 +65,22 @@ class NotPure(Exception):
 Get = Callable[[Any], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """A column, and what gives its value of one object."""
+
+    name: str
+    type: pa.DataType
+    get: Get
+
+    def array(self, rows: list[Any]) -> pa.Array:
+        return pa.array([self.get(row) for row in rows], self.type)
+
+
 def columns_of_kernel(model: Model, row: Struct, plan: KernelPlan) -> list[Column]:
     """A column for each of the kernel's. Raises NotPure."""
-    return [_column(model, row, each) for each in plan.columns]
+    found = [_column(model, row, each) for each in plan.columns]
+    return [Column(each.name, each.type, each.array) for each in found]
 
 
 def hidden_by(model: Model, row: Struct) -> Get:
@@ -74,24 +88,24 @@ def hidden_by(model: Model, row: Struct) -> Get:
     return (lambda value: False) if row.row_unless is None else _computed(model, row, row.row_unless)
 
 
-def _column(model: Model, row: Struct, plan: ColumnPlan) -> Column:
+def _column(model: Model, row: Struct, plan: ColumnPlan) -> _Values:
     match plan:
         case Number(expression=ex.Expr() as expression):
-            return Column(plan.name, _type(plan.format), _whole(_computed(model, row, expression)))
+            return _Values(plan.name, _type(plan.format), _whole(_computed(model, row, expression)))
         case Number(member=member) if member is not None:
             get = _path(member.path)
-            return Column(plan.name, _type(plan.format), get if plan.format in "fg" else _whole(get))
+            return _Values(plan.name, _type(plan.format), get if plan.format in "fg" else _whole(get))
         case Flag():
-            return Column(plan.name, pa.bool_(), _path(plan.member.path))
+            return _Values(plan.name, pa.bool_(), _path(plan.member.path))
         case Bytes():
             get = _path(plan.member.path)
-            return Column(plan.name, _type(plan.format), _stored(plan, get))
+            return _Values(plan.name, _type(plan.format), _stored(plan, get))
         case Lists():
             children = [_column(model, row, each) for each in plan.children]
             kind = pa.list_(pa.struct([pa.field(each.name, each.type) for each in children]))
             items = _path(plan.member.path)
             parts = [(each.name, each.get) for each in children]
-            return Column(
+            return _Values(
                 plan.name,
                 kind,
                 lambda value: [{name: get(item) for name, get in parts} for item in items(value)],

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from kodec.runtime.errors import FormatError, Malformed, MissingDependency, ReadFailed, Unsupported
 from kodec.runtime.fields import DEFAULT_READ, ReadOptions
+from kodec.runtime.streams import Buffer, StreamNode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Format", "FormatReader", "schema"]
 
 BATCH_ROWS = 8192
+BATCH_BYTES = 32 << 20
+MAPPED_BYTES = 64 << 20
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
@@ -67,6 +72,17 @@ class FormatReader:
         return pa.RecordBatchReader.from_batches(self.schema, self).__arrow_c_stream__(requested_schema)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The class of a file, the path of the rows, what gives them, and their columns."""
+
+    kind: Any
+    rows: str
+    give: Callable[[Any, int], Iterator[Any]]
+    columns: list[Column]
+    left_out: dict[str, str]
+
+
 class Format:
     """A format that a schema describes.
 
@@ -79,19 +95,17 @@ class Format:
     def __init__(self, path: Path) -> None:
         from kodec.formats.cache import modules_of
         from kodec.formats.collect import collect
+        from kodec.formats.shapes import Shapes
         from kodec.generator.driver import load
 
         name, files = collect(path)
         self._modules = modules_of(files)
         self._model = load(self._modules.schemas)
         self._schema: Schema = next(each for each in self._model.schemas if each.path == name)
+        self._shapes = Shapes(self._model, self._modules.module)
+        self._plans: dict[tuple[str, tuple[str, ...] | None], _Plan] = {}
         self.id = self._schema.id
-        self.lists = tuple(self._shapes().lists(self._schema.root))
-
-    def _shapes(self) -> Any:
-        from kodec.formats.shapes import Shapes
-
-        return Shapes(self._model, self._modules.module)
+        self.lists = tuple(self._shapes.lists(self._schema.root))
 
     def scan(
         self,
@@ -102,7 +116,10 @@ class Format:
         options: ReadOptions = DEFAULT_READ,
         batch_rows: int = BATCH_ROWS,
     ) -> FormatReader:
-        """Read a file's rows as Arrow batches. Objects of the whole file are in memory while it is read.
+        """Read a file's rows as Arrow batches.
+
+        A large file is mapped into memory, not copied. Of a list in the outermost type, only the rows of one
+        batch are in memory, where no expression of the schema asks for the list; else all are.
 
         A row is an element of a repeated field, a column a field of it. Types are structs, repeated fields
         are lists, enums their numbers; what `switch-on` chooses is a struct with a member for each
@@ -132,23 +149,36 @@ class Format:
             if found is not None:
                 return found
             rows = self._only_list()
-        root = self._schema.root
-        if root.params:
-            raise ValueError(f"`{self.id}` has parameters, which a file does not say")
-        shapes = self._shapes()
-        give, row = shapes.rows(root, rows)
-        found_columns = (
-            shapes.columns(row) if chosen is None else [shapes.column(row, path) for path in chosen]
-        )
-        left_out = dict(shapes.left_out) if chosen is None else {}
-        read = functools.partial(self._read, shapes.class_of(root.name), data, options)
+        plan = self._plan(rows, chosen)
+        batches = _pure(lambda: self._rows(plan, data, options), plan.columns, name, batch_rows)
+        return _reader(plan.columns, rows, dict(plan.left_out), batches)
 
-        def objects() -> Iterator[Any]:
-            yield from give(read())
+    def _plan(self, rows: str, chosen: list[str] | None) -> _Plan:
+        """How rows become columns, worked out once. Raises ValueError."""
+        key = (rows, None if chosen is None else tuple(chosen))
+        if key not in self._plans:
+            root = self._schema.root
+            if root.params:
+                raise ValueError(f"`{self.id}` has parameters, which a file does not say")
+            shapes = self._shapes
+            shapes.left_out.clear()
+            give, row = shapes.rows(root, rows)
+            columns = shapes.columns(row) if chosen is None else [shapes.column(row, path) for path in chosen]
+            left_out = dict(shapes.left_out) if chosen is None else {}
+            self._plans[key] = _Plan(shapes.class_of(root.name), rows, give, columns, left_out)
+        return self._plans[key]
 
-        return _reader(found_columns, rows, left_out, _pure(objects, found_columns, name, batch_rows))
+    def _rows(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
+        """The rows' objects. Of a list in the outermost type each is read when it is asked for."""
+        first = plan.rows.partition(".")[0]
+        spec = self._schema.root.field(first)
+        if self._schema.streamed and spec is not None and spec.repeat is not None:
+            for each in plan.kind.each_of(data, attribute_of(first), opt=options):
+                yield from plan.give([each], 1)
+        else:
+            yield from plan.give(self._read(plan.kind, data, options), 0)
 
-    def _read(self, kind: Any, data: bytes, options: ReadOptions) -> Any:
+    def _read(self, kind: Any, data: Buffer, options: ReadOptions) -> Any:
         return kind.from_bytes(data, opt=options) if self._schema.streamed else kind.from_bytes(data, options)
 
     def _only_list(self) -> str:
@@ -162,7 +192,7 @@ class Format:
         raise ValueError(f"`{self.id}` has no list of types in its fields: name one as the rows{hint}")
 
     def _marked(
-        self, data: bytes, name: str | None, chosen: list[str] | None, options: ReadOptions, batch_rows: int
+        self, data: Buffer, name: str | None, chosen: list[str] | None, options: ReadOptions, batch_rows: int
     ) -> FormatReader | None:
         """The rows that the schema marks, as a kernel has them; None where it marks none."""
         from kodec.formats.rows import NotPure, columns_of_kernel, hidden_by
@@ -193,7 +223,7 @@ class Format:
                 raise ValueError(f"no such column: {', '.join(unknown)}; there are {', '.join(by_name)}")
             columns = [by_name[each] for each in chosen]
         path = root.fields[0].id
-        kind = self._shapes().class_of(root.name)
+        kind = self._shapes.class_of(root.name)
         attr = attribute_of(path)
 
         def objects() -> Iterator[Any]:
@@ -240,13 +270,16 @@ def attribute_of(name: str) -> str:
     return found
 
 
-def _bytes_of(source: Source) -> tuple[bytes, str | None]:
+def _bytes_of(source: Source) -> tuple[Buffer, str | None]:
     """All bytes, and the file's name where one is known."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         with Path(source).open("rb") as file:
+            facts = os.fstat(file.fileno())
+            if stat.S_ISREG(facts.st_mode) and facts.st_size >= MAPPED_BYTES:
+                return mmap(file.fileno(), 0, access=ACCESS_READ), name
             return _all_of(file, name), name
     return _all_of(source, getattr(source, "name", None)), None
 
@@ -278,35 +311,50 @@ def _pure(
     import pyarrow as pa
 
     try:
-        rows = objects()
-        while some := list(islice(rows, size)):
+        for some in _portions(objects(), size):
             arrays = [_array(column, some) for column in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=[each.name for each in columns])
+            del some, arrays
     except FormatError as error:
         raise error.in_source(name) from error.__cause__
+
+
+def _portions(rows: Iterator[Any], most: int) -> Iterator[list[Any]]:
+    """Rows for one batch after another: as many as it may have, or as make some megabytes."""
+    some: list[Any] = []
+    size = 0
+    for row in rows:
+        some.append(row)
+        size += row._stop - row._start if isinstance(row, StreamNode) else 0
+        if len(some) >= most or size >= BATCH_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _array(column: Column, rows: list[Any]) -> pa.Array:
     import pyarrow as pa
 
-    values = [column.get(row) for row in rows]
     try:
-        return pa.array(values, column.type)
+        found = column.array(rows)
+        if isinstance(found, pa.ChunkedArray):
+            raise Unsupported(column.name, "more than 2 GiB in one batch: ask for smaller ones", at=0)
+        return found
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        for row, value in zip(rows, values, strict=True):
+        for row in rows:
             try:
-                pa.array([value], column.type)
+                column.array([row])
             except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
                 at = getattr(row, "_start", None) or 0
-                shown = value if isinstance(value, int) else None
                 reason = f"a value does not fit a column of {column.type}"
-                raise Malformed(column.name, reason, at=at, have=shown) from error
+                raise Malformed(column.name, reason, at=at) from error
         raise Unsupported(column.name, f"the column is too large: {error}", at=0) from error
 
 
 def _native(
     kernel: Any,
-    data: bytes,
+    data: Buffer,
     columns: list[Column],
     options: ReadOptions,
     size: int,

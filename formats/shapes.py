@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -43,11 +45,13 @@ _ARROW: Mapping[str, pa.DataType] = {
 }
 
 Convert = Callable[[Any], Any]
+Values = list[Any]
+Build = Callable[[Values], pa.Array]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An Arrow type, and what makes a value of it of one that a generated reader gives; None stays None.
+    """An Arrow type, and what makes an array of it of values that a generated reader gives; None is null.
 
     Attributes:
         members: of a type, the shape of each field by its name in columns, in order.
@@ -57,7 +61,7 @@ class Shape:
     """
 
     type: pa.DataType
-    convert: Convert
+    array: Build
     members: Mapping[str, Shape] = field(default_factory=dict)
     target: str = ""
     choice: bool = False
@@ -66,15 +70,22 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name, its Arrow type, and what gives its value of a row's object."""
+    """A column of a table: its name, its Arrow type, and what makes its array of the rows' objects."""
 
     name: str
     type: pa.DataType
-    get: Convert
+    array: Build
 
 
-def _same(value: Any) -> Any:
-    return value
+def _plain(kind: pa.DataType, convert: Convert | None = None) -> Shape:
+    """Values as they are, or after `convert`."""
+    if convert is None:
+        return Shape(kind, lambda values: pa.array(values, kind))
+    return Shape(kind, lambda values: pa.array([convert(value) for value in values], kind))
+
+
+def _number(kind: pa.DataType, enum: str | None) -> Shape:
+    return _plain(kind, None if enum is None else _whole)
 
 
 def _whole(value: Any) -> Any:
@@ -118,16 +129,16 @@ class Shapes:
             raise ValueError(f"more than {MOST_COLUMNS} columns, with those inside others: choose some")
         match kind:
             case Prim():
-                return Shape(_ARROW[WIRE[kind.name].arrow], _same if enum is None else _whole)
+                return _number(_ARROW[WIRE[kind.name].arrow], enum)
             case Bits(1) if enum is None:
-                return Shape(pa.bool_(), _same)
+                return _plain(pa.bool_())
             case Bits():
                 width = next(width for width in (8, 16, 32, 64) if kind.width <= width)
-                return Shape(_ARROW[f"uint{width}"], _same if enum is None else _whole)
+                return _number(_ARROW[f"uint{width}"], enum)
             case Str():
-                return Shape(pa.string(), _text)
+                return _plain(pa.string(), _text)
             case Bytes():
-                return Shape(pa.binary(), _same)
+                return _plain(pa.binary())
             case Ref(target):
                 return self._of_ref(target, path, inside)
             case Switch():
@@ -140,8 +151,8 @@ class Shapes:
         struct = self.model.struct(target)
         if struct.wire in INTRINSICS:
             wire = WIRE[struct.wire]
-            plain = wire.kind in ("integer", "boolean")
-            return Shape(_ARROW[wire.arrow], _same if plain else lambda value: value.bytes)
+            same = wire.kind in ("integer", "boolean")
+            return _plain(_ARROW[wire.arrow], None if same else lambda value: value.bytes)
         if struct.wire == "tags":
             self.left_out[path] = "a section of tagged fields"
             return None
@@ -163,23 +174,27 @@ class Shapes:
             if found is not None:
                 members[spec.id] = found
         if not members:
-            return Shape(pa.bool_(), lambda value: None if value is None else True, {}, struct.name)
-        parts = [(name, attribute(name), shape.convert) for name, shape in members.items()]
-
-        def convert(value: Any) -> Any:
-            if value is None:
-                return None
-            return {name: to(getattr(value, attr)) for name, attr, to in parts}
-
+            there = _plain(pa.bool_(), lambda value: None if value is None else True)
+            return replace(there, target=struct.name)
         kind = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
-        return Shape(kind, convert, members, struct.name)
+        parts = [(attrgetter(attribute(name)), shape.array) for name, shape in members.items()]
+
+        def array(values: Values) -> pa.Array:
+            there = [value for value in values if value is not None]
+            if not there:
+                return pa.nulls(len(values), kind)
+            arrays = [build(list(map(get, there))) for get, build in parts]
+            made = pa.StructArray.from_arrays(arrays, fields=list(kind))
+            return made if len(there) == len(values) else _spread(made, values)
+
+        return Shape(kind, array, members, struct.name)
 
     def _of_switch(
         self, alternatives: Sequence[TypeRef], enum: str | None, path: str, inside: tuple[str, ...]
     ) -> Shape | None:
         """A struct with a member for each alternative, of which one is there; that one where there is one."""
         members: dict[str, Shape] = {}
-        by_class: dict[type, tuple[str, Convert]] = {}
+        by_class: dict[type, str] = {}
         for kind in dict.fromkeys(alternatives):
             shape = self.of_type(kind, enum, path, inside)
             if shape is None:
@@ -188,28 +203,38 @@ class Shapes:
             if label in members and members[label].target != shape.target:
                 label = shape.target.replace("::", "__")
             if label == "int" and label in members:
-                shape = Shape(_wider(members[label].type, shape.type), _whole)
+                shape = _plain(_wider(members[label].type, shape.type), _whole)
             if label == "float" and label in members:
-                shape = Shape(pa.float64(), _same)
+                shape = _plain(pa.float64())
             members[label] = shape
             for each in _python_types(label, shape, self):
-                by_class[each] = (label, shape.convert)
+                by_class[each] = label
         if not members:
             return None
         if len(members) == 1:
             return next(iter(members.values()))
 
-        def convert(value: Any) -> Any:
-            if value is None:
-                return None
-            found = by_class.get(type(value))
-            if found is None:
-                # an enum's member is a number
-                found = next((by_class[each] for each in (int,) if isinstance(value, each)), None)
-            return None if found is None else {found[0]: found[1](value)}
-
         kind_of_all = pa.struct([pa.field(name, shape.type) for name, shape in members.items()])
-        return Shape(kind_of_all, convert, members, choice=True)
+
+        def array(values: Values) -> pa.Array:
+            # an enum's member is a number
+            labels = [
+                by_class.get(type(value)) or (by_class.get(int) if isinstance(value, int) else None)
+                for value in values
+            ]
+            used = set(labels)
+            arrays = [
+                shape.array(
+                    [value if label == name else None for value, label in zip(values, labels, strict=True)]
+                )
+                if name in used
+                else pa.nulls(len(values), shape.type)
+                for name, shape in members.items()
+            ]
+            mask = pa.array([label is None for label in labels]) if None in used else None
+            return pa.StructArray.from_arrays(arrays, fields=list(kind_of_all), mask=mask)
+
+        return Shape(kind_of_all, array, members, choice=True)
 
     def of_field(self, spec: Field, path: str, inside: tuple[str, ...]) -> Shape | None:
         """A field, with its repetition."""
@@ -243,15 +268,15 @@ class Shapes:
     def _of_kind(self, kind: Kind, path: str, inside: tuple[str, ...]) -> Shape | None:
         match kind.name:
             case "integer" | "enum":
-                return Shape(pa.int64(), _whole)
+                return _plain(pa.int64(), _whole)
             case "float":
-                return Shape(pa.float64(), lambda value: None if value is None else float(value))
+                return _plain(pa.float64(), lambda value: None if value is None else float(value))
             case "boolean":
-                return Shape(pa.bool_(), _same)
+                return _plain(pa.bool_())
             case "text":
-                return Shape(pa.string(), _text)
+                return _plain(pa.string(), _text)
             case "bytes":
-                return Shape(pa.binary(), _same)
+                return _plain(pa.binary())
             case "list" if kind.of is not None:
                 element = self._of_kind(kind.of, path, inside)
                 return None if element is None else _list(element)
@@ -292,16 +317,14 @@ class Shapes:
             if not shape.target:
                 raise ValueError(f"`{path}`: `{name}` is inside a plain value")
             shape = self.member(self.model.struct(shape.target), name, path)
-            steps.append(_getter(attribute(name)))
+            steps.append(attrgetter(attribute(name)))
 
-        def get(value: Any) -> Any:
+        def array(values: Values) -> pa.Array:
             for step in steps:
-                value = step(value)
-                if value is None:
-                    return None
-            return shape.convert(value)
+                values = [None if value is None else step(value) for value in values]
+            return shape.array(values)
 
-        return Column(path, shape.type, get)
+        return Column(path, shape.type, array)
 
     def _is_a(self, shape: Shape) -> Convert:
         kinds = tuple(_python_types("", shape, self))
@@ -312,24 +335,20 @@ class Shapes:
         if row.choice:
             return [Column(name, shape.type, self._chosen(shape)) for name, shape in row.members.items()]
         if not row.members:
-            return [Column("value", row.type, row.convert)]
+            return [Column("value", row.type, row.array)]
         return [
-            Column(name, shape.type, self._read(attribute(name), shape.convert))
+            Column(name, shape.type, self._read(attribute(name), shape.array))
             for name, shape in row.members.items()
         ]
 
     @staticmethod
-    def _read(attr: str, convert: Convert) -> Convert:
-        return lambda value: convert(getattr(value, attr))
+    def _read(attr: str, array: Build) -> Build:
+        get = attrgetter(attr)
+        return lambda values: array(list(map(get, values)))
 
-    def _chosen(self, shape: Shape) -> Convert:
+    def _chosen(self, shape: Shape) -> Build:
         test = self._is_a(shape)
-
-        def get(value: Any) -> Any:
-            found = test(value)
-            return None if found is None else shape.convert(found)
-
-        return get
+        return lambda values: shape.array(list(map(test, values)))
 
     # -- rows -----------------------------------------------------------------------------------------
 
@@ -355,8 +374,11 @@ class Shapes:
             seen |= {each.name for _, each in level}
         return []
 
-    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any], Iterator[Any]], Shape]:
-        """What gives the rows at a path of an object, and their shape. Raises ValueError."""
+    def rows(self, struct: Struct, path: str) -> tuple[Callable[[Any, int], Iterator[Any]], Shape]:
+        """What gives the rows at a path of an object, and their shape. Raises ValueError.
+
+        It is given a value, and how many names of the path lead to it.
+        """
         names = path.split(".")
         attrs: list[str] = []
         spec_shape: Shape | None = None
@@ -373,7 +395,7 @@ class Shapes:
         if spec_shape is None or not many:
             raise ValueError(f"rows `{path}`: it is no list")
 
-        def give(value: Any, depth: int = 0) -> Iterator[Any]:
+        def give(value: Any, depth: int) -> Iterator[Any]:
             if value is None:
                 return
             if isinstance(value, list):
@@ -387,17 +409,24 @@ class Shapes:
         return give, spec_shape
 
 
-def _getter(attr: str) -> Convert:
-    return lambda value: getattr(value, attr)
+def _spread(there: pa.Array, values: Values) -> pa.Array:
+    """The array of values of which only those that are not None are there."""
+    count = itertools.count()
+    return there.take(pa.array([None if value is None else next(count) for value in values], pa.int64()))
 
 
 def _list(shape: Shape) -> Shape:
-    to = shape.convert
+    kind = pa.list_(shape.type)
 
-    def convert(value: Any) -> Any:
-        return None if value is None else [to(each) for each in value]
+    def array(values: Values) -> pa.Array:
+        lengths = [0 if value is None else len(value) for value in values]
+        ends = list(itertools.accumulate(lengths, initial=0))
+        starts = [None if value is None else start for value, start in zip(values, ends, strict=False)]
+        elements = [each for value in values if value is not None for each in value]
+        offsets = pa.array([*starts, ends[-1]], pa.int32())
+        return pa.ListArray.from_arrays(offsets, shape.array(elements), type=kind)
 
-    return Shape(pa.list_(shape.type), convert, {"element": shape}, many=True)
+    return Shape(kind, array, {"element": shape}, many=True)
 
 
 def _label(kind: TypeRef, shape: Shape) -> str:

@@ -1,17 +1,38 @@
 """What every generated codec must fulfil: the checks that generated test modules call.
 
-They need only the standard library, so that they run wherever the generated modules do.
+They need only the standard library, so that they run wherever the generated modules do. Codecs of streamed
+schemas have samples: bytes that are repeated, with what must stand in them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, Protocol
 
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.fields import ReadOptions
+from kodec.runtime.streams import StreamNode
 
-__all__ = ["check_flips", "check_round_trip", "check_truncation", "covered_by", "same"]
+__all__ = [
+    "Sample",
+    "check_flips",
+    "check_round_trip",
+    "check_sample",
+    "check_sample_changed",
+    "check_sample_cut",
+    "check_truncation",
+    "check_without_values",
+    "covered_by",
+    "same",
+    "touch",
+]
+
+# what is looked at of one sample: changed bytes may ask for many objects
+_OPTIONS = ReadOptions(elements=2000, decompressed_bytes=1 << 16)
+_MOST_OBJECTS = 2000
+_MOST_DEPTH = 12
+_MOST_PLACES = 48
 
 
 class Codec(Protocol):
@@ -23,7 +44,7 @@ class Codec(Protocol):
 def same(given: object, read: object) -> bool:
     """Whether `read` is what was written: fields left to be derived (None) may have any value."""
     if dataclasses.is_dataclass(given) and type(given) is type(read):
-        fields = dataclasses.fields(given)
+        fields = [each for each in dataclasses.fields(given) if each.compare]
         return all(
             (getattr(given, f.name) is None and f.default is None)
             or same(getattr(given, f.name), getattr(read, f.name))
@@ -76,3 +97,125 @@ def check_flips(kind: Any, data: bytes, covered: range) -> None:
 def covered_by(start: int, data: bytes) -> range:
     """The bytes from `start` to the end."""
     return range(start, len(data))
+
+
+# -- streamed schemas -----------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Bytes that a class of a streamed schema reads.
+
+    Attributes:
+        kind: the class.
+        size: how many bytes.
+        fill: what they are, again and again.
+        parts: what stands in them instead, by its place.
+        arguments: the parameters of the type.
+        written: what becomes of them when they are written: the same bytes, other bytes with the same values,
+            or an error (as where a process cannot be undone).
+    """
+
+    kind: type[StreamNode]
+    size: int
+    fill: bytes
+    parts: Mapping[int, bytes] = dataclasses.field(default_factory=dict)
+    arguments: tuple[Any, ...] = ()
+    written: Literal["bytes", "values", "error"] = "bytes"
+
+    @property
+    def data(self) -> bytes:
+        found = bytearray((self.fill * self.size)[: self.size])
+        for at, part in self.parts.items():
+            found[at : at + len(part)] = part
+        return bytes(found[: self.size])
+
+    def read(self, data: bytes) -> StreamNode:
+        """What the bytes hold, with its instances."""
+        value = self.kind.from_bytes(data, *self.arguments, opt=_OPTIONS)
+        touch(value)
+        return value
+
+
+def check_sample(sample: Sample) -> None:
+    """What was read is written as the sample says, and is read again."""
+    value = sample.read(sample.data)
+    if sample.written == "error":
+        try:
+            value.to_bytes()
+        except EncodeError:
+            return
+        raise AssertionError("it was written")
+    made = value.to_bytes()
+    assert sample.written == "values" or made == sample.data
+    assert same(value, sample.read(made))
+
+
+def check_sample_cut(sample: Sample) -> None:
+    """Each beginning gives our error, or a value that is just that beginning."""
+    for size in _places(sample.size):
+        _check_any(sample, sample.data[:size], whole=sample.written == "bytes")
+
+
+def check_sample_changed(sample: Sample) -> None:
+    """A changed byte gives our error, or a value that is written as what was read."""
+    for at in _places(sample.size):
+        for mask in (0x01, 0xFF):
+            changed = bytearray(sample.data)
+            changed[at] ^= mask
+            # bits that nothing describes are written as zeros
+            _check_any(sample, bytes(changed), whole=False)
+
+
+def check_without_values(kind: type[StreamNode]) -> None:
+    """An object without values is refused, or is written as what is read again."""
+    value = kind()
+    try:
+        made = value.to_bytes()
+    except EncodeError:
+        return
+    assert same(value, kind.from_bytes(made))
+
+
+def touch(value: object) -> None:
+    """Read every instance, to a depth and a number: one may hold an object like its own for ever."""
+    todo: list[tuple[object, int]] = [(value, 0)]
+    for _ in range(_MOST_OBJECTS):
+        if not todo:
+            return
+        at, depth = todo.pop()
+        if isinstance(at, list):
+            todo += [(item, depth + 1) for item in at]
+        elif isinstance(at, StreamNode) and depth < _MOST_DEPTH:
+            todo += [(item, depth + 1) for item in _members(at)]
+
+
+def _members(value: StreamNode) -> Iterator[object]:
+    for name in (each.name for each in dataclasses.fields(value) if each.compare):  # type: ignore[arg-type]  # it is one
+        yield getattr(value, name)
+    for name, found in vars(type(value)).items():
+        if isinstance(found, property):
+            try:
+                yield getattr(value, name)
+            except FormatError:
+                continue
+
+
+def _check_any(sample: Sample, data: bytes, *, whole: bool) -> None:
+    try:
+        value = sample.read(data)
+    except FormatError as error:
+        assert error.at >= 0
+        return
+    try:
+        made = value.to_bytes()
+    except EncodeError:
+        return
+    assert made == data or not whole
+    assert same(value, sample.read(made))
+
+
+def _places(size: int) -> list[int]:
+    """All of the first bytes, and some of the rest."""
+    near = min(size, _MOST_PLACES)
+    return [*range(near), *range(near, size, max(1, (size - near) // 8))]

@@ -13,11 +13,11 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kodec.generator.passes import run_passes
+from kodec.generator.passes import check, run_passes
 from kodec.generator.problems import Problems
 from kodec.generator.schema.build import build
 from kodec.generator.schema.model import Model
-from kodec.generator.target import DEFAULT, MARK, VERSION, File, Request, Target, find
+from kodec.generator.target import DEFAULT, JAVA_PACKAGE, MARK, VERSION, File, Request, Target, find
 
 __all__ = ["MARK", "Change", "Output", "changes", "generate", "load", "render_all"]
 
@@ -57,6 +57,7 @@ def render_all(
     package: str | None = None,
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
 ) -> Output:
     """All generated text.
 
@@ -65,6 +66,7 @@ def render_all(
         package: what tests import the modules as; None gives no tests.
         kernels: ids of the schemas that get a native kernel.
         targets: names of the targets to make.
+        java_package: the package of Java classes.
 
     Raises SchemaError with all that is wrong with the schemas, or that a target cannot express; ValueError
     for a package, a kernel or a target that there cannot be.
@@ -72,8 +74,12 @@ def render_all(
     if package is not None and not all(_importable(part) for part in package.split(".")):
         raise ValueError(f"`{package}` is not the name of a Python package")
     chosen = [find(name) for name in dict.fromkeys(targets)]
-    request = Request(load(schemas), package, tuple(dict.fromkeys(kernels)))
     problems = Problems()
+    model = check(build(schemas, problems), problems)
+    # what is wrong is left out of the model: targets say what they lack of the rest
+    able = _without_problems(model, schemas, problems) if problems.found else dict.fromkeys(kernels)
+    named = tuple(name for name in dict.fromkeys(kernels) if name in able)
+    request = Request(model, package, named, java_package)
     for target in chosen:
         problems.found += target.lacks(request)
     problems.raise_if_any()
@@ -87,6 +93,15 @@ def render_all(
         modules[MANIFEST] = _manifest(files.values())
     tests = {path: file.text for (test, path), file in files.items() if test}
     return Output(modules, tests, tuple(pattern for target in chosen for pattern in target.files))
+
+
+def _without_problems(model: Model, schemas: Path, problems: Problems) -> dict[str, None]:
+    """The ids of the schemas in which nothing is wrong, nor in what they import."""
+    files = {problem.place.file for problem in problems.found}
+    wrong = {each.id for each in model.schemas if (Path(schemas.name) / each.path).as_posix() in files}
+    while more := {each.id for each in model.schemas if wrong & set(each.imports)} - wrong:
+        wrong |= more
+    return dict.fromkeys(each.id for each in model.schemas if each.id not in wrong)
 
 
 def _importable(part: str) -> bool:
@@ -169,6 +184,7 @@ def generate(
     package: str = "",
     kernels: Sequence[str] = (),
     targets: Sequence[str] = DEFAULT,
+    java_package: str = JAVA_PACKAGE,
     check: bool = False,
 ) -> list[Change]:
     """Bring `out` (and `tests`) in line with the schemas; with `check`, only say what would change.
@@ -177,7 +193,11 @@ def generate(
     that would not be in its folder; then nothing was written.
     """
     output = render_all(
-        schemas, package=package if tests is not None else None, kernels=kernels, targets=targets
+        schemas,
+        package=package if tests is not None else None,
+        kernels=kernels,
+        targets=targets,
+        java_package=java_package,
     )
     found = changes(output.modules, out, output.patterns)
     if tests is not None:

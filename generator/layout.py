@@ -39,7 +39,7 @@ from kodec.generator.schema.model import (
     TypeRef,
     Valid,
 )
-from kodec.generator.schema.roles import section_tags
+from kodec.generator.schema.roles import section_tags, transparent
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, WIRE
 
@@ -83,6 +83,11 @@ class Run:
     fields: tuple[RunField, ...]
     size: int
 
+    @property
+    def count(self) -> int:
+        """How many fields it has, with those of the types in it."""
+        return sum(1 if each.inner is None else each.inner.count for each in self.fields)
+
 
 @dataclass(frozen=True, slots=True)
 class One:
@@ -92,6 +97,10 @@ class One:
 
 
 Step = Run | One
+# of a run, in bytes: more than any structure has, and less than any language's integers can hold
+_MOST_FUSED = 1 << 30
+# of a type that becomes a part of the run of another
+_MOST_FIELDS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +238,9 @@ class Layouts:
             if pending and byte_order(pending) and _endian_of(what, inner) not in ("", byte_order(pending)):
                 flush()
             offset = pending[-1].offset + pending[-1].size if pending else 0
+            if offset + size > _MOST_FUSED:
+                flush()
+                offset = 0
             pending.append(RunField(field, offset, size, what, inner))
 
         for raw in struct.fields:
@@ -383,10 +395,42 @@ class Layouts:
             return self.model.struct(field.type.target).wire
         return None
 
+    def optional(self, struct: Struct, field: Field) -> bool:
+        """Whether a field that is not there is None, and not its default.
+
+        So it is where more than the version decides it, and no `-default` says otherwise. What a length of
+        its own says to be absent is empty, and what `-nullable` says is null.
+        """
+        if field.condition is None or field.default is not None or field.nullable is not None:
+            return False
+        # as it is written, and not as it is in one layout
+        field = struct.field(field.id) or field
+        assert field.condition is not None
+        if field.derive is not None or field.codec is not None or struct.wire or self._null(struct, field):
+            return False
+        lengths = [each.derive for each in struct.fields if each.derive and each.derive.is_length]
+        if any(length.first == field.id for length in lengths):
+            return False
+        condition = fold(self.inline(struct, field.condition))
+        known = {struct.version_field} if struct.versions else set()
+        return condition == Literal(False) or not names(condition) <= known
+
+    def _null(self, struct: Struct, field: Field) -> bool:
+        """Whether null is a value of the field's type, or it is a section of tags."""
+        if not isinstance(field.type, Ref) or field.repeat is not None:
+            return False
+        target = self.model.struct(field.type.target)
+        inner = transparent(target)
+        return target.wire == "tags" or (inner is not None and inner.nullable is not None)
+
     # -- sizes ------------------------------------------------------------------------------------
 
     def _fixed(self, field: Field) -> tuple[int, Prim | Bytes | Ref, Run | None] | None:
         """Size and kind of a field that always stands there with the same width."""
+        found = self._always(field)
+        return None if found is None or found[0] > _MOST_FUSED else found
+
+    def _always(self, field: Field) -> tuple[int, Prim | Bytes | Ref, Run | None] | None:
         if field.condition is not None or field.repeat is not None or field.codec is not None or field.tags:
             return None
         if field.size_eos:
@@ -408,7 +452,9 @@ class Layouts:
                 if any(f.derive is not None for f in struct.fields):
                     return None
                 inner = self.layout(struct, {}).fixed
-                if inner is not None and field.size in (None, Literal(inner.size)):
+                if inner is None or inner.count > _MOST_FIELDS:
+                    return None
+                if field.size in (None, Literal(inner.size)):
                     return inner.size, ref, inner
         return None
 
@@ -435,8 +481,9 @@ class Layouts:
                     for variant in self.variants(struct, known)
                 )
             case Switch(_, cases, default):
-                kinds = [each for _, each in cases] + ([] if default is None else [default])
-                return min(self.least_of(each) for each in kinds)
+                if default is None:
+                    return 0  # without a case there is nothing
+                return min(self.least_of(each) for each in (default, *(each for _, each in cases)))
         return 0
 
     def least_of(self, kind: TypeRef) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kodec.runtime.errors import KodecError
 
-__all__ = ["Place", "Problem", "Problems", "SchemaError", "nearest"]
+__all__ = ["Place", "Problem", "Problems", "SchemaError", "cut", "nearest", "printable"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,11 +34,11 @@ class Problem:
 
     def __str__(self) -> str:
         path = f"{self.path}: " if self.path else ""
-        hint = f"\n    {_shown(self.hint)}" if self.hint else ""
-        return _shown(f"{self.place}: {path}{self.text}") + hint
+        hint = f"\n    {printable(self.hint)}" if self.hint else ""
+        return printable(f"{self.place}: {path}{self.text}") + hint
 
 
-def _shown(text: str) -> str:
+def printable(text: str) -> str:
     """The text for a terminal: what a schema may have put into it does nothing there."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode("ascii")
@@ -53,14 +53,15 @@ class SchemaError(KodecError):
         self.problems = tuple(sorted(set(problems)))
         super().__init__(self.problems)
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """How many there are."""
         files = len({problem.place.file for problem in self.problems})
         count = len(self.problems)
-        lines = [str(problem) for problem in self.problems]
-        lines.append(
-            f"{count} problem{'s' * (count != 1)} in {files} file{'s' * (files != 1)}; nothing was written"
-        )
-        return "\n".join(lines)
+        return f"{count} problem{'s' * (count != 1)} in {files} file{'s' * (files != 1)}; nothing was written"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.problems), self.summary])
 
 
 @dataclass(slots=True)
@@ -76,6 +77,11 @@ class Problems:
         """Raise SchemaError with everything gathered so far, if there is anything."""
         if self.found:
             raise SchemaError(self.found)
+
+
+def cut(text: str) -> str:
+    """What a schema says, for a message: its start, where it is long."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -15,7 +15,17 @@ import unicodedata
 from dataclasses import dataclass
 from typing import NoReturn
 
-__all__ = ["NO_TEXT", "Text", "code", "docstring", "markdown", "not_text", "python_literal"]
+__all__ = [
+    "NO_TEXT",
+    "Text",
+    "code",
+    "docstring",
+    "java_literal",
+    "javadoc",
+    "markdown",
+    "not_text",
+    "python_literal",
+]
 
 # They make a text look different from what it is: "Trojan Source", CVE-2021-42574.
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -66,6 +76,59 @@ def docstring(text: Text, indent: str) -> str:
     if "\n\n" in inside or inside.endswith('"'):
         return f'"""{inside}\n{indent}"""'
     return f'"""{inside}"""' if inside else ""
+
+
+def java_literal(text: Text | str) -> str:
+    """A Java string literal of ASCII characters."""
+    raw = text.raw if isinstance(text, Text) else text
+    units = raw.encode("utf-16-be", "surrogatepass")
+    plain = "".join(
+        # javac turns a \\u into its character before it looks at anything else: not for quotes
+        chr(unit) if chr(unit) in _PLAIN_JAVA else f"\\u{unit:04x}" if unit > 0xFF else f"\\{unit:03o}"
+        for unit in (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
+    )
+    return f'"{plain}"'
+
+
+_PLAIN_JAVA = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
+
+
+def javadoc(text: Text, indent: str) -> str:
+    """The inside of a Javadoc comment, paragraphs kept and lines wrapped: a ` * ` before all but one."""
+    paragraphs = [
+        textwrap.wrap(
+            _java_html(" ".join(part.split())),
+            110 - len(indent) - 3,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for part in text.raw.strip().split("\n\n")
+    ]
+    between = f"\n{indent} *\n{indent} * <p>"
+    return between.join(f"\n{indent} * ".join(lines) for lines in paragraphs if lines)
+
+
+def _java_html(text: str) -> str:
+    """Nothing of it ends the comment, is a tag of Javadoc's or of HTML, or an escape that javac knows."""
+    found = ""
+    for part in _LITERAL.split(text):
+        is_code = part.startswith("`") and len(part) > 1
+        plain = part[1:-1] if is_code else part
+        for sign, entity in _ENTITIES:
+            plain = plain.replace(sign, entity)
+        found += f"<code>{plain}</code>" if is_code else plain
+    return found
+
+
+_ENTITIES = (
+    ("&", "&amp;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("@", "&#64;"),
+    ("\\", "&#92;"),
+    ("*/", "*&#47;"),
+    ("/*", "&#47;*"),
+)
 
 
 _LITERAL = re.compile(r"(`[^`\n]+`|https?://[^\s<>|`()\[\]]+)")

@@ -16,16 +16,18 @@ from kodec.log.batches.options import EncodeOptions, ReadOptions
 from kodec.log.batches.records import Limits, Record
 
 if TYPE_CHECKING:
-    from kodec.log.backends.contract import Decoder
+    from kodec.log.backends.contract import Buffer, Decoder
     from kodec.log.backends.scan import Scan
 
 __all__ = [
     "Backend",
+    "InOrder",
     "backend",
     "batch_decoder",
     "encode_rows",
     "flattened",
     "header_decoder",
+    "in_order",
     "is_built",
     "open_batch",
     "record_decoder",
@@ -131,6 +133,20 @@ def header_decoder(scan: Scan, options: ReadOptions) -> Decoder[Any]:
     from kodec.log.backends.pure.headers import HeaderDecoder
 
     return HeaderDecoder(scan, options)
+
+
+InOrder = Callable[["Buffer", int, int, int, int, bool], tuple[int, int, bool]]
+
+
+def in_order() -> InOrder:
+    """What looks how far batches follow one another in order; the pure one says what it takes and gives."""
+    if backend() == "native":
+        from kodec.log.backends.native.order import in_order as native
+
+        return native
+    from kodec.log.backends.pure.order import in_order as pure
+
+    return pure
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     DataType,
     IntegerType,
     LongType,
@@ -17,7 +19,15 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-__all__ = ["COLUMNS", "Column", "arrow_schema", "made_of", "schema"]
+__all__ = [
+    "COLUMNS",
+    "QUARANTINE",
+    "Column",
+    "arrow_schema",
+    "made_of",
+    "quarantine_schema",
+    "schema",
+]
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
@@ -28,14 +38,16 @@ class Column(NamedTuple):
     Attributes:
         made_of: the columns of `scan_table` that it needs, the first of which has its values; none where it
             is the same for a whole segment.
-        optional: whether it is there only where the option includeHeaders says so.
+        option: the option without which it is there only where it is asked for by name; "" for always.
     """
 
     name: str
     type: DataType
     made_of: tuple[str, ...] = ()
-    optional: bool = False
+    option: str = ""
 
+
+_HEADERS, _BATCH = "includeHeaders", "includeBatchMetadata"
 
 COLUMNS = (
     Column("key", BinaryType(), ("key",)),
@@ -46,9 +58,33 @@ COLUMNS = (
     # the offset says which record has a timestamp that does not fit
     Column("timestamp", TimestampType(), ("timestamp", "offset")),
     Column("timestampType", IntegerType(), ("timestamp_type",)),
-    Column("headers", ArrayType(_HEADER), ("headers",), optional=True),
+    Column("headers", ArrayType(_HEADER), ("headers",), _HEADERS),
+    Column("leaderEpoch", IntegerType(), ("partition_leader_epoch",), _BATCH),
+    Column("producerId", LongType(), ("producer_id",), _BATCH),
+    Column("producerEpoch", IntegerType(), ("producer_epoch",), _BATCH),
+    Column("sequence", IntegerType(), ("sequence",), _BATCH),
+    Column("isTransactional", BooleanType(), ("is_transactional",), _BATCH),
+    Column("isControl", BooleanType(), ("is_control",), _BATCH),
+    Column("codec", StringType(), ("codec",), _BATCH),
+    Column("magic", IntegerType(), ("magic",), _BATCH),
+    Column("batchPosition", LongType(), ("position",), _BATCH),
+    Column("batchSize", LongType(), ("size",), _BATCH),
+    Column("file", StringType(), (), _BATCH),
 )
-"""In the order and with the types of Spark's own Kafka source."""
+"""The first eight in the order and with the types of Spark's own Kafka source."""
+
+QUARANTINE = (
+    Column("topic", StringType()),
+    Column("partition", IntegerType()),
+    Column("file", StringType()),
+    Column("position", LongType()),
+    Column("size", LongType()),
+    Column("firstOffset", LongType()),
+    Column("lastOffset", LongType()),
+    Column("kind", StringType()),
+    Column("message", StringType()),
+)
+"""What `mode=quarantine` gives: a row for each range of bytes, or of offsets, that is not among the rows."""
 
 _MADE_OF = {column.name: column.made_of for column in COLUMNS}
 _ARROW = {
@@ -56,6 +92,7 @@ _ARROW = {
     "string": pa.string(),
     "int": pa.int32(),
     "bigint": pa.int64(),
+    "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<struct<key:string,value:binary>>": pa.list_(
         pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -68,11 +105,21 @@ def made_of(name: str) -> tuple[str, ...]:
     return _MADE_OF[name]
 
 
-def schema(*, headers: bool = False) -> StructType:
-    """The columns of the source, all nullable, as Spark's Kafka source has them."""
-    return StructType(
-        [StructField(column.name, column.type) for column in COLUMNS if headers or not column.optional]
-    )
+def schema(*, headers: bool = False, batch: bool = False, names: Iterable[str] | None = None) -> StructType:
+    """The columns of the source, all nullable, as Spark's Kafka source has them.
+
+    Args: headers, batch: those of includeHeaders and includeBatchMetadata too; names: these alone, in their
+    order.
+    """
+    options = {"", *([_HEADERS] if headers else []), *([_BATCH] if batch else [])}
+    found = {c.name: StructField(c.name, c.type) for c in COLUMNS if names is not None or c.option in options}
+    return StructType([found[name] for name in (found if names is None else names)])
+
+
+def quarantine_schema(names: Iterable[str] | None = None) -> StructType:
+    """The columns of a load with `mode=quarantine`, or these alone, in this order."""
+    found = {c.name: StructField(c.name, c.type) for c in QUARANTINE}
+    return StructType([found[name] for name in (found if names is None else names)])
 
 
 def arrow_schema(wanted: StructType) -> pa.Schema:

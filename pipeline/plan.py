@@ -1,58 +1,101 @@
-"""Decides which segments of a log directory one Spark task reads; lists folders and opens no file."""
+"""Decides what each Spark task reads: lists folders, and opens files only where an option asks for offsets.
+
+The order of things: paths -> logs (`found_logs`) -> pieces of segments with offsets (`list_segments`) ->
+tasks (`tasks_of`). docs/spark.md has the rules in words.
+"""
 
 from __future__ import annotations
 
-import json
+import glob
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
-from kodec.log.batches.options import OnError, ReadOptions
-from kodec.log.batches.records import Limits
+from kodec.log.batches.options import ReadOptions
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import up_to
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.listing import SegmentFiles, TopicPartition, find_partitions
-from kodec.log.files.paths import partition_path
-from kodec.log.files.resolve import LogDirectoryPath, SegmentPath, resolve
-from kodec.runtime.errors import ReadFailed
+from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import ReplicaKind, SegmentFiles, TopicPartition, find_partitions, find_replicas
+from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
+from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
+from kodec.log.reading.reader import read_batches
+from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
+from kodec.runtime.errors import FormatError, ReadFailed
 
-__all__ = ["Bounds", "Options", "SourceSegment", "Task", "list_segments", "pack", "shown"]
+__all__ = [
+    "Bounds",
+    "DataLoss",
+    "FoundLog",
+    "Log",
+    "SourceSegment",
+    "Task",
+    "data_loss",
+    "found_logs",
+    "list_segments",
+    "pack",
+    "shown",
+    "tasks_of",
+]
 
 _log = logging.getLogger("kodec")
 
-# A task costs some 30 ms whatever it does; this much log keeps a Python decoder busy for about a second.
-DEFAULT_TASK_BYTES = 32 * 2**20
 # What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task.
 _OPEN_COST = 64 * 2**10
+# Far more than Spark can run; of one segment.
+_MOST_PARTS = 100_000
+_DEFAULT = ReadOptions()
 
-_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
 
-# The words of Spark's own file sources for what becomes of damage.
-_MODES: dict[str, OnError] = {"failfast": "raise", "permissive": "skip"}
+class DataLoss(OptionError):
+    """Offsets that were asked for are not there, and failOnDataLoss is true."""
 
-# Options of Spark's own Kafka source that choose rows. Not knowing one must not mean ignoring it.
-_ROW_OPTIONS = (
-    "subscribepattern",
-    "startingtimestamp",
-    "endingtimestamp",
-    "startingoffsetsbytimestamp",
-    "endingoffsetsbytimestamp",
-)
+    def __init__(self, text: str) -> None:
+        super().__init__("failOnDataLoss", text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.text,)
 
 
 class SourceSegment(NamedTuple):
-    """A segment as it was listed, and the topic-partition that it belongs to.
+    """A segment as it was listed, the topic-partition that it belongs to, and what of it is to be read.
 
-    `after` is the base offset of the segment listed after it; None for the last one.
+    Attributes:
+        after: the base offset of the segment listed after it; None for the last one.
+        first, end: only offsets from `first` on and below `end`; None is no bound.
+        tiered: whether it is in remote storage.
+        asked: whether the first offset was asked for by number, so that it must be there.
     """
 
     topic_partition: TopicPartition
     segment: SegmentFiles
     after: int | None = None
+    first: int = 0
+    end: int | None = None
+    tiered: bool = False
+    asked: bool = False
+
+    @property
+    def start(self) -> int:
+        """The first offset that may be in it and is wanted."""
+        return max(self.first, self.segment.base_offset)
+
+    @property
+    def stop(self) -> int | None:
+        """The offset up to which all are expected here, exclusive; None where nobody knows."""
+        return _chosen(min, self.after, self.end)
+
+    def within(self, first: int | None, end: int | None) -> SourceSegment | None:
+        """The part with these offsets; None where there is none."""
+        part = self._replace(first=max(self.first, first or 0), end=_chosen(min, self.end, end))
+        return None if part.stop is not None and part.start >= part.stop else part
 
 
 Task = tuple[SourceSegment, ...]
@@ -96,224 +139,532 @@ class Bounds:
             self.partitions is None or topic_partition.partition in self.partitions
         )
 
-    def overlap(self, base_offset: int, next_base_offset: int | None) -> bool:
-        """Whether a segment that starts at `base_offset`, before `next_base_offset`, may hold wanted rows."""
-        if self.last_offset is not None and base_offset > self.last_offset:
-            return False
-        return self.first_offset is None or next_base_offset is None or next_base_offset > self.first_offset
+    @property
+    def end_offset(self) -> int | None:
+        """The offset after the last one that may be wanted."""
+        return None if self.last_offset is None else self.last_offset + 1
 
 
 def _chosen(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else choose(one, other)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the `kafka-log` source, read and checked; `parse` says what each means."""
-
-    paths: tuple[Path, ...]
-    subscribe: frozenset[str] | None = None
-    assign: frozenset[TopicPartition] | None = None
-    include_internal: bool = False
-    include_headers: bool = False
-    reading: ReadOptions = field(default=ReadOptions())
-    task_bytes: int = field(default=DEFAULT_TASK_BYTES)
-
-    @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Options:
-        """Read the options of `spark.read.format("kafka-log")`; names are case-insensitive.
-
-        Raises: ValueError for a value that cannot be read, and for an option of Spark's Kafka source that
-        would choose other rows and that is not supported here.
-        """
-        given = {name.lower(): value for name, value in options.items()}
-        unsupported = [name for name in _ROW_OPTIONS if name in given]
-        unsupported += [
-            name
-            for name, harmless in (("startingoffsets", "earliest"), ("endingoffsets", "latest"))
-            if given.get(name, harmless).lower() != harmless
-        ]
-        if given.get("kafka.isolation.level", "read_uncommitted") != "read_uncommitted":
-            unsupported.append("kafka.isolation.level=read_committed")
-        if unsupported:
-            raise ValueError(f"kafka-log: not supported: {', '.join(unsupported)}")
-        if "subscribe" in given and "assign" in given:
-            raise ValueError("kafka-log: give `subscribe` or `assign`, not both")
-        return cls(
-            paths=_paths(given),
-            subscribe=_names(given["subscribe"]) if "subscribe" in given else None,
-            assign=_assignment(given["assign"]) if "assign" in given else None,
-            include_internal=_flag(given, "includeInternal"),
-            include_headers=_flag(given, "includeHeaders"),
-            reading=ReadOptions(on_error=_on_error(given), limits=_limits(given)),
-            task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
-        )
-
-    def wants(self, topic_partition: TopicPartition) -> bool:
-        """Whether `subscribe`, `assign` and `includeInternal` let this topic-partition in."""
-        if self.subscribe is not None:
-            return topic_partition.topic in self.subscribe
-        if self.assign is not None:
-            return topic_partition in self.assign
-        return self.include_internal or not topic_partition.is_internal
-
-
-def _paths(given: Mapping[str, str]) -> tuple[Path, ...]:
-    if "path" in given:
-        texts = [given["path"]]
-    elif "paths" in given:
-        texts = json.loads(given["paths"])
-    else:
-        raise ValueError('kafka-log: say what to read: .load("/path/of/a/log/directory")')
-    return tuple(_path(text) for text in texts)
-
-
-def _path(text: str) -> Path:
-    url = urlsplit(text)
-    # One letter is a drive, not a scheme.
-    if len(url.scheme) < 2:
-        return Path(text).absolute()
-    if url.scheme != "file" or url.netloc not in ("", "localhost"):
-        raise ValueError(f"kafka-log: {text}: only local paths can be read")
-    return Path(unquote(url.path, errors="surrogateescape"))
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split(",") if name.strip())
-
-
-def _assignment(text: str) -> frozenset[TopicPartition]:
-    try:
-        return frozenset(TopicPartition(topic, int(p)) for topic, ps in json.loads(text).items() for p in ps)
-    except (AttributeError, TypeError, ValueError):
-        raise ValueError(f'kafka-log: assign is JSON like {{"orders":[0,1]}}, not {text}') from None
-
-
-def _flag(given: Mapping[str, str], name: str) -> bool:
-    value = given.get(name.lower(), "false").lower()
-    if value not in ("true", "false"):
-        raise ValueError(f"kafka-log: {name} is true or false, not {value!r}")
-    return value == "true"
-
-
-def _on_error(given: Mapping[str, str]) -> OnError:
-    """Spark's word for what becomes of damage in kodec's."""
-    mode = given.get("mode", "failfast").lower()
-    if mode not in _MODES:
-        raise ValueError(f"kafka-log: mode is {' or '.join(_MODES)}, not {mode!r}")
-    return _MODES[mode]
-
-
-def _limits(given: Mapping[str, str]) -> Limits:
-    default = Limits()
-    return Limits(
-        batch_bytes=_size(given, "maxBatchBytes", default.batch_bytes),
-        decompressed_bytes=_size(given, "maxDecompressedBytes", default.decompressed_bytes),
-        elements=_size(given, "maxElements", default.elements),
-    )
-
-
-def _size(given: Mapping[str, str], name: str, default: int) -> int:
-    text = given.get(name.lower())
-    if text is None:
-        return default
-    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
-    if match is None or match[2] not in _UNITS or int(match[1]) == 0:
-        raise ValueError(f"kafka-log: {name} is a size like 64m, not {text!r}")
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def _listed(
-    path: Path, options: Options, bounds: Bounds
-) -> Iterable[tuple[TopicPartition, Path, list[SegmentFiles]]]:
-    """The topic-partitions that a path means, each with its folder and its segments."""
-    what = resolve(path)
-    if isinstance(what, LogDirectoryPath):
-        for folder in find_partitions(path):
-            if options.wants(folder.topic_partition) and bounds.holds(folder.topic_partition):
-                yield folder.topic_partition, folder.path, _segments(folder.path, options.reading)
-        return
-    folder_path = partition_path(path.parent if isinstance(what, SegmentPath) else path)
-    if not bounds.holds(folder_path.topic_partition):
-        return
-    if isinstance(what, SegmentPath):
-        found = [SegmentFiles(what.base_offset, path, path.stat().st_size)]
-    else:
-        found = _segments(path, options.reading)
-    yield folder_path.topic_partition, folder_path.path, found
-
-
-def _segments(folder: Path, reading: ReadOptions) -> list[SegmentFiles]:
-    """The segments in a folder; none where it cannot be listed, and that is to be skipped."""
-    try:
-        return PartitionLog(folder).files.segments
-    except OSError as error:
-        failed = ReadFailed.of(error, source=shown(folder))
-        if reading.on_error == "raise":
-            raise failed from error
-        _log.warning("skipped: %s", failed)
-        return []
-
-
-def shown(path: Path) -> str:
+def shown(path: str | os.PathLike[str]) -> str:
     """A path for messages, which Spark carries as UTF-8: other bytes as `\\xff`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
-    """List the segments to read, by topic, partition and base offset.
+# -- from paths to logs ---------------------------------------------------------------------------
 
-    A path may be a log directory, the folder of a topic-partition, or one segment. In a log directory
-    internal topics are left out unless they are asked for; a path that names a folder or a segment is always
-    read. With `on_error="skip"` a topic-partition whose folder cannot be listed, as one that was deleted
-    meanwhile, has no segments.
 
-    Raises: OSError where a path cannot be listed; ReadFailed where a folder in it cannot; ValueError where a
-    folder's name does not say which topic-partition it is, where two paths hold the same one, or where
-    `subscribe` or `assign` names none.
+@dataclass
+class FoundLog:
+    """One replica of a topic-partition, or its segments in remote storage.
+
+    Attributes:
+        path: its folder.
+        start: the log start offset by the checkpoint of the log directory around it; 0 where that has none.
+        tiered: whether it is in remote storage.
+        alone: one segment that was asked for by its name.
+        reading: how its files are read.
+    """
+
+    topic_partition: TopicPartition
+    path: Path
+    start: int = 0
+    tiered: TieredFolder | None = None
+    alone: SegmentFiles | None = None
+    reading: ReadOptions = field(default=ReadOptions())
+
+    @cached_property
+    def segments(self) -> list[SegmentFiles]:
+        """The segments, by base offset; none where the folder cannot be listed, and that is to be skipped."""
+        try:
+            if self.alone is not None:
+                return [self.alone]
+            if self.tiered is not None:
+                return list_tiered(self.tiered)
+            return PartitionLog(self.path, limits=self.reading.limits).files.segments
+        except OSError as error:
+            failed: ReadFailed | FormatError = ReadFailed.of(error, source=shown(self.path))
+            cause: Exception = error
+        except FormatError as error:
+            failed = cause = error
+        if self.reading.on_error == "raise":
+            raise failed from cause
+        _log.warning("skipped: %s", failed)
+        return []
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The newest leader epoch that has written here, and the end: the replica with the largest leads."""
+        end = _end_of(self.segments[-1], self.reading) if self.segments else 0
+        if self.tiered is not None or self.alone is not None:
+            return -1, end
+        try:
+            epochs = up_to(PartitionLog(self.path).leader_epochs(), end)
+        except (OSError, FormatError) as error:
+            _log.warning("%s: %s: its leader epochs are not known", shown(self.path), error)
+            epochs = []
+        written = [each.epoch for each in epochs if each.start_offset < end]
+        return max(written, default=-1), end
+
+    def pieces(self, end: int | None = None) -> list[SourceSegment]:
+        """Its segments, from the log start offset on, and below `end`."""
+        following = [*(each.base_offset for each in self.segments[1:]), None]
+        found = []
+        # Without a segment there is none after it either.
+        for segment, after in zip(self.segments, following, strict=False):
+            whole = SourceSegment(self.topic_partition, segment, after, tiered=self.tiered is not None)
+            if end is None or segment.base_offset < end:
+                found.append(whole.within(self.start, end))
+        return [piece for piece in found if piece is not None]
+
+
+def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -> int:
+    """The offset after the last batch; with `whole`, of those at the end only one that is there to its last
+    byte.
+
+    A broker may be writing the last batch, so that its checksum, or its header, is not yet right. Opens the
+    segment. Raises FormatError for damage that is not to be skipped.
+    """
+    with Segment(files, reading.limits) as segment:
+        try:
+            last = segment.last_header()
+            if last is None:
+                return files.base_offset
+            if whole:
+                segment.batch_at(last)
+            return last.next_offset
+        except FormatError:
+            if not whole and reading.on_error == "raise":
+                raise
+    end = files.base_offset
+    batches = read_batches(files.log, on_error="skip", limits=reading.limits)
+    for batch in batches:
+        if batches.skipped and reading.on_error == "raise":
+            # What a batch follows is no end.
+            raise batches.skipped[0].error.in_source(shown(files.log))
+        end = max(end, batch.next_offset)
+    return end
+
+
+class _Finder:
+    """Finds the logs at paths, and keeps what it saw for an error that says it."""
+
+    def __init__(self, options: Options, bounds: Bounds) -> None:
+        self.options = options
+        self.bounds = bounds
+        self.seen: set[TopicPartition] = set()
+        self.logs: dict[TopicPartition, list[FoundLog]] = {}
+        self._folders: set[Path] = set()
+        self._starts: dict[Path, dict[TopicPartition, int]] = {}
+
+    def look(self, text: str) -> None:
+        """Find what is at a path, or at all that a glob names."""
+        for path in _expanded(text):
+            try:
+                what = resolve(path)
+            except NotALog as error:
+                self._elsewhere(path, error)
+                continue
+            if isinstance(what, LogDirectoryPath):
+                self._log_directory(path)
+            elif isinstance(what, SegmentPath):
+                self._segment(what)
+            else:
+                self._partition(what)
+
+    def _log_directory(self, path: Path, *, inner: bool = False) -> None:
+        # What a broker has made holds no log directory; a parent of several may look as if it were one.
+        alone = inner or is_log_directory(path)
+        for folder in find_partitions(path):
+            if not alone and _is_log_directory(folder.path):
+                self._log_directory(folder.path, inner=True)
+            elif self._wants(folder.topic_partition):
+                self._add(
+                    FoundLog(folder.topic_partition, folder.path, self._start(path, folder.topic_partition))
+                )
+
+    def _segment(self, what: SegmentPath) -> None:
+        try:
+            folder = partition_path(what.path.parent)
+        except ValueError as error:
+            raise OptionError("path", str(error)) from None
+        if self._wants(folder.topic_partition, asked_for=True):
+            files = SegmentFiles(what.base_offset, what.path, what.path.stat().st_size)
+            for kind in ("index", "timeindex", "txnindex"):
+                beside = what.path.with_suffix(f".{kind}")
+                setattr(files, kind, beside if beside.is_file() else None)
+            self._add(FoundLog(folder.topic_partition, what.path, self._start_of(folder), alone=files))
+
+    def _partition(self, folder: PartitionPath) -> None:
+        if self._wants(folder.topic_partition, asked_for=True):
+            self._add(FoundLog(folder.topic_partition, folder.path, self._start_of(folder)))
+
+    def _elsewhere(self, path: Path, error: NotALog) -> None:
+        """A parent of log directories, or remote storage. Raises OptionError for anything else."""
+        if path.is_dir():
+            inner = [each for each in _folders(path) if _is_log_directory(each)]
+            for each in inner:
+                self._log_directory(each, inner=True)
+            tiered = [] if inner else tiered_folders(path)
+            for folder in tiered:
+                if self._wants(folder.topic_partition):
+                    self._add(FoundLog(folder.topic_partition, folder.path, tiered=folder))
+            if inner or tiered:
+                return
+            if self.options.allow_empty:
+                return
+            raise OptionError("path", f"{error}; it holds {_content(path)}")
+        raise OptionError("path", str(error)) from None
+
+    def _wants(self, owner: TopicPartition, *, asked_for: bool = False) -> bool:
+        options = self.options
+        choice = options.subscribe, options.pattern, options.assign
+        self.seen.add(owner)
+        return options.wants(owner) or (asked_for and choice == (None, None, None))
+
+    def _start(self, root: Path, owner: TopicPartition) -> int:
+        """The log start offset. Raises Malformed: what is deleted must not come back."""
+        if root not in self._starts:
+            self._starts[root] = LogRoot(root).log_start_offsets
+        return self._starts[root].get(owner, 0)
+
+    def _start_of(self, folder: PartitionPath) -> int:
+        return self._start(folder.root, folder.topic_partition) if folder.kind is ReplicaKind.LIVE else 0
+
+    def _add(self, log: FoundLog) -> None:
+        log.reading = self.options.reading
+        known = self.logs.setdefault(log.topic_partition, [])
+        # The same folder by two paths, or by a link, is one log.
+        place = log.path.resolve()
+        if place not in self._folders:
+            self._folders.add(place)
+            known.append(log)
+
+
+def _expanded(text: str) -> list[Path]:
+    """The paths that a glob names; a path that is there is none."""
+    if Path(text).exists() or not re.search(r"[*?\[{]", text):
+        return [Path(text)]
+    patterns = _alternatives(text)
+    found = sorted({each for pattern in patterns for each in glob.glob(pattern)})  # noqa: PTH207 - absolute
+    if not found:
+        raise OptionError("path", f"{shown(text)}: nothing is called so")
+    return [Path(each) for each in found]
+
+
+def _alternatives(text: str) -> list[str]:
+    """A glob of Hadoop's, with `{a,b}`, as globs without them."""
+    match = re.search(r"\{([^{}]*)\}", text)
+    if match is None:
+        return [text]
+    before, after = text[: match.start()], text[match.end() :]
+    return [whole for each in match[1].split(",") for whole in _alternatives(f"{before}{each}{after}")]
+
+
+def _folders(path: Path) -> list[Path]:
+    with os.scandir(path) as entries:
+        return sorted(Path(entry.path) for entry in entries if entry.is_dir())
+
+
+def _is_log_directory(path: Path) -> bool:
+    """Whether a folder in a folder is one of a broker's log directories."""
+    try:
+        return is_log_directory(path) or any(each.kind is ReplicaKind.LIVE for each in find_replicas(path))
+    except OSError:
+        # whoever lists it learns why it cannot be read
+        return False
+
+
+def _content(path: Path) -> str:
+    names = sorted(each.name for each in path.iterdir())
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return f"{', '.join(map(shown, names[:4]))}{more}" if names else "nothing"
+
+
+def found_logs(options: Options, bounds: Bounds | None = None) -> dict[TopicPartition, list[FoundLog]]:
+    """The logs that the options choose, those that a query's filters want: one or more of each
+    topic-partition.
+
+    The one that leads comes first. A path may be a log directory, a folder of log directories, the folder of
+    a topic-partition, one segment, or remote storage (KIP-405). In a log directory internal topics are left
+    out unless they are asked for; a path that names a folder or a segment is always read.
+
+    Raises: OSError where a path cannot be listed; OptionError where there is nothing, or not what was chosen;
+    Malformed for a checkpoint of log start offsets that is damaged.
     """
     bounds = bounds or Bounds()
-    found: dict[TopicPartition, tuple[Path, list[SegmentFiles]]] = {}
-    for path in options.paths:
-        for owner, folder, listed in _listed(path, options, bounds):
-            if owner in found:
-                raise ValueError(f"kafka-log: {owner} is in both {found[owner][0]} and {folder}")
-            found[owner] = folder, listed
-    _check_all_found(options, bounds, found)
-    return [
-        SourceSegment(owner, segment, after.base_offset if after else None)
-        for owner, (_, listed) in sorted(found.items())
-        for segment, after in zip(listed, [*listed[1:], None][: len(listed)], strict=True)
-        if bounds.overlap(segment.base_offset, after.base_offset if after else None)
-    ]
+    finder = _Finder(options, bounds)
+    for text in options.paths:
+        finder.look(text)
+    _check_found(options, finder)
+    wanted = {owner: logs for owner, logs in sorted(finder.logs.items()) if bounds.holds(owner)}
+    for logs in wanted.values():
+        if len(logs) > 1:
+            logs.sort(key=lambda each: (each.rank, each.path), reverse=True)
+    return wanted
 
 
-def _check_all_found(options: Options, bounds: Bounds, found: Iterable[TopicPartition]) -> None:
-    here = set(found)
+def _check_found(options: Options, finder: _Finder) -> None:
+    if options.allow_empty:
+        return
     missing: set[str] = set()
-    if options.subscribe is not None and bounds.topics is None and bounds.partitions is None:
-        missing = set(options.subscribe - {owner.topic for owner in here})
+    if options.subscribe is not None:
+        missing = set(options.subscribe - {owner.topic for owner in finder.logs})
     if options.assign is not None:
-        missing = {str(owner) for owner in options.assign - here if bounds.holds(owner)}
+        missing = {str(owner) for owner in options.assign - set(finder.logs)}
     if missing:
-        raise ValueError(f"kafka-log: not in the log directory: {', '.join(sorted(missing))}")
+        name = "subscribe" if options.assign is None else "assign"
+        where = f"not in the log directory: {', '.join(sorted(missing))}"
+        raise OptionError(name, f"{where}; there are {_some(finder.seen)}")
+    if not finder.logs:
+        here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
+        raise OptionError(
+            "path",
+            f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
+            "say allowEmpty=true where no rows are expected",
+        )
 
 
-def pack(listed: Iterable[SourceSegment], task_bytes: int) -> list[Task]:
-    """Put consecutive segments together into tasks of about `task_bytes`, without splitting any.
+def _some(seen: Iterable[TopicPartition]) -> str:
+    names = sorted(map(str, seen))
+    return f"{', '.join(names[:10])}{f' and {len(names) - 10} more' if len(names) > 10 else ''}" or "none"
 
-    Segments keep their order, so within a task, and from task to task, offsets of a topic-partition ascend.
+
+# -- from logs to pieces with offsets -------------------------------------------------------------
+
+
+class Log:
+    """All that there is of a topic-partition, each offset once.
+
+    The replica that leads gives what it has; what lies below its first segment comes from the next one, and
+    so on. What one of them says is deleted, by its log start offset, is deleted in all.
+    """
+
+    def __init__(self, owner: TopicPartition, logs: Sequence[FoundLog], reading: ReadOptions) -> None:
+        self.owner = owner
+        self._reading = reading
+        self._logs = logs
+        start = max((log.start for log in logs), default=0)
+        pieces: list[SourceSegment] = []
+        for log in logs:
+            lowest = pieces[0].segment.base_offset if pieces else None
+            found = [piece.within(start, None) for piece in log.pieces(lowest)]
+            pieces[:0] = [piece for piece in found if piece is not None]
+        self.pieces = pieces
+        self._start = start
+
+    @property
+    def earliest(self) -> int:
+        """The first offset."""
+        return self.pieces[0].start if self.pieces else self._start
+
+    @cached_property
+    def latest(self) -> int:
+        """The offset after the last one. Opens the last segment."""
+        return max([self.earliest, *(_end_of(each.segment, self._reading) for each in self.pieces[-1:])])
+
+    def stable_end(self, *, committed: bool) -> int:
+        """The offset after the last batch that is whole, and with `committed` of a transaction that is
+        decided.
+
+        A broker may be writing the last batch: one with a wrong checksum is not there yet.
+        """
+        end = self.earliest
+        if self.pieces:
+            end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
+        if committed and self._logs:
+            end = min(end, _chosen(min, end, _last_stable(self._logs[0])) or 0)
+        return end
+
+    def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
+        """The pieces with the offsets from `first` on (None: of a log that is new) and below `stop`.
+
+        Raises DataLoss where some are not there.
+        """
+        start = self.earliest if first is None else first
+        if first is None and start > 0:
+            data_loss(options, f"{self.owner} is new and starts at offset {start}, not at 0")
+        if start < self.earliest and start < stop:
+            data_loss(options, f"{self.owner} has offsets from {self.earliest} on, not those from {start} on")
+            start = self.earliest
+        end = self.stable_end(committed=False)
+        if stop > end or start > stop:
+            data_loss(options, f"{self.owner} ends at offset {end}, and did at {max(start, stop)}")
+            stop = min(stop, end)
+        return [part._replace(asked=True) for part in _cut(self.pieces, start, stop)]
+
+    def resolved(self, edge: Edge, options: Options) -> int:
+        """The offset that an edge means here. Raises OptionError, and DataLoss where it is not there."""
+        of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
+        if of is None:
+            hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
+            raise OptionError(edge.option, f"it does not say where {self.owner} is; {hint}")
+        if edge.timed:
+            found = self.of_time(of)
+            if found is not None:
+                return found
+            if edge.option.startswith("starting") and not options.latest_if_none:
+                raise OptionError(
+                    edge.option,
+                    f"{self.owner} has no record at {of} ms or later; "
+                    "startingOffsetsByTimestampStrategy=latest starts at its end",
+                )
+            return self.latest
+        if of == EARLIEST:
+            return self.earliest
+        if of == LATEST:
+            return self.latest
+        if not self.earliest <= of <= self.latest:
+            have = f"{self.owner} has offsets {self.earliest} to {self.latest} (exclusive), not {of}"
+            data_loss(options, f"{edge.option}: {have}")
+        return min(max(of, self.earliest), self.latest)
+
+    def of_time(self, timestamp: int) -> int | None:
+        """The first offset whose record is not older, as Kafka's ListOffsets; None where all are older."""
+        for piece in self.pieces:
+            with Segment(piece.segment, self._reading.limits) as segment:
+                largest = segment.largest_timestamp()
+                if largest is not None and largest[0] >= timestamp:
+                    found = segment.find_timestamp(timestamp, start_offset=piece.start)
+                    if found is not None:
+                        return found.offset
+        return None
+
+
+def data_loss(options: Options, text: str) -> None:
+    """Say that offsets are not there. Raises DataLoss, or logs a warning with failOnDataLoss=false."""
+    if options.fail_on_data_loss:
+        raise DataLoss(f"{text}; failOnDataLoss=false reads what is there")
+    _log.warning("%s", text)
+
+
+def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
+    if isinstance(edge.of, int):
+        return
+    if missing := set(edge.of) - set(owners):
+        raise OptionError(edge.option, f"not among what is read: {_some(missing)}; leave them out")
+
+
+def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
+    """The pieces of segments to read, by topic, partition and offset; each offset of a topic-partition once.
+
+    With `on_error="skip"` a topic-partition whose folder cannot be listed, as one that was deleted meanwhile,
+    has none. Raises what `found_logs` does; OptionError and DataLoss where it does not have the offsets asked
+    for; ReadFailed, FormatError.
+    """
+    bounds = bounds or Bounds()
+    logs = found_logs(options, bounds)
+    if bounds.topics is None and bounds.partitions is None:
+        _check_named(options.start, logs)
+        _check_named(options.end, logs)
+    found: list[SourceSegment] = []
+    for owner, replicas in logs.items():
+        log = Log(owner, replicas, options.reading)
+        first = None if options.start.plain == EARLIEST else log.resolved(options.start, options)
+        end = None if options.end.plain == LATEST else log.resolved(options.end, options)
+        if options.committed:
+            end = _chosen(min, end, _last_stable(replicas[0]))
+        found += (part._replace(asked=first is not None) for part in _cut(log.pieces, first, end))
+    return list(_cut(found, bounds.first_offset, bounds.end_offset, wanted=False))
+
+
+def _cut(
+    pieces: Iterable[SourceSegment], first: int | None, end: int | None, *, wanted: bool = True
+) -> Iterator[SourceSegment]:
+    """What of the pieces has these offsets; unless they are `wanted`, they need not be there."""
+    for piece in pieces:
+        if end is None or piece.segment.base_offset < end:
+            part = piece.within(first, end if wanted or piece.stop is not None else None)
+            if part is not None:
+                yield part
+
+
+def _last_stable(log: FoundLog) -> int | None:
+    """Up to where all transactions are decided; None for remote storage, to which only such are moved."""
+    if log.tiered is not None or not log.segments:
+        return None
+    folder = log.path.parent if log.alone is not None else log.path
+    with PartitionLog(folder, limits=log.reading.limits) as whole:
+        return whole.last_stable_offset
+
+
+# -- from pieces to tasks -------------------------------------------------------------------------
+
+
+def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
+    """Tasks of about `task_bytes`, with at most maxRecordsPerPartition offsets, at least minPartitions of
+    them.
+
+    Where one of these is given, pieces are cut by offsets, and the last segments opened to see where they
+    end.
+    """
+    tasks = pack(pieces, options.task_bytes, options.task_offsets, options.reading)
+    if options.min_tasks is not None and 0 < len(tasks) < options.min_tasks:
+        ended = [_ended(piece, options.reading) for piece in pieces]
+        total = sum(max(0, (piece.stop or 0) - piece.start) for piece in ended)
+        most = max(1, total // options.min_tasks)
+        tasks = pack(ended, options.task_bytes, min(most, options.task_offsets or most), options.reading)
+    return tasks
+
+
+def _ended(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
+    """The piece with an end, if only that of what is there now."""
+    if piece.stop is not None:
+        return piece
+    return piece._replace(end=max(_end_of(piece.segment, reading), piece.start))
+
+
+def pack(
+    listed: Iterable[SourceSegment],
+    task_bytes: int,
+    task_offsets: int | None = None,
+    reading: ReadOptions = _DEFAULT,
+) -> list[Task]:
+    """Put consecutive pieces together into tasks of about `task_bytes`; with `task_offsets` they are cut.
+
+    Pieces keep their order, so within a task, and from task to task, offsets of a topic-partition ascend.
     """
     tasks: list[Task] = []
     current: list[SourceSegment] = []
-    weight = 0
+    weight = offsets = 0
     for item in listed:
-        cost = item.segment.size + _OPEN_COST
-        if current and weight + cost > task_bytes:
-            tasks.append(tuple(current))
-            current, weight = [], 0
-        current.append(item)
-        weight += cost
+        for piece in [item] if task_offsets is None else _in_parts(_ended(item, reading), task_offsets):
+            count = 0 if task_offsets is None or piece.stop is None else piece.stop - piece.start
+            cost = _weight(piece) + _OPEN_COST
+            if current and (
+                weight + cost > task_bytes or (task_offsets is not None and offsets + count > task_offsets)
+            ):
+                tasks.append(tuple(current))
+                current, weight, offsets = [], 0, 0
+            current.append(piece)
+            weight += cost
+            offsets += count
     if current:
         tasks.append(tuple(current))
     return tasks
+
+
+def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
+    """The piece in parts of at most so many offsets."""
+    stop = piece.stop
+    if stop is None or stop - piece.start <= most:
+        yield piece
+        return
+    if (stop - piece.start) // most > _MOST_PARTS:
+        raise OptionError(
+            "maxRecordsPerPartition", f"{most} would make more than {_MOST_PARTS} tasks; take more"
+        )
+    for first, end in pairwise([*range(piece.start, stop, most), stop]):
+        yield piece._replace(first=first, end=end)
+
+
+def _weight(piece: SourceSegment) -> int:
+    """The bytes of a piece, as if its offsets were spread evenly over its segment."""
+    size, base = piece.segment.size, piece.segment.base_offset
+    if piece.end is None or piece.stop is None:
+        return size
+    whole = max(1, (piece.after if piece.after is not None else piece.end) - base)
+    return min(size, size * max(0, piece.stop - piece.start) // whole)

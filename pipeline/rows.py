@@ -7,28 +7,38 @@ headers, and one without a timestamp (v0) has -1 ms, which is one millisecond be
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kodec.log.backends.arrow import columns_of, headed_schema
+from kodec.log.backends.scan import Range, Scan
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.directories.sparse import is_compacted
+from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
-from kodec.log.tables.reader import TableReader
-from kodec.log.tables.table import scan_table
+from kodec.log.files.tiered import list_tiered, tiered_folders
+from kodec.log.reading.order import Order
+from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.pipeline.columns import made_of
-from kodec.pipeline.plan import Bounds, SourceSegment, shown
+from kodec.pipeline.plan import Bounds, DataLoss, SourceSegment, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
-__all__ = ["FIRST_ROWS", "SegmentRows", "TimestampOutOfRange"]
+__all__ = ["FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
+# A listing is soon out of date; one that is so again and again is no broker's work.
+_MOST_LISTINGS = 20
 
 _DEFAULT = ReadOptions()
 _log = logging.getLogger("kodec")
@@ -38,20 +48,44 @@ class TimestampOutOfRange(KodecError):
     """A record's timestamp, in ms, does not fit Spark's type, which counts microseconds in 64 bits."""
 
 
+class Left(NamedTuple):
+    """What is not among the rows of a segment.
+
+    Attributes:
+        kind: `damaged` or `unreadable` (bytes), `torn tail` (the end of the file), `missing` (offsets that no
+            segment holds, and that compaction does not explain).
+        position, size: in the file, in bytes; None where it is not bytes.
+        first_offset, last_offset: of what is missing, else None.
+    """
+
+    path: Path
+    kind: str
+    message: str
+    position: int | None = None
+    size: int | None = None
+    first_offset: int | None = None
+    last_offset: int | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.size is None else f": bytes {self.position} to {(self.position or 0) + self.size}"
+        return f"{shown(self.path)}{place}: {self.message}"
+
+
 class SegmentRows:
-    """The rows of one segment as the Arrow batches of `scan_table`.
+    """The rows of a piece of a segment as the Arrow batches of `scan_table`.
 
-    Control records are not rows. Those of open and aborted transactions are, as in Kafka's read_uncommitted.
+    Args:
+        schema: has any of the source's columns.
+        bounds: only rows within these offsets and timestamps are given.
+        options: as in `read_records`.
+        committed: leave out the records of aborted transactions (Kafka's read_committed).
+        fail_on_loss: raise where offsets are missing that compaction does not explain, else log a warning.
 
-    Args: schema has any of the source's columns; only rows within the offsets and timestamps of `bounds` are
-    given; of `options`, `on_error` and `limits` count, as in `read_records`.
     Where a broker has replaced or deleted the segment since it was listed, its offsets are read from the
     segments that are there now.
 
-    Attributes: readers are the table readers, mostly one, whose `torn_tail` and `skipped` are known after the
-    iteration; unread is why nothing is read, where the file has gone or cannot be opened, else None.
     Raises: with `on_error="raise"` kodec.errors.FormatError at a corrupt batch, and ReadFailed where the file
-    has gone or cannot be read; TimestampOutOfRange.
+    has gone or cannot be read; DataLoss; TimestampOutOfRange.
     """
 
     def __init__(
@@ -61,92 +95,170 @@ class SegmentRows:
         *,
         bounds: Bounds | None = None,
         options: ReadOptions = _DEFAULT,
+        committed: bool = False,
+        fail_on_loss: bool = True,
     ) -> None:
         bounds = bounds or Bounds()
-        wanted = dict.fromkeys(name for column in schema.names for name in made_of(column))
         self.part = part
         self.schema = schema
-        self.readers: list[TableReader] = []
-        self.unread: ReadFailed | None = None
-        self._scan = partial(
-            scan_table,
-            columns=wanted,
-            timestamps=(bounds.first_timestamp, bounds.last_timestamp),
-            on_error=options.on_error,
-            limits=options.limits,
+        self._options = options
+        self._fail_on_loss = fail_on_loss
+        wanted = dict.fromkeys(chain.from_iterable(map(made_of, schema.names)))
+        self._scan = Scan(
+            columns_of(headed_schema(), wanted),
+            Range.of(
+                "offsets", (_most(part.first, bounds.first_offset), _least(part.end, bounds.end_offset))
+            ),
+            Range.of("timestamps", (bounds.first_timestamp, bounds.last_timestamp)),
         )
-        self._bounds = bounds
+        self._left: list[Left] = []
+        self._readers: list[TableReader] = []
+        # A file that was replaced since: only compaction does that.
+        self._replaced = False
         try:
-            self.readers = self._open()
+            self._drops = self._aborted() if committed else None
+            self._open()
         except OSError as error:
             # A broker deletes segments, and disks die: the other segments go on, where that is wanted.
-            self.unread = ReadFailed.of(error, source=shown(part.segment.log))
+            failed = ReadFailed.of(error, source=shown(part.segment.log))
             if options.on_error == "raise":
-                raise self.unread from error
-            _log.warning("skipped: %s", self.unread)
+                raise failed from error
+            self._leave(Left(part.segment.log, "unreadable", str(failed)))
 
-    def _open(self) -> list[TableReader]:
-        """The reader of the segment; of others, where a broker has replaced or deleted it since."""
+    # -- opening ----------------------------------------------------------------------------------
+
+    def _open(self) -> None:
         part = self.part
-        path = part.segment.log
         try:
-            # One that has another size now is of the cleaner: it holds records of the segments behind it too.
-            replaced = part.after is not None and path.stat().st_size != part.segment.size
-            return [self._reader(path, within=replaced)]
+            # One that has another size now is of the cleaner: it may hold records of those behind it too.
+            size = part.segment.log.stat().st_size
+            self._replaced = part.after is not None and size != part.segment.size and not part.tiered
+            self._readers = [self._reader(part.segment)]
+            return
         except FileNotFoundError as error:
-            return [self._reader(each.log, within=True) for each in self._now(error)]
+            if part.tiered:
+                raise
+            gone = error
+        self._replaced = True
+        for _ in range(_MOST_LISTINGS):
+            found = self._now()
+            if found is None:
+                raise gone
+            self._require_start(found)
+            try:
+                self._readers = [self._reader(each) for each in found]
+                return
+            except FileNotFoundError as error:
+                gone = error
+        raise gone
 
-    def _reader(self, path: Path, *, within: bool) -> TableReader:
-        """The reader of a file; with `within`, of the offsets alone that the segment was listed with."""
-        bounds, part = self._bounds, self.part
-        first, last = bounds.first_offset, bounds.last_offset
-        if within:
-            base, end = part.segment.base_offset, part.after
-            first = base if first is None else max(first, base)
-            if end is not None:
-                last = end - 1 if last is None else min(last, end - 1)
-        return self._scan(path, offsets=(first, last))
+    def _require_start(self, found: list[SegmentFiles]) -> None:
+        """Where offsets were asked for by number, say which of them a broker has deleted. Raises DataLoss."""
+        part = self.part
+        start = min((each.base_offset for each in found), default=part.stop or part.start + 1)
+        if part.asked and start > part.start:
+            text = f"offsets {part.start} to {start - 1} of {part.topic_partition} were deleted meanwhile"
+            self._lose(text, part.start, start - 1)
 
-    def _now(self, error: FileNotFoundError) -> list[SegmentFiles]:
+    def _lose(self, text: str, first: int, last: int) -> None:
+        path = self.part.segment.log
+        if self._fail_on_loss:
+            raise DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
+        self._leave(Left(path, "missing", text, first_offset=first, last_offset=last))
+
+    def _reader(self, files: SegmentFiles) -> TableReader:
+        """The reader of a file; of the offsets alone that belong to the piece."""
+        part, scan = self.part, self._scan
+        first, last = scan.offsets
+        if self._replaced:
+            first = max(first, part.segment.base_offset)
+            last = last if part.stop is None else min(last, part.stop - 1)
+        start, stop = self._bytes(files, first, last)
+        order = Order(files.base_offset, str(files.log))
+        within = Scan(scan.schema, Range(first, last), scan.timestamps)
+        return scan_rows(
+            files.log, within, self._options, order=order, start=start, stop=stop, drops=self._drops
+        )
+
+    def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None]:
+        """Where in the file the offsets are, by its index; from start to end where that helps nothing."""
+        start, stop = 0, None
+        if first > files.base_offset or self.part.end is not None:
+            try:
+                with Segment(files, self._options.limits) as segment:
+                    if first > files.base_offset and (place := segment.find(first)) is not None:
+                        start = place.position
+                    if self.part.end is not None and (place := segment.find(last)) is not None:
+                        stop = place.position + place.size
+            except FormatError:
+                # Whoever reads it all says what is wrong, if it concerns what is wanted.
+                return 0, None
+        return start, stop
+
+    def _now(self) -> list[SegmentFiles] | None:
         """The segments that may hold now what was in the one that has gone.
 
-        None where retention has deleted it. Raises the error where neither retention nor compaction can have.
+        [] where retention has deleted it, None where neither retention nor compaction can have.
         """
-        base, end = self.part.segment.base_offset, self.part.after
-        log = PartitionLog(self.part.segment.log.parent)
+        part = self.part
+        base, end = part.segment.base_offset, part.after
+        log = PartitionLog(part.segment.log.parent)
         segments = log.files.segments
-        following = [each.base_offset for each in segments[1:]]
+        following = [*(each.base_offset for each in segments[1:]), None]
         found = [
             each
-            for each, after in zip(segments, [*following, None][: len(segments)], strict=True)
+            for each, after in zip(segments, following, strict=False)
             if (end is None or each.base_offset < end) and (after is None or after > base)
         ]
-        if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
-            # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
-            if self.part.topic_partition not in LogRoot(log.root).cleaner_offsets():
-                raise error
-            return []
+        if found and found[-1].base_offset < base:
+            try:
+                ended = Segment(found[-1]).next_offset <= base
+            except FileNotFoundError:
+                return self._now()
+            if ended:
+                # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
+                return [] if log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
         return found
+
+    # -- rows -------------------------------------------------------------------------------------
 
     def batches(self, first_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Decode; the first batch has at most `first_rows` rows."""
         try:
-            yield from self._batches(first_rows)
+            for found in self._found():
+                batch = self._batch(found)
+                if first_rows is not None and batch.num_rows > first_rows:
+                    yield batch.slice(0, first_rows)
+                    batch = batch.slice(first_rows)
+                first_rows = None
+                yield batch
         except (FormatError, ReadFailed) as error:
-            raise error.in_source(shown(self.part.segment.log)) from None
+            raise error.in_source(shown(error.source or self.part.segment.log)) from None
 
-    def _batches(self, first_rows: int | None) -> Iterator[pa.RecordBatch]:
-        for reader in self.readers:
+    def _found(self) -> Iterator[pa.RecordBatch]:
+        for reader in self._readers:
             with reader:
-                for found in reader:
-                    batch = self._batch(found)
-                    if first_rows is not None and batch.num_rows > first_rows:
-                        yield batch.slice(0, first_rows)
-                        batch = batch.slice(first_rows)
-                    first_rows = None
-                    yield batch
+                yield from reader
+            self._note(reader)
+            self._judge(reader)
+
+    def _aborted(self) -> Callable[[Batch], bool] | None:
+        """What says of a batch whether it is of an aborted transaction; None where none is."""
+        part = self.part
+        found = _transactions(part.segment.log.parent, part.tiered, part.start, part.stop, self._options)
+        stop = 2**63 if part.stop is None else part.stop
+        if not any(each.first_offset < stop and each.last_offset >= part.start for each in found.aborted):
+            return None
+
+        def drops(batch: Batch) -> bool:
+            data = batch.is_transactional and not batch.is_control
+            return data and found.drops(batch.producer_id, batch.base_offset)
+
+        return drops
 
     def _batch(self, found: pa.RecordBatch) -> pa.RecordBatch:
+        if not self.schema.names:
+            return found
         arrays = [self._column(field, found) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -156,12 +268,15 @@ class SegmentRows:
                 return pa.repeat(pa.scalar(self.part.topic_partition.topic, field.type), found.num_rows)
             case "partition":
                 return pa.repeat(pa.scalar(self.part.topic_partition.partition, field.type), found.num_rows)
+            case "file":
+                return pa.repeat(pa.scalar(shown(self.part.segment.log), field.type), found.num_rows)
             case "timestamp":
                 return self._micros(found, field.type)
             case "headers":
                 return _headers(found["headers"], field.type)
             case name:
-                return found[made_of(name)[0]]
+                values = found[made_of(name)[0]]
+                return values if values.type == field.type else values.cast(field.type)
 
     def _micros(self, found: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
         try:
@@ -174,6 +289,93 @@ class SegmentRows:
             f"{shown(self.part.segment.log)}: the timestamp {millis[at]} ms at offset {found['offset'][at]} "
             "is outside what Spark can hold"
         )
+
+    # -- what is not among them -------------------------------------------------------------------
+
+    @property
+    def left(self) -> list[Left]:
+        """What was left out, known after the iteration."""
+        return self._left
+
+    def _leave(self, left: Left) -> None:
+        self._left.append(left)
+        _log.warning("skipped: %s", left)
+
+    def _note(self, reader: TableReader) -> None:
+        path = self.part.segment.log
+        for lost in reader.skipped:
+            kind = "unreadable" if isinstance(lost.error, ReadFailed) else "damaged"
+            self._left.append(Left(path, kind, str(lost.error), lost.start, lost.end - lost.start))
+        if (more := reader.skipped.omitted) > 0:
+            text = f"{more} more ranges, {reader.skipped.omitted_bytes} bytes"
+            self._left.append(Left(path, "damaged", text))
+        if (tail := reader.torn_tail) is not None:
+            self._left.append(Left(path, "torn tail", tail.reason, tail.position, tail.size))
+
+    def _judge(self, reader: TableReader) -> None:
+        """Say which of the offsets up to the next segment, or the end that was asked for, are nowhere.
+
+        Damage that was skipped at the end explains what is missing, as does compaction. Raises DataLoss.
+        """
+        part, order, skipped = self.part, reader.order, reader.skipped
+        if part.stop is None or order is None or self._replaced:
+            return
+        if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
+            return
+        first, last = max(order.last + 1, part.start), part.stop - 1
+        if first > last:
+            return
+        tail = reader.torn_tail
+        if tail is None and (order.sparse or _explained(part.segment.log.parent, part.tiered)):
+            return
+        owner = part.topic_partition
+        if tail is not None:
+            text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"
+        else:
+            text = f"offsets {first} to {last} of {owner} are in no segment, and not for compaction"
+        self._lose(text, first, last)
+
+
+def _most(one: int, other: int | None) -> int:
+    return one if other is None else max(one, other)
+
+
+def _least(end: int | None, other: int | None) -> int | None:
+    """The last offset, of two that are behind the last one."""
+    ends = [each for each in (end, other) if each is not None]
+    return min(ends) - 1 if ends else None
+
+
+@cache
+def _explained(folder: Path, tiered: bool) -> bool:
+    """Whether compaction explains gaps between the segments in a folder; it never does in a tier."""
+    if tiered:
+        return False
+    try:
+        return is_compacted(PartitionLog(folder))
+    except (OSError, ValueError):
+        return False
+
+
+def _transactions(
+    folder: Path, tiered: bool, start: int, stop: int | None, options: ReadOptions
+) -> Transactions:
+    """The aborted transactions with records from `start` on and below `stop`. Raises FormatError."""
+    if tiered:
+        files = list_tiered(tiered_folders(folder)[0])
+        snapshots: dict[int, Path] = {}
+    else:
+        listed = PartitionLog(folder, limits=options.limits).files
+        files, snapshots = listed.segments, dict(listed.snapshots)
+    segments = [Segment(each, options.limits) for each in files]
+    number = max(sum(each.base_offset <= start for each in segments) - 1, 0)
+    try:
+        return find_transactions(
+            segments, snapshots, number, 2**63 - 1, until=2**63 - 1 if stop is None else stop
+        )
+    finally:
+        for segment in segments:
+            segment.close()
 
 
 def _headers(lists: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -2,20 +2,21 @@
 
 Columns, in the order and with the types of Spark's own Kafka source: key binary, value binary, topic string,
 partition int, offset long, timestamp timestamp, timestampType int; with the option includeHeaders also
-headers array<struct<key string, value binary>>.
+headers array<struct<key string, value binary>>. What the options are is in `kodec.pipeline.options`, what
+they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from datetime import UTC, datetime, timedelta
+from typing import NoReturn
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
+    DataSourceStreamReader,
     EqualTo,
     Filter,
     GreaterThan,
@@ -27,9 +28,10 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kodec.pipeline.columns import arrow_schema, schema
-from kodec.pipeline.plan import Bounds, Options, Task, list_segments, pack
-from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
+from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
+from kodec.pipeline.options import OptionError, Options
+from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.reading import TaskPartition, TaskReader
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
@@ -37,71 +39,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def check_columns(wanted: StructType) -> None:
-    """Refuse a schema that names other columns, or other types, than the source has.
-
-    Raises: ValueError.
-    """
-    types = {field.name: field.dataType.simpleString() for field in schema(headers=True)}
-    wrong = [
-        f"{field.name} {field.dataType.simpleString()}"
-        for field in wanted
-        if types.get(field.name) != field.dataType.simpleString()
-    ]
-    if wrong:
-        known = ", ".join(f"{name} {kind}" for name, kind in types.items())
-        raise ValueError(f"kafka-log: no such column: {', '.join(wrong)}; there are {known}")
-
-
-class TaskPartition(InputPartition):
-    """What one Spark task reads: some segments, in order."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-        self.task = task
-
-
-_frozen = False
-
-
-def freeze_imports_once() -> None:
-    """Keep the objects that exist now out of later garbage collections of this process.
-
-    Spark's worker collects before each task, which costs some 30 ms with pyspark and pyarrow loaded.
-    """
-    global _frozen
-    if not _frozen:
-        _frozen = True
-        gc.collect()
-        gc.freeze()
-
-
-class LogReader(DataSourceReader):
+class LogReader(TaskReader, DataSourceReader):
     """Lists the segments, packs them into tasks, and decodes those of one task."""
-
-    def __init__(self, wanted: StructType, options: Options) -> None:
-        check_columns(wanted)
-        self.wanted = wanted
-        self.options = options
-        self.bounds = Bounds()
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query; Spark makes an empty one where there are none."""
-        listed = list_segments(self.options, self.bounds)
-        return [TaskPartition(task) for task in pack(listed, self.options.task_bytes)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Decode the segments of one task, a small batch first."""
-        if not isinstance(partition, TaskPartition):
-            return
-        freeze_imports_once()
-        columns = arrow_schema(self.wanted)
-        first_rows: int | None = FIRST_ROWS
-        for part in partition.task:
-            rows = SegmentRows(part, columns, bounds=self.bounds, options=self.options.reading)
-            for batch in rows.batches(first_rows):
-                yield batch
-                first_rows = None
+        tasks = tasks_of(self.options, list_segments(self.options, self.bounds))
+        return [TaskPartition(task) for task in tasks]
 
 
 def _around(time: datetime) -> tuple[int, int]:
@@ -162,8 +106,12 @@ class KafkaLogDataSource(DataSource):
         return "kafka-log"
 
     def schema(self) -> StructType:
-        """The columns, with headers when includeHeaders is true."""
-        return schema(headers=Options.parse(self.options).include_headers)
+        """The columns that the options name."""
+        # Whether a batch or a stream is meant is not known here.
+        options = Options.parse(self.options, streaming=None)
+        if options.mode == "quarantine":
+            return quarantine_schema(options.columns)
+        return schema(headers=options.include_headers, batch=options.include_batch, names=options.columns)
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
@@ -172,3 +120,24 @@ class KafkaLogDataSource(DataSource):
         caller = sys._getframe(1).f_globals.get("__name__", "")
         kind = PruningLogReader if caller.endswith("data_source_pushdown_filters") else LogReader
         return kind(schema, Options.parse(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A reader of what is appended, for Spark 4.2 and later. Raises OptionError."""
+        try:
+            from kodec.pipeline.stream import LogStreamReader
+        except ImportError:
+            raise OptionError("readStream", "streams need Spark 4.2 or later; use spark.read") from None
+        return LogStreamReader(schema, Options.parse(self.options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """There is none yet. Raises OptionError."""
+        raise OptionError("write", _NO_WRITER)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """There is none yet. Raises OptionError."""
+        raise OptionError("writeStream", _NO_WRITER)
+
+
+_NO_WRITER = (
+    "this source reads only; write segments with kodec.LogDirectoryWriter, or Parquet with df.write.parquet"
+)

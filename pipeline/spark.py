@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
 
 from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
+from kodec.runtime.errors import MissingDependency
 
 __all__ = ["QUIET", "register", "session"]
 
@@ -40,11 +42,50 @@ QUIET = {
 def register(spark: SparkSession) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
-    The session's workers need kodec installed: on one machine set ``PYSPARK_PYTHON`` to the Python that
-    has it before the session starts, as `session` does.
+    The session's workers need kodec installed, in the same version: on one machine set ``PYSPARK_PYTHON`` to
+    the Python that has it before the session starts, as `session` does. It has native code, so it is not sent
+    there.
+
+    Raises: MissingDependency where workers have no kodec, or another version.
     """
+    _require_workers(spark)
     spark.dataSource.register(KafkaLogDataSource)
     return spark
+
+
+def _look(*_: object) -> str:
+    """Which Python runs this, and which kodec it has."""
+    import importlib
+    import sys
+
+    try:
+        return f"{importlib.import_module('kodec').__version__} {sys.executable}"
+    except ImportError as error:
+        return f"- {sys.executable} ({error})"
+
+
+# As text it goes to workers that cannot import this module.
+_look.__module__ = "__main__"
+# As many tasks as are likely to reach every machine of a small cluster.
+_LOOKS = 8
+
+
+def _require_workers(spark: SparkSession) -> None:
+    """Ask workers for their kodec. Raises MissingDependency."""
+    if hasattr(spark, "_jsparkSession"):
+        found = set(spark.sparkContext.parallelize(range(_LOOKS), _LOOKS).map(_look).collect())
+    else:
+        rows = spark.range(0, _LOOKS, 1, _LOOKS).select(udf(_look, "string")("id")).collect()
+        found = {row[0] for row in rows}
+    here = _look().split(" ", 1)[0]
+    for version, python in sorted(each.split(" ", 1) for each in found):
+        if version == here:
+            continue
+        has = "no kodec" if version == "-" else f"kodec {version}, and here is {here}"
+        raise MissingDependency(
+            f"Spark's workers run {python}, which has {has}: install kodec {here} there, or set "
+            "PYSPARK_PYTHON to a Python that has it before the session starts"
+        )
 
 
 def session(
@@ -73,4 +114,11 @@ def session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
-    return register(builder.getOrCreate())
+    started = SparkSession.getActiveSession() is None
+    spark = builder.getOrCreate()
+    own = os.environ.get("PYSPARK_PYTHON") == sys.executable
+    if started and own and master is not None and master.startswith("local"):
+        # The Python that runs this is the one that the workers run: they need not be asked.
+        spark.dataSource.register(KafkaLogDataSource)
+        return spark
+    return register(spark)

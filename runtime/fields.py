@@ -24,6 +24,7 @@ __all__ = [
     "encode_text",
     "ends_exactly",
     "exact_size",
+    "given",
     "member_of",
     "read_tags",
     "read_uuid",
@@ -36,6 +37,7 @@ __all__ = [
 
 MIB = 1 << 20
 E = TypeVar("E", bound=IntEnum)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,13 @@ def exact_size(name: str, value: bytes, size: int) -> bytes:
     """`value` when it has `size` bytes. Raises EncodeError."""
     if len(value) != size:
         raise EncodeError(name, "wrong size", need=f"{size} bytes", have=f"{len(value)} bytes")
+    return value
+
+
+def given(name: str, value: T | None) -> T:
+    """The value of a field that is there where it is used. Raises EncodeError where it was not given."""
+    if value is None:
+        raise EncodeError(name, "not given")
     return value
 
 

@@ -54,6 +54,8 @@ def decode(process: str, data: bytes, args: tuple[Any, ...], *, limit: int, name
 
 def encode(process: str, data: bytes, args: tuple[Any, ...], *, name: str) -> bytes:
     """The bytes to store, of which the process makes `data`. Raises: EncodeError."""
+    if not isinstance(data, (bytes, bytearray)):
+        raise EncodeError(name, "not given" if data is None else "not bytes", have=data)
     if process == "zlib":
         return zlib.compress(data)
     found = _KNOWN.get(process)

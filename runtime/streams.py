@@ -7,7 +7,9 @@ stream; `at` of an error counts from the start of the bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from mmap import mmap
 from struct import Struct
 from struct import error as StructError
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -19,25 +21,46 @@ from kodec.runtime.process import decode, encode
 
 __all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
+_CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 256
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
+Buffer = bytes | bytearray | memoryview | mmap
+"""What is read; a file that is mapped into memory is not copied."""
+
 T = TypeVar("T")
 N = TypeVar("N", bound="StreamNode")
 
 
 class StreamFields:
-    """Neighbours of fixed width, read and written by one call: `StreamFields("<HI", "tag", "size")`."""
+    """Neighbours of fixed width, read and written by one call: `StreamFields("<HI", "tag", "size")`.
+
+    A number of bits has the names and widths of its fields: `StreamFields(">BH", "kind:3 flags:5", "size")`.
+    """
 
     __slots__ = ("names", "pack", "size", "unpack_from")
 
     def __init__(self, form: str, *names: str) -> None:
         packed = FloatStruct(form) if "f" in form else Struct(form)
         self.size, self.pack, self.unpack_from = packed.size, packed.pack, packed.unpack_from
-        self.names = tuple((name, form[0] + code) for name, code in zip(names, form[1:], strict=True))
+        codes = _CODES.findall(form)
+        self.names = tuple((name, form[0] + code) for name, code in zip(names, codes, strict=True))
+
+    def short(self, io: ByteSource) -> NoReturn:
+        """Raise Truncated for the first of them that is not whole."""
+        for name, code in self.names:
+            if ":" not in name:
+                io.skip(Struct(code).size, name)
+                continue
+            end = 0
+            for part in name.split():
+                field, _, width = part.partition(":")
+                start, end = end, end + int(width)
+                io.skip((end + 7) // 8 - (start + 7) // 8, field)
+        raise AssertionError("they are all there")
 
 
 class _State:
@@ -72,19 +95,17 @@ class ByteSource:
 
     __slots__ = ("_bits", "_left", "at", "base", "buf", "end", "state")
 
-    def __init__(
-        self,
-        buf: bytes,
-        opt: ReadOptions = DEFAULT_READ,
-        base: int = 0,
-        end: int | None = None,
-        state: _State | None = None,
-    ) -> None:
+    def __init__(self, buf: bytes, base: int, end: int, state: _State) -> None:
         self.buf = buf
         self.base = self.at = base
-        self.end = len(buf) if end is None else end
-        self.state = _State(opt) if state is None else state
+        self.end = end
+        self.state = state
         self._bits = self._left = 0
+
+    @classmethod
+    def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
+        """A stream of its own."""
+        return cls(buf, 0, len(buf), _State(opt))
 
     @property
     def pos(self) -> int:
@@ -107,10 +128,10 @@ class ByteSource:
     def unpack(self, fields: StreamFields) -> tuple[Any, ...]:
         """The values of neighbours of fixed width."""
         at = self.at
-        if self.end - at < fields.size:
-            for name, code in fields.names:
-                self.skip(Struct(code).size, name)
-        self.at = at + fields.size
+        stop = at + fields.size
+        if stop > self.end:
+            fields.short(self)
+        self.at = stop
         return fields.unpack_from(self.buf, at)
 
     def skip(self, size: int, name: str) -> int:
@@ -124,8 +145,12 @@ class ByteSource:
         return at
 
     def raw(self, size: int, name: str) -> bytes:
-        at = self.skip(size, name)
-        return self.buf[at : self.at]
+        at = self.at
+        stop = at + size
+        if size < 0 or stop > self.end:
+            stop = self.skip(size, name)
+        self.at = stop
+        return self.buf[at:stop]
 
     def rest(self) -> bytes:
         at, self.at = self.at, max(self.at, self.end)
@@ -151,23 +176,27 @@ class ByteSource:
 
     def part(self, size: int, name: str) -> ByteSource:
         """The next `size` bytes as a stream of their own."""
-        at = self.skip(size, name)
-        return ByteSource(self.buf, self.state.opt, at, self.at, self.state)
+        at = self.at
+        stop = at + size
+        if size < 0 or stop > self.end:
+            stop = self.skip(size, name)
+        self.at = stop
+        return ByteSource(self.buf, at, stop, self.state)
 
     def remaining(self) -> ByteSource:
         """All bytes that are left as a stream of their own."""
         at, self.at = self.at, max(self.at, self.end)
-        return ByteSource(self.buf, self.state.opt, at, max(at, self.end), self.state)
+        return ByteSource(self.buf, at, self.at, self.state)
 
     def inside(self, data: bytes) -> ByteSource:
         """A stream of bytes that were made from those of this one."""
-        return ByteSource(data, self.state.opt, state=self.state)
+        return ByteSource(data, 0, len(data), self.state)
 
     def seek(self, pos: int, name: str) -> ByteSource:
         """The same stream, read from `pos` on."""
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
-        found = ByteSource(self.buf, self.state.opt, self.base, self.end, self.state)
+        found = ByteSource(self.buf, self.base, self.end, self.state)
         found.at = self.base + pos
         return found
 
@@ -218,9 +247,9 @@ class ByteSource:
         at = self.at - len(data)
         return decode(process, data, args, limit=self.state.opt.decompressed_bytes, name=name, at=at)
 
-    def refuse(self, name: str, reason: str, need: object, have: object) -> NoReturn:
-        """Raise Malformed for a value that a rule does not allow."""
-        raise Malformed(name, reason, at=self.at, need=need, have=have)
+    def refuse(self, name: str, reason: str, need: object, have: object, back: int = 0) -> NoReturn:
+        """Raise Malformed for a value that a rule does not allow, which began `back` bytes ago."""
+        raise Malformed(name, reason, at=self.at - back, need=need, have=have)
 
     def count(self, count: int, least: int, name: str) -> range:
         """The indexes of `count` elements of at least `least` bytes, where the bytes can hold them.
@@ -277,8 +306,14 @@ class ByteSource:
             raise LimitExceeded(
                 name, "nested too deep", at=self.at, need=state.depth + 1, have=state.opt.depth, limit="depth"
             )
-        node._io, node._start = self, self.at
-        node._link(parent, root)
+        node._io = self
+        node._start = self.at
+        node._parent = parent
+        if parent is not None:
+            node._root = parent._root
+            node._is_le = parent._is_le
+        if root is not None:
+            node._root = root
         state.depth += 1
         try:
             node._read(self)
@@ -329,6 +364,7 @@ class ByteSink:
         "_used",
         "base",
         "done",
+        "due",
         "limit",
         "out",
         "owner",
@@ -346,6 +382,7 @@ class ByteSink:
         self.limit = limit
         self.owner = self if owner is None else owner
         self.placed: list[tuple[int, bytes, str]] = []
+        self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
         self._little = False
@@ -452,6 +489,8 @@ class ByteSink:
             self.owner.placed.append((self.base, bytes(self.out), name))
         elif self.owner.done[self.base : stop] != self.out:
             raise EncodeError(name, "differs from what is written at its position", have=self.base)
+        else:
+            self.owner._settle(self.owner.done)
 
     def write(
         self,
@@ -475,7 +514,7 @@ class ByteSink:
         node._link(parent, root)
         node._out = self
         self.state.nodes.add(id(node))
-        marks, node._marks = node._marks, {}
+        marks, node._marks = node._marks, None
         try:
             node._write(self)
         except EncodeError as error:
@@ -504,18 +543,30 @@ class ByteSink:
         if not isinstance(value, (bytes, bytearray)):
             raise EncodeError(name, "not given" if value is None else "not bytes", have=value)
         found = _find(value, terminator)
-        if include and found >= 0 and found == len(value) - unit:
-            self.out += value
-            return
-        if found >= 0:
+        whole = include and found >= 0 and found == len(value) - unit
+        if found >= 0 and not whole:
             raise EncodeError(name, "holds its terminator", need=terminator, have=value)
-        self.out += value
-        if include and not need:
-            return
-        if include:
+        if include and need and not whole:
             raise EncodeError(name, "does not end with its terminator", need=terminator, have=value)
-        if consume and (need or not self.full):
+        self.out += value[:-unit] if whole and not consume else value
+        if whole and consume:
+            return
+        if not include and consume and (need or not self.full):
             self.out += terminator
+        elif whole or not consume:
+            # what follows must begin with it
+            self.owner.due.append((self.pos, terminator, need or whole, name))
+        else:
+            self.owner.due.append((self.pos, b"", False, name))
+
+    def _settle(self, out: bytes | bytearray) -> None:
+        """See that what must follow does, where the stream does not end there. Raises: EncodeError."""
+        for pos, wanted, need, name in self.due:
+            at_end = pos >= len(out) and not need
+            if not at_end and (not wanted or out[pos : pos + len(wanted)] != wanted):
+                reason = "its terminator does not follow" if wanted else "without terminator before the end"
+                raise EncodeError(name, reason, need=wanted or None)
+        self.due.clear()
 
     def filled(
         self,
@@ -598,8 +649,14 @@ class ByteSink:
         if self._used and self.limit is not None and len(out) != self.limit:
             reason = "the size of the stream, with which the schema computes, has changed"
             raise EncodeError("", reason, need=self.limit, have=len(out))
+        self._settle(out)
         self.done = bytes(out)
         return self.done
+
+
+def _whole(data: Buffer) -> Any:
+    """Bytes that do not change while they are read."""
+    return data if isinstance(data, (bytes, mmap)) else bytes(data)
 
 
 def own_bytes(value: object) -> bytes | None:
@@ -668,9 +725,10 @@ class StreamNode:
         self._root = self
         self._start = self._stop = 0
         self._is_le: bool | None = None
-        self._values: dict[str, Any] = {}
-        self._places: dict[str, int] = {}
-        self._marks: dict[str, Any] = {}
+        # these are made when they are needed, which is seldom
+        self._values: dict[str, Any] | None = None
+        self._places: dict[str, int] | None = None
+        self._marks: dict[str, Any] | None = None
 
     def _link(self, parent: StreamNode | None, root: StreamNode | None) -> None:
         self._parent = parent
@@ -685,16 +743,34 @@ class StreamNode:
         raise NotImplementedError
 
     @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, *arguments: Any, opt: ReadOptions = DEFAULT_READ
-    ) -> Self:
+    def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ) -> Self:
         """Read one; `arguments` are the parameters of its type. Bytes behind it are kept for `to_bytes`.
 
         Raises: FormatError.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
-        return ByteSource(bytes(data), opt).read(cls(*arguments), None, "")
+        return ByteSource.of(_whole(data), opt).read(cls(*arguments), None, "")
+
+    @classmethod
+    def each_of(
+        cls, data: Buffer, name: str, *arguments: Any, opt: ReadOptions = DEFAULT_READ
+    ) -> Iterator[Any]:
+        """The elements of the list `name`, each as soon as it is read: none is kept here.
+
+        Where the object holds no such list itself, or an expression asks for the list, all is read first.
+        Raises, also after the last element: FormatError.
+        """
+        read = getattr(cls, f"_each_{name}", None)
+        if cls._part or read is None:
+            found = getattr(cls.from_bytes(data, *arguments, opt=opt), name)
+            yield from () if found is None else found
+            return
+        io = ByteSource.of(_whole(data), opt)
+        node = cls(*arguments)
+        node._io = io
+        io.state.depth += 1
+        yield from read(node, io)
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""
@@ -724,7 +800,13 @@ class StreamNode:
 
     def _has(self, name: str) -> bool:
         """Whether an instance was read or given."""
-        return self._values.get(name) is not None
+        return self._values is not None and self._values.get(name) is not None
+
+    def _give(self, name: str, value: object) -> None:
+        """Set an instance."""
+        if self._values is None:
+            self._values = {}
+        self._values[name] = value
 
     @property
     def _reading(self) -> ByteSource:
@@ -739,12 +821,14 @@ class StreamNode:
 
     def _seek(self, pos: int, name: str) -> ByteSource:
         assert self._io is not None
+        if self._places is None:
+            self._places = {}
         self._places[name] = pos
         return self._io.seek(pos, name)
 
     def _place(self, name: str) -> int:
         """Where an instance was read that depends on where the stream stood then."""
-        if name not in self._places:
+        if self._places is None or name not in self._places:
             raise EncodeError(name, "its position depends on where the stream stood when it was read")
         return self._places[name]
 
@@ -821,7 +905,10 @@ class StreamNode:
 
     def _instance(self, name: str, read: Callable[[], T]) -> T | None:
         """The value of an instance, read at its first use."""
-        found: Any = self._values.get(name, self)
+        values = self._values
+        if values is None:
+            values = self._values = {}
+        found: Any = values.get(name, self)
         if found is not self:
             if found is _READING:
                 raise Malformed(name, "the instance needs itself", at=self._start)
@@ -835,19 +922,21 @@ class StreamNode:
             raise LimitExceeded(
                 name, "nested too deep", at=self._start, need=depth + 1, have=depth, limit="depth"
             )
-        self._values[name] = _READING
+        values[name] = _READING
         state.depth += 1
         try:
-            self._values[name] = value = read()
+            values[name] = value = read()
         finally:
             state.depth -= 1
-            if self._values[name] is _READING:
-                del self._values[name]
+            if values[name] is _READING:
+                del values[name]
         return value
 
     def _mark(self, name: str, compute: Callable[[], T]) -> T:
         """A value that depends on where the stream stands: that of its first use."""
         marks = self._marks
+        if marks is None:
+            marks = self._marks = {}
         if name not in marks:
             marks[name] = compute()
         value: T = marks[name]

@@ -23,7 +23,7 @@ FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipel
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
-PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi"}
+PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
 
 

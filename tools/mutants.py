@@ -1,11 +1,14 @@
 """Changes the code in small ways and sees whether a test fails: what lives has no test.
 
-Usage: mutants.py [--sample N] [--seed S] [--minutes M] [MODULE...]   (MODULE as log/writing/guard.py)
+Usage: mutants.py [--sample N] [--seed S] [--minutes M] [--again] [MODULE...]
+(MODULE as log/writing/guard.py)
 
 Each mutant is one change in one place: a comparison, an operator, a number, a condition, a call that is left
-out. It is made in a copy of the clone, and the tests that concern the module run there until one fails. What
-came out is a line of out/mutants.jsonl, and is not done again as long as the module stays as it is. At the
-end there is a table, and the mutants that lived.
+out. It is made in a copy of the clone, and the tests that execute its line run there, the quickest first,
+until one fails. Which tests those are is found out once, by a run of all of them under coverage (some twenty
+minutes), and again when the tests have changed and `--map` says so. What came out is a line of
+out/mutants.jsonl, and is not done again as long as the module stays as it is; `--again` tries those that
+lived once more. At the end there is a table, and the mutants that lived.
 """
 
 from __future__ import annotations
@@ -14,22 +17,32 @@ import argparse
 import ast
 import copy
 import hashlib
+import importlib.util
 import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "out" / "mutants.jsonl"
+MAP = ROOT / "out" / "mutants-map.json"
 NEEDED = (
     "src",
+    "README.md",
+    "CHANGELOG.md",
+    "Makefile",
+    "docs",
+    "tools",
     "cli",
     "formats",
     "log",
@@ -43,87 +56,21 @@ NEEDED = (
     "pyproject.toml",
 )
 
-# The most dangerous first: what they do wrong loses data; then what reads and verifies. Each with its tests.
-MODULES = {
-    "log/files/durable.py": ["order_on_disk", "durable"],
-    "log/files/lock.py": ["lock"],
-    "log/files/checkpoints.py": ["directory", "bad_input", "writer", "recovery"],
-    "log/files/paths.py": ["paths"],
-    "log/files/in_use.py": ["lock", "paths"],
-    "log/writing/guard.py": ["writer", "failed_writer"],
-    "log/writing/segment_writer.py": ["order_on_disk", "writer", "durable"],
-    "log/writing/segment_scan.py": ["recovery", "writer"],
-    "log/writing/writer.py": ["order_on_disk", "writer"],
-    "log/writing/opening.py": ["order_on_disk", "writer", "paths"],
-    "log/writing/incoming.py": ["writer"],
-    "log/writing/directory_writer.py": ["order_on_disk", "writer", "paths"],
-    "log/writing/new_folder.py": ["convert", "paths", "salvage"],
-    "log/writing/rebuild.py": ["cleaning", "convert", "writer"],
-    "log/recovery/apply.py": ["order_on_disk", "recovery", "paths"],
-    "log/recovery/checkpoints.py": ["recovery"],
-    "log/recovery/draft.py": ["recovery", "paths"],
-    "log/recovery/planning.py": ["recovery", "paths"],
-    "log/recovery/replacement.py": ["recovery", "cleaning"],
-    "log/recovery/salvage.py": ["salvage"],
-    "log/recovery/segments.py": ["recovery", "order_on_disk"],
-    "log/recovery/snapshots.py": ["recovery"],
-    "log/cleaning/swap.py": ["cleaning", "retention"],
-    "log/cleaning/retention.py": ["retention", "paths"],
-    "log/cleaning/rules.py": ["cleaning", "judged_compaction"],
-    "log/cleaning/cleanable.py": ["cleaning", "judged_compaction"],
-    "log/cleaning/compaction.py": ["cleaning"],
-    "log/cleaning/offset_map.py": ["cleaning"],
-    "log/conversion/batches.py": ["convert"],
-    "log/conversion/options.py": ["convert"],
-    "log/conversion/partition.py": ["convert", "order_on_disk"],
-    "log/conversion/report.py": ["convert"],
-    "log/files/descriptors.py": ["durable", "writer", "paths"],
-    "log/files/exclusive.py": ["lock", "paths"],
-    "log/files/index_files.py": ["lookup", "index_advice"],
-    "log/files/indexes.py": ["writer", "recovery"],
-    "log/files/listing.py": ["layout", "directory", "verification"],
-    "log/files/names.py": ["layout", "directory"],
-    "log/files/pages.py": ["lookup", "live"],
-    "log/files/resolve.py": ["verification", "directory", "paths"],
-    "log/recovery/plan.py": ["recovery"],
-    "log/recovery/steps.py": ["recovery"],
-    "log/directories/directory.py": ["directory", "verification"],
-    "log/directories/epochs.py": ["recovery", "writer"],
-    "log/directories/offline.py": ["isolation", "directory"],
-    "log/directories/partition.py": ["lookup", "isolation", "verification", "live"],
-    "log/directories/producer_state.py": ["recovery", "isolation", "writer"],
-    "log/directories/segment.py": ["lookup", "index_advice", "live"],
-    "log/directories/transactions.py": ["isolation"],
-    "log/reading/reader.py": ["damage", "bad_input"],
-    "log/reading/chain.py": ["damage", "holes"],
-    "log/reading/resume.py": ["damage", "holes", "bad_input"],
-    "log/reading/source.py": ["windows_of_sources", "damage", "limits"],
-    "log/reading/walk.py": ["damage", "bad_input", "limits"],
-    "log/verification/indexes.py": ["verification", "recovery", "writer"],
-    "log/verification/producers.py": ["verification", "live", "cleaning"],
-    "log/verification/segments.py": ["verification", "live"],
-    "log/verification/survey.py": ["directory", "verification", "../cli"],
-    "log/verification/verify.py": ["verification", "live"],
-    "log/batches/batch.py": ["samples", "messages", "control"],
-    "log/batches/control.py": ["control"],
-    "log/batches/default_batch.py": ["samples", "damage", "edge_cases"],
-    "log/batches/encode.py": ["encode"],
-    "log/batches/frame.py": ["damage", "bad_input"],
-    "log/batches/legacy_batch.py": ["messages", "edge_cases"],
-    "log/batches/opening.py": ["damage", "messages"],
-    "log/batches/options.py": ["limits", "bad_input"],
-    "log/batches/records.py": ["samples", "messages", "limits"],
-    "log/batches/wrapper.py": ["messages", "edge_cases"],
-    "log/tables/plain.py": ["encode_table", "table"],
-    "log/tables/reader.py": ["table"],
-    "log/tables/table.py": ["table", "encode_table", "batch_table"],
-    "log/backends/arrow.py": ["table", "encode_table"],
-    "log/backends/scan.py": ["table"],
-    "runtime/errors.py": ["bad_input", "damage"],
-    "runtime/crc.py": ["../runtime/test_crc.py"],
-    "runtime/varint.py": ["../runtime/test_varint.py", "edge_cases"],
-    "runtime/fields.py": ["../runtime/test_fields.py", "edge_cases", "bad_input"],
-}
+# What they do wrong loses data or gives wrong records.
+FOLDERS = ("log", "runtime")
+TESTS = (
+    "tests/log",
+    "tests/runtime",
+    "tests/formats",
+    "tests/cli",
+    "tests/generated",
+    "tests/generator/test_streams.py",
+    "tests/generator/test_formats.py",
+    "tests/test_api.py",
+)
+# Seconds of tests for a mutant: first the quickest, and then, if it lives, more of those that execute it.
+FIRST, ALL = 10.0, 90.0
+Map = dict[str, dict[str, list[str]]]
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -212,53 +159,155 @@ def _of(node: ast.AST) -> Iterator[tuple[str, Callable[[], None]]]:
         yield f"without `{ast.unparse(node)}`", set_to("targets", [kept])
 
 
-def tests_of(module: str) -> list[str]:
-    """The tests that concern a module."""
-    names = MODULES.get(module)
-    if names is None:
-        return ["tests/runtime"] if module.startswith("runtime/") else ["tests/log"]
-    found = []
-    for name in names:
-        folder = Path("tests/log") / name
-        path = folder if (ROOT / folder).exists() else folder.with_name(f"test_{folder.name}.py")
-        found.append(os.path.normpath(path))
-    return found
+def lines_of(tree: ast.Module, number: int) -> range:
+    """The lines of a node, from where its statement begins."""
+    node = list(ast.walk(tree))[number]
+    if isinstance(node, (ast.If, ast.While)):
+        return range(node.lineno, (node.test.end_lineno or node.lineno) + 1)
+    last = getattr(node, "end_lineno", 0)
+    first = max(
+        (each.lineno for each in ast.walk(tree) if isinstance(each, ast.stmt) and _holds(each, node)),
+        default=last,
+    )
+    return range(first, last + 1)
 
 
-def judge(folder: Path, module: str, code: str, seconds: float) -> str:
-    """Whether the tests of a module see that it has this code."""
+def _holds(statement: ast.stmt, node: ast.AST) -> bool:
+    at, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+    return statement.lineno <= at and end <= (statement.end_lineno or statement.lineno)
+
+
+class Tests:
+    """Which tests execute a line, and how long each takes."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self._lines: Map = found["lines"]
+        self._seconds: dict[str, float] = found["seconds"]
+
+    def of(self, module: str, lines: range) -> tuple[list[str], list[str]]:
+        """Those that execute one of the lines, the quickest first: some seconds of them, and more."""
+        known = self._lines.get(module, {})
+        found = {test for line in lines for test in known.get(str(line), ())}
+        if not found:
+            # What runs at import, or only in processes that coverage does not follow.
+            found = {test for tests in known.values() for test in tests}
+        first: list[str] = []
+        more: list[str] = []
+        spent = 0.0
+        for test in sorted(found, key=lambda each: (self._seconds.get(each, 0.0), each)):
+            spent += self._seconds.get(test, 0.0)
+            if spent <= FIRST:
+                first.append(test)
+            elif spent <= ALL or not first:
+                more.append(test)
+        # A test of a class or file that has a hundred cases of the same kind says no more than some of them.
+        return _spread(first, 60), _spread(more, 200)
+
+
+def _spread(tests: list[str], most: int) -> list[str]:
+    if len(tests) <= most:
+        return tests
+    # Each test function in turn, a case at a time.
+    cases = defaultdict(list)
+    for test in tests:
+        cases[test.partition("[")[0]].append(test)
+    chosen: list[str] = []
+    for turn in range(max(map(len, cases.values()))):
+        chosen += [of[turn] for of in cases.values() if turn < len(of)]
+    return chosen[:most]
+
+
+def mapped(anew: bool) -> Tests:
+    """Which test executes which line, from an earlier run or a new one."""
+    if anew or not MAP.is_file():
+        print("which test executes which line: running all of them under coverage ...", flush=True)
+        environment = {
+            **os.environ,
+            "CI": "1",
+            "KODEC_MUTANTS_MAP": str(MAP),
+            "PYTHONPATH": str(ROOT / "tools"),
+        }
+        words = [
+            "-q",
+            "--no-header",
+            "-p",
+            "mutants_map",
+            "-p",
+            "no:randomly",
+            "-p",
+            "no:cacheprovider",
+            *TESTS,
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False
+        )
+        if not MAP.is_file():
+            raise SystemExit(f"pytest ended with {done.returncode} and left no {MAP}")
+    return Tests(json.loads(MAP.read_text("utf-8")))
+
+
+def judge(folder: Path, module: str, code: str, tests: tuple[list[str], list[str]]) -> str:
+    """Whether one of the tests sees that a module has this code."""
+    if not tests[0] and not tests[1]:
+        return "untested"
     path = folder / module
     was = path.read_text("utf-8")
     path.write_text(code, "utf-8")
     try:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-B",
-                "-m",
-                "pytest",
-                "-x",
-                "-q",
-                "--no-header",
-                "-p",
-                "no:cacheprovider",
-                *tests_of(module),
-            ],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "timeout"
+        for some in tests:
+            if some and (verdict := run(folder, some)) != "lived":
+                return verdict
     finally:
         path.write_text(was, "utf-8")
-    if done.returncode not in (0, 1, 2):
-        raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}")
-    return "lived" if done.returncode == 0 else "killed"
+    return "lived"
+
+
+def run(folder: Path, tests: list[str]) -> str:
+    """What becomes of these tests, in a child that has pytest and what is slow to import already."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        _test(folder, tests)
+    end = time.monotonic() + 4 * ALL
+    while time.monotonic() < end:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            code = os.waitstatus_to_exitcode(status)
+            if code in (0, 1, 2) or code < 0:
+                return "lived" if code == 0 else "killed"
+            raise SystemExit(f"pytest ended with {code}: {(folder / 'said.txt').read_text()[-3000:]}")
+        time.sleep(0.01)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "timeout"
+
+
+def _test(folder: Path, tests: list[str]) -> NoReturn:
+    code = 3
+    try:
+        os.setsid()
+        os.chdir(folder)
+        said = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        os.environ.update(PYTHONPATH=str(folder / "src"), PYTHONDONTWRITEBYTECODE="1", CI="1")
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(folder / "src"))
+        spec = importlib.util.find_spec("kodec")
+        if spec is None or not str(spec.origin).startswith(str(folder)):
+            raise SystemExit(f"kodec is imported from {spec and spec.origin}")
+        import pytest
+
+        words = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly"]
+        # hypothesis is there before pytest could rewrite its assertions.
+        words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        code = int(pytest.main([*words, f"--rootdir={folder}", *tests]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def known() -> dict[str, dict[str, object]]:
@@ -275,14 +324,18 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=10, help="mutants of each module; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=30.0, help="begin no mutant after so long")
-    parser.add_argument("--timeout", type=float, default=900.0, help="seconds for the tests of one")
+    parser.add_argument("--again", action="store_true", help="try those that lived once more")
+    parser.add_argument("--map", action="store_true", help="find out anew which test executes which line")
     given = parser.parse_args()
+    RESULTS.parent.mkdir(exist_ok=True)
+    tests = mapped(given.map)
     began = time.monotonic()
     before = known()
-    RESULTS.parent.mkdir(exist_ok=True)
     asked: list[dict[str, object]] = []
+    for slow in ("pytest", "hypothesis", "pyarrow.parquet", "zstandard", "lz4.frame", "typer"):
+        importlib.import_module(slow)
     with tempfile.TemporaryDirectory(prefix="kodec-mutants-") as base:
-        folder = Path(base)
+        folder = Path(base).resolve()
         for name in NEEDED:
             source = ROOT / name
             if source.is_dir():
@@ -291,16 +344,16 @@ def main() -> int:
                 )
             else:
                 shutil.copy(source, folder / name)
-        work = [(module, *each) for module in given.modules or MODULES for each in drawn(module, given)]
+        work = [(module, *each) for module in given.modules or modules() for each in drawn(module, given)]
         # In turn, so that each module has had some when the time is over.
         work.sort(key=lambda each: each[1])
-        for module, _, code, line, told in work:
+        for module, _, lines, code, line, told in work:
             digest = hashlib.sha256(f"{module}\n{code}".encode()).hexdigest()[:16]
             found = before.get(digest)
-            if found is None:
+            if found is None or (given.again and found["verdict"] != "killed"):
                 if time.monotonic() - began > 60 * given.minutes:
                     continue
-                verdict = judge(folder, module, code, given.timeout)
+                verdict = judge(folder, module, code, tests.of(module, lines))
                 found = {"id": digest, "module": module, "line": line, "change": told, "verdict": verdict}
                 with RESULTS.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(found) + "\n")
@@ -310,28 +363,33 @@ def main() -> int:
     return 0
 
 
-def drawn(module: str, given: argparse.Namespace) -> list[tuple[int, str, int, str]]:
-    """The mutants of a module that are to be tried: their number, code, line and what was changed."""
+def modules() -> list[str]:
+    found = (path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py")))
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def drawn(module: str, given: argparse.Namespace) -> list[tuple[int, range, str, int, str]]:
+    """The mutants of a module that are to be tried: their number, lines, code, line and what was changed."""
     tree = ast.parse((ROOT / module).read_text("utf-8"))
     all_of_it = places(tree)
     random.Random(f"{given.seed} {module}").shuffle(all_of_it)
     chosen = all_of_it[: given.sample] if given.sample else all_of_it
-    return [(number, *changed(tree, *each)) for number, each in enumerate(chosen)]
+    return [(number, lines_of(tree, each[0]), *changed(tree, *each)) for number, each in enumerate(chosen)]
 
 
 def show(found: list[dict[str, object]]) -> None:
     table: dict[object, Counter[object]] = defaultdict(Counter)
     for each in found:
         table[each["module"]][each["verdict"]] += 1
-    print(f"\n{'module':36} {'mutants':>8} {'killed':>7} {'lived':>6} {'timeout':>8}")
+    print(f"\n{'module':36} {'mutants':>8} {'killed':>7} {'lived':>6} {'untested':>9} {'timeout':>8}")
     rows = [*table.items(), ("all", sum(table.values(), Counter()))]
     for module, counts in rows:
         # What ran out of time may hang, or the machine has other work: nothing is said of it.
-        row = (sum(counts.values()), counts["killed"], counts["lived"], counts["timeout"])
-        print("{!s:36} {:8} {:7} {:6} {:8}".format(module, *row))
+        row = (sum(counts.values()), counts["killed"], counts["lived"], counts["untested"], counts["timeout"])
+        print("{!s:36} {:8} {:7} {:6} {:9} {:8}".format(module, *row))
     for each in found:
-        if each["verdict"] == "lived":
-            print(f"lived: {each['module']}:{each['line']}: {each['change']}")
+        if each["verdict"] in ("lived", "untested"):
+            print(f"{each['verdict']}: {each['module']}:{each['line']}: {each['change']}")
 
 
 if __name__ == "__main__":

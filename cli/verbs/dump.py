@@ -90,7 +90,7 @@ def dump(
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
-    exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage
+    exit:     0 done   1 damaged bytes, or a file that cannot be read   2 bad usage, no segment
     """
     printer = output.JsonLines() if json else output.Text()
     code = _dump_paths(
@@ -117,7 +117,8 @@ def _dump_paths(
     code = 0
     printer.batches = batches_only
     unlisted: list[OSError] = []
-    for path in _files(paths, unlisted):
+    bare: list[Path] = []
+    for path in _files(paths, unlisted, bare):
         printer.file(str(path))
         try:
             if path.name in _TEXTS:
@@ -142,7 +143,9 @@ def _dump_paths(
             code = 1
     for each in unlisted:
         output.warn(f"kodec: {each}")
-    return 1 if unlisted else code
+    for folder in bare:
+        output.warn(f"kodec: {folder}: no segment in it, nor in a folder below ({' or '.join(_SEGMENTS)})")
+    return 1 if unlisted or code else 2 if bare else 0
 
 
 def _dump_index(path: Path, printer: output.Printer) -> None:
@@ -162,18 +165,24 @@ def _dump_index(path: Path, printer: output.Printer) -> None:
         printer.item(kind, dataclasses.asdict(item))
 
 
-def _files(paths: list[Path], unlisted: list[OSError]) -> Iterator[Path]:
-    """The files named, and those with records in the folders named; adds why a folder cannot be listed."""
+def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iterator[Path]:
+    """The files named, and those with records in the folders named.
+
+    Adds why a folder cannot be listed, and which of those named have no such file.
+    """
     for path in paths:
         if not path.is_dir():
             yield path
             continue
+        before = len(unlisted)
         found = [
             Path(folder, name)
             for folder, _, names in os.walk(path, onerror=unlisted.append)
             for name in names
             if name.endswith(_SEGMENTS)
         ]
+        if not found and len(unlisted) == before:
+            bare.append(path)
         yield from sorted(found)
 
 

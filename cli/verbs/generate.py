@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,17 @@ if TYPE_CHECKING:
     from kodec.generator.driver import Change
 
 __all__ = ["generate"]
+
+FAILED = 1
+
+
+class Form(Enum):
+    """How problems are shown."""
+
+    text = "text"
+    json = "json"
+    github = "github"
+    sarif = "sarif"
 
 
 def generate(
@@ -33,7 +46,20 @@ def generate(
         list[str] | None,
         typer.Option(help="What to make: documents, vectors, ...; may be repeated. See docs/targets.md."),
     ] = None,
+    java_package: Annotated[
+        str | None, typer.Option(help="Java classes too, in OUT/java, in this package.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; show what would change.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and do it again when a schema changes.")
+    ] = False,
+    form: Annotated[
+        Form, typer.Option("--format", help="How problems are shown: file:line:col, or for CI.")
+    ] = Form.text,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dialect: Annotated[
+        bool, typer.Option("--dialect", help="Print the JSON schema of .ksy files, for editors, and leave.")
+    ] = False,
 ) -> None:
     """Make reader and writer modules, or something else, from schemas.
 
@@ -42,15 +68,25 @@ def generate(
 
     example:  kodec generate --schemas formats --out src/app/formats
               kodec generate --schemas formats --target documents --out docs/formats
+              kodec generate --watch
 
     exit:     0 done   1 a problem in a schema, or --check found a difference   2 bad usage
+              130 interrupted, which ends --watch
     """
     try:
         from kodec.generator.driver import generate as make
-        from kodec.generator.target import DEFAULT
+        from kodec.generator.problems import SchemaError
+        from kodec.generator.reports import FORMS, remarks, stale
+        from kodec.generator.schema.dialect import dialect as schema_of_schemas
+        from kodec.generator.target import DEFAULT, JAVA_PACKAGE
+        from kodec.generator.watch import changes_of
     except ImportError as error:
         raise MissingDependency(f"generating needs `{error.name}`: pip install 'kodec[generator]'") from error
 
+    if dialect:
+        sys.stdout.write(json.dumps(schema_of_schemas(), indent=1) + "\n")
+        return
+    shown = FORMS["json" if as_json else form.value]
     settings = _settings()
     given: dict[str, Any] = {
         "schemas": schemas,
@@ -58,6 +94,7 @@ def generate(
         "tests": tests,
         "package": package,
         "kernels": kernels,
+        "java_package": java_package,
     }
     if target:
         given["schemas"] = schemas or settings.get("schemas")
@@ -72,19 +109,50 @@ def generate(
         raise typer.BadParameter(f"no such folder: {given['schemas']}")
     if given["tests"] is not None and not given["package"]:
         raise typer.BadParameter("--tests needs --package")
+    folder = Path(given["schemas"])
+
+    def once() -> int:
+        try:
+            changes = make(
+                folder,
+                Path(given["out"]),
+                tests=None if given["tests"] is None else Path(given["tests"]),
+                package=given["package"] or "",
+                kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
+                targets=target or (*DEFAULT, *(["java"] if given["java_package"] else ())),
+                java_package=given["java_package"] or JAVA_PACKAGE,
+                check=check,
+            )
+        except SchemaError as error:
+            _print(shown(remarks(error.problems, folder)), plain=form is Form.text and not as_json)
+            lines.warn(error.summary)
+            return FAILED
+        if form is Form.text and not as_json:
+            return _told(changes, check)
+        differ = [(change.path, change.kind) for change in changes] if check else []
+        _print(shown(stale(differ)))
+        return FAILED if differ else 0
+
     try:
-        changes = make(
-            Path(given["schemas"]),
-            Path(given["out"]),
-            tests=None if given["tests"] is None else Path(given["tests"]),
-            package=given["package"] or "",
-            kernels=[name.strip() for name in (given["kernels"] or "").split(",") if name.strip()],
-            targets=target or DEFAULT,
-            check=check,
-        )
+        if not watch:
+            raise typer.Exit(once())
+        for _ in changes_of(folder):
+            lines.say(f"kodec: reading {folder}")
+            try:
+                once()
+            except (ValueError, OSError) as error:
+                # a file of somebody else's is in the way, or a schema is just being saved
+                lines.warn(f"kodec: {error}")
+            lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    raise typer.Exit(_told(changes, check))
+
+
+def _print(text: str, *, plain: bool = False) -> None:
+    """Problems for people go where all errors go; for programs, to stdout."""
+    stream = sys.stderr if plain else sys.stdout
+    stream.write(text)
+    stream.flush()
 
 
 def _settings() -> dict[str, str]:

@@ -443,7 +443,7 @@ def _write_broker_registration_change_record_v0(
         raise EncodeError("in_controlled_shutdown", "not in version 0", need=0, have=v.in_controlled_shutdown)
     if v.log_dirs != []:
         raise EncodeError("log_dirs", "not in version 0", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 0", need=None, have=v.cordoned_log_dirs)
     values_2 = (v.broker_id, v.broker_epoch)
     try:
@@ -467,7 +467,7 @@ def _write_broker_registration_change_record_v1(
     """Append `broker_registration_change_record`, version 1, to `out`. Raises EncodeError."""
     if v.log_dirs != []:
         raise EncodeError("log_dirs", "not in version 1", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 1", need=None, have=v.cordoned_log_dirs)
     values_2 = (v.broker_id, v.broker_epoch)
     try:
@@ -496,7 +496,7 @@ def _write_broker_registration_change_record_v2(
     out: bytearray, v: BrokerRegistrationChangeRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `broker_registration_change_record`, version 2, to `out`. Raises EncodeError."""
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 2", need=None, have=v.cordoned_log_dirs)
     values_2 = (v.broker_id, v.broker_epoch)
     try:

@@ -577,13 +577,13 @@ def _write_partition_change_record_v0(
     out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `partition_change_record`, version 0, to `out`. Raises EncodeError."""
-    if v.eligible_leader_replicas != None:
+    if v.eligible_leader_replicas is not None:
         raise EncodeError(
             "eligible_leader_replicas", "not in version 0", need=None, have=v.eligible_leader_replicas
         )
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
         raise EncodeError("last_known_elr", "not in version 0", need=None, have=v.last_known_elr)
-    if v.directories != None:
+    if v.directories is not None:
         raise EncodeError("directories", "not in version 0", need=None, have=v.directories)
     values_5 = (v.partition_id, v.topic_id.bytes)
     try:
@@ -640,11 +640,11 @@ def _write_partition_change_record_v1(
     out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `partition_change_record`, version 1, to `out`. Raises EncodeError."""
-    if v.eligible_leader_replicas != None:
+    if v.eligible_leader_replicas is not None:
         raise EncodeError(
             "eligible_leader_replicas", "not in version 1", need=None, have=v.eligible_leader_replicas
         )
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
         raise EncodeError("last_known_elr", "not in version 1", need=None, have=v.last_known_elr)
     values_5 = (v.partition_id, v.topic_id.bytes)
     try:

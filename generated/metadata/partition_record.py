@@ -712,11 +712,11 @@ def _write_partition_record_v0(out: bytearray, v: PartitionRecord, opt: WriteOpt
     """Append `partition_record`, version 0, to `out`. Raises EncodeError."""
     if v.directories != []:
         raise EncodeError("directories", "not in version 0", need=[], have=v.directories)
-    if v.eligible_leader_replicas != None:
+    if v.eligible_leader_replicas is not None:
         raise EncodeError(
             "eligible_leader_replicas", "not in version 0", need=None, have=v.eligible_leader_replicas
         )
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
         raise EncodeError("last_known_elr", "not in version 0", need=None, have=v.last_known_elr)
     num_replicas_plus_one = len(v.replicas) + 1
     num_isr_plus_one = len(v.isr) + 1
@@ -793,11 +793,11 @@ def _write_partition_record_v0(out: bytearray, v: PartitionRecord, opt: WriteOpt
 
 def _write_partition_record_v1(out: bytearray, v: PartitionRecord, opt: WriteOptions, version: int) -> None:
     """Append `partition_record`, version 1, to `out`. Raises EncodeError."""
-    if v.eligible_leader_replicas != None:
+    if v.eligible_leader_replicas is not None:
         raise EncodeError(
             "eligible_leader_replicas", "not in version 1", need=None, have=v.eligible_leader_replicas
         )
-    if v.last_known_elr != None:
+    if v.last_known_elr is not None:
         raise EncodeError("last_known_elr", "not in version 1", need=None, have=v.last_known_elr)
     num_replicas_plus_one = len(v.replicas) + 1
     num_isr_plus_one = len(v.isr) + 1

@@ -890,7 +890,7 @@ def _write_register_broker_record_v0(
         )
     if v.log_dirs != []:
         raise EncodeError("log_dirs", "not in version 0", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 0", need=None, have=v.cordoned_log_dirs)
     num_end_points_plus_one = len(v.end_points) + 1
     num_features_plus_one = len(v.features) + 1
@@ -940,7 +940,7 @@ def _write_register_broker_record_v1(
         )
     if v.log_dirs != []:
         raise EncodeError("log_dirs", "not in version 1", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 1", need=None, have=v.cordoned_log_dirs)
     num_end_points_plus_one = len(v.end_points) + 1
     num_features_plus_one = len(v.features) + 1
@@ -986,7 +986,7 @@ def _write_register_broker_record_v2(
     """Append `register_broker_record`, version 2, to `out`. Raises EncodeError."""
     if v.log_dirs != []:
         raise EncodeError("log_dirs", "not in version 2", need=[], have=v.log_dirs)
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 2", need=None, have=v.cordoned_log_dirs)
     num_end_points_plus_one = len(v.end_points) + 1
     num_features_plus_one = len(v.features) + 1
@@ -1030,7 +1030,7 @@ def _write_register_broker_record_v3(
     out: bytearray, v: RegisterBrokerRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `register_broker_record`, version 3, to `out`. Raises EncodeError."""
-    if v.cordoned_log_dirs != None:
+    if v.cordoned_log_dirs is not None:
         raise EncodeError("cordoned_log_dirs", "not in version 3", need=None, have=v.cordoned_log_dirs)
     num_end_points_plus_one = len(v.end_points) + 1
     num_features_plus_one = len(v.features) + 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from kodec.generator.passes.common import path_of
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
 from kodec.generator.passes.expressions import check_expressions
@@ -18,9 +19,9 @@ from kodec.generator.passes.sizes import check_sizes
 from kodec.generator.passes.sound import without
 from kodec.generator.passes.streamed import check_streamed
 from kodec.generator.problems import Problem, Problems
-from kodec.generator.schema.model import Model, Schema
+from kodec.generator.schema.model import Model, Schema, Struct
 
-__all__ = ["run_passes", "why_streamed"]
+__all__ = ["check", "run_passes", "why_streamed"]
 
 
 # each stage takes for granted that what it looks at has no problem in those before it
@@ -34,14 +35,23 @@ _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
 
 
 def run_passes(model: Model, found: Problems | None = None) -> Model:
-    """Run every check. Gives the model, in which each schema says whether it is streamed.
+    """As `check`. Raises SchemaError with all problems found, and those that were `found` before."""
+    problems = Problems() if found is None else found
+    model = check(model, problems)
+    problems.raise_if_any()
+    return model
+
+
+def check(model: Model, problems: Problems) -> Model:
+    """Run every check. Gives the model without what is wrong; each schema in it says whether it is streamed.
 
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
     schema says, it is streamed, unless it has extension keys, which need layouts.
-
-    Raises SchemaError with all problems found, and those that were `found` before.
     """
-    problems = Problems() if found is None else found
+    rows = Problems()
+    whole = _with_whole_rows(model, problems.found)
+    check_rows(whole, rows)
+    check_columns(whole, rows)
     sound = without(model, problems.found)
     # what follows, and every target, takes what is no Text for a name
     wrong = Problems()
@@ -60,10 +70,23 @@ def run_passes(model: Model, found: Problems | None = None) -> Model:
             continue
         check_streamed(part, schemas, problems)
         streamed |= {schema.id for schema in schemas}
-    problems.raise_if_any()
+    left = without(model, problems.found)
+    problems.found += rows.found
     return Model(
-        tuple(replace(each, streamed=True) if each.id in streamed else each for each in model.schemas)
+        tuple(replace(each, streamed=True) if each.id in streamed else each for each in left.schemas)
     )
+
+
+def _with_whole_rows(model: Model, problems: Iterable[Problem]) -> Model:
+    """The model without rows that could not be read: what they lack is a problem already."""
+    wrong = {problem.path for problem in problems}
+
+    def kept(struct: Struct) -> Struct:
+        if path_of(struct) not in wrong:
+            return struct
+        return replace(struct, row=False, columns=(), row_unless=None, row_bounds=(), row_head=())
+
+    return Model(tuple(replace(each, structs=tuple(map(kept, each.structs))) for each in model.schemas))
 
 
 def why_streamed(model: Model, schema: Schema) -> Problem | None:
@@ -77,8 +100,6 @@ def why_streamed(model: Model, schema: Schema) -> Problem | None:
 def _layouts(model: Model) -> list[Problem]:
     """Why schemas cannot be read by layouts; nothing where they can."""
     problems = Problems()
-    check_rows(model, problems)
-    check_columns(model, problems)
     for stage in _STAGES:
         wrong = Problems()
         for check in stage:

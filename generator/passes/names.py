@@ -42,16 +42,8 @@ class _Checker:
                     field.repeat_until, field.at("repeat-until"), field.id, "repeat-until", index + 1, {"_"}
                 )
             if field.valid is not None:
-                rules = [
-                    field.valid.eq,
-                    field.valid.min,
-                    field.valid.max,
-                    field.valid.expr,
-                    *(field.valid.any_of or ()),
-                ]
-                for rule in rules:
-                    if rule is not None:
-                        self.check(rule, field.at("valid"), field.id, "valid", index + 1, {"_"})
+                for rule in field.valid.rules:
+                    self.check(rule, field.at("valid"), field.id, "valid", index + 1, {"_"})
             self.default(field)
             if field.codec is not None:
                 self.check(field.codec.by, field.at("-codec"), field.id, "-codec", index, set())

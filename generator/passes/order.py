@@ -14,18 +14,21 @@ __all__ = ["check_order"]
 
 def check_order(model: Model, problems: Problems) -> None:
     """Report layouts that could not be read, or only with values that are not there."""
-    layouts = Layouts(model)
+    layouts, ends = Layouts(model), _Ends(model)
     for struct in structs(model):
         if struct.wire in INTRINSICS:
             continue
         for known in layouts.bindings(struct):
             for variant in layouts.variants(struct, known):
-                _Layout(layouts, struct, variant.layout, problems).run()
+                _Layout(layouts, ends, struct, variant.layout, problems).run()
 
 
 class _Layout:
-    def __init__(self, layouts: Layouts, struct: Struct, layout: Layout, problems: Problems) -> None:
+    def __init__(
+        self, layouts: Layouts, ends: _Ends, struct: Struct, layout: Layout, problems: Problems
+    ) -> None:
         self.layouts = layouts
+        self.ends = ends
         self.struct = struct
         self.layout = layout
         self.problems = problems
@@ -47,9 +50,11 @@ class _Layout:
                 break
             if isinstance(step, One):
                 self.one(step.field)
-                if step.field.condition is None and _reads_on(self.layouts, step.field):
+                if step.field.condition is None and self.ends.reads_on(step.field):
                     ended = step.field
         for field in self.fields:
+            for rule in field.valid.rules if field.valid is not None else ():
+                self.uses(field, "valid", rule, conjuncts(field.condition))
             if field.derive is not None and field.derive.is_range:
                 self.range(field, field.derive)
             if field.derive is not None:
@@ -72,12 +77,8 @@ class _Layout:
         holds = conjuncts(field.condition)
         for key, expr in expressions(field):
             self.uses(field, key, expr, frozenset() if key == "if" else holds)
-        for key, found in (
-            ("repeat-until", field.repeat_until),
-            ("valid", field.valid.expr if field.valid else None),
-        ):
-            if found is not None:
-                self.uses(field, key, found, holds)
+        if field.repeat_until is not None:
+            self.uses(field, "repeat-until", field.repeat_until, holds)
 
     def uses(self, field: Field, key: str, expr: ex.Expr, holds: frozenset[ex.Expr]) -> None:
         """Every field that an expression looks at is there whenever it is evaluated."""
@@ -164,17 +165,25 @@ def opposite(expr: ex.Expr) -> ex.Expr:
     return ex.Unary("not", expr)
 
 
-def _reads_on(layouts: Layouts, field: Field) -> bool:
-    """Whether a field reads to the end of what it is given."""
-    if field.size_eos or field.repeat == "eos":
-        return True
-    return field.size is None and field.repeat is None and _type_reads_on(layouts, field.type)
+class _Ends:
+    """Which fields read to the end of what they are given."""
 
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._types: dict[str, bool] = {}
 
-def _type_reads_on(layouts: Layouts, kind: TypeRef) -> bool:
-    if isinstance(kind, Switch):
-        return any(_type_reads_on(layouts, each) for _, each in kind.cases)
-    if not isinstance(kind, Ref):
-        return False
-    struct = layouts.model.struct(kind.target)
-    return any(_reads_on(layouts, f) for f in struct.fields if f.condition is None)
+    def reads_on(self, field: Field) -> bool:
+        if field.size_eos or field.repeat == "eos":
+            return True
+        return field.size is None and field.repeat is None and self._type(field.type)
+
+    def _type(self, kind: TypeRef) -> bool:
+        if isinstance(kind, Switch):
+            return any(self._type(each) for _, each in kind.cases)
+        if not isinstance(kind, Ref):
+            return False
+        if kind.target not in self._types:
+            self._types[kind.target] = False
+            fields = self.model.struct(kind.target).fields
+            self._types[kind.target] = any(self.reads_on(each) for each in fields if each.condition is None)
+        return self._types[kind.target]

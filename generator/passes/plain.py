@@ -26,6 +26,8 @@ _KEYS = {
     "parent": "parent casts are not supported",
 }
 _Bad = Callable[..., None]
+# instances are put into the expressions that use them
+_MOST_TERMS = 1000
 _INTEGERS = ("bool", *(row.name for row in WIRE.values() if row.kind == "integer" and not row.intrinsic))
 
 
@@ -41,7 +43,7 @@ def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
             keys += ((struct.flexible, "-flexible"), (struct.topic, "-topic"), (struct.message, "-message"))
             for value, key in keys:
                 if value:
-                    return struct.place, key
+                    return struct.at(key), key
             for field in struct.fields:
                 given = [key for key in field.places if key in _OWN]
                 if given:
@@ -111,6 +113,12 @@ def _struct(struct: Struct, problems: Problems) -> None:
     def bad(place: Place, name: str, text: str, hint: str = "") -> None:
         problems.add(place, path_of(struct, name), text, hint)
 
+    terms = _terms(struct)
+    for instance in struct.instances:
+        if terms.get(instance.id, 0) > _MOST_TERMS:
+            text = "too long with the instances that it uses"
+            bad(instance.at("value"), instance.id, text, "use fewer of them")
+
     if struct.endian is not None:
         bad(
             struct.place,
@@ -137,6 +145,25 @@ def _struct(struct: Struct, problems: Problems) -> None:
     for instance in struct.instances:
         _instance(instance, bad)
     _peeked_late(struct, bad)
+
+
+def _terms(struct: Struct) -> dict[str, int]:
+    """How long the expression of each value instance is when those that it uses are put into it."""
+    found: dict[str, int] = {}
+
+    def count(name: str, trail: tuple[str, ...]) -> int:
+        each = struct.instance(name)
+        if each is None or each.value is None or name in trail:
+            return 1
+        if name not in found:
+            parts = list(ex.walk(each.value))
+            inner = (count(part.name, (*trail, name)) for part in parts if isinstance(part, ex.Name))
+            found[name] = min(len(parts) + sum(inner), _MOST_TERMS + 1)
+        return found[name]
+
+    for instance in struct.instances:
+        count(instance.id, ())
+    return found
 
 
 def _field(struct: Struct, field: Field, bad: _Bad) -> None:
@@ -178,13 +205,7 @@ def _expressions(field: Field) -> list[ex.Expr]:
     if isinstance(field.type, Switch):
         found.append(field.type.on)
     if field.valid is not None:
-        found += [
-            field.valid.eq,
-            field.valid.min,
-            field.valid.max,
-            field.valid.expr,
-            *(field.valid.any_of or ()),
-        ]
+        found += field.valid.rules
     return [expr for expr in found if expr is not None]
 
 

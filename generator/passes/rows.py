@@ -20,7 +20,7 @@ def check_rows(model: Model, problems: Problems) -> None:
             known = {field.id for field in struct.fields} | {each.id for each in struct.instances}
             for name in sorted(ex.names(expr) - known - {"_batch"}):
                 text = f"`-row`: `{key}`: unknown name `{name}`"
-                problems.add(struct.place, path_of(struct), text, nearest(name, known))
+                problems.add(struct.at("-row"), path_of(struct), text, nearest(name, known))
         content = row_content(model, struct)
         if content is not None:
             for key, expr in _expressions(content.row):
@@ -49,7 +49,7 @@ def _container(
     """What an expression says of `_batch` must be fields of the container, and its enums the container's."""
 
     def bad(text: str, hint: str = "") -> None:
-        problems.add(row.place, path_of(row), f"`-row`: `{key}`: {text}", hint)
+        problems.add(row.at("-row"), path_of(row), f"`-row`: `{key}`: {text}", hint)
 
     owner = model.schema_of(container.name)
     for part in ex.walk(expr):
@@ -69,6 +69,8 @@ def _container(
         at: Struct | None = container
         for name in chain:
             field = None if at is None else at.field(name)
+            if field is not None and field.is_unread:
+                break
             if field is None:
                 if name not in ("to_i", "value") or name == chain[0]:
                     bad(

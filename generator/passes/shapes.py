@@ -319,6 +319,11 @@ def _peeks(struct: Struct, problems: Problems) -> None:
             ("if", field.condition),
             ("repeat-expr", field.repeat_expr),
             ("repeat-until", field.repeat_until),
+            *(("valid", rule) for rule in (field.valid.rules if field.valid is not None else ())),
+            ("-derive", None if field.derive is None else field.derive.plus),
+            ("-derive", None if field.derive is None else field.derive.when),
+            ("-nullable", field.nullable),
+            ("-column", field.column.value if field.column is not None else None),
         ):
             if found is not None and ex.names(found) & names:
                 hint = "use it in `size` and `switch-on`"
@@ -351,40 +356,53 @@ def needs(struct: Struct, expr: ex.Expr | None) -> set[str]:
 
 
 def _columns(model: Model, struct: Struct, problems: Problems) -> None:
-    shown = _shown(model, struct, ())
+    shown, whole = _shown(model, struct, set())
+    if not whole:
+        return
     known = shown | {column.name for column in struct.columns if isinstance(column, Column)}
     for bound in struct.row_bounds:
         if bound.column not in known:
             hint = nearest(bound.column, known)
-            _bad(problems, struct, struct.place, "", f"`-row`: unknown column `{bound.column}`", hint)
+            _bad(problems, struct, struct.at("-row"), "", f"`-row`: unknown column `{bound.column}`", hint)
     for head in struct.row_head:
         if head.value is None or ex.names(head.value) != {"_batch"}:
             text = f"`-row`: `head`: `{head.name}` is not a value of the container alone"
-            _bad(problems, struct, struct.place, "", text, "value: _batch.base_offset")
+            _bad(problems, struct, struct.at("-row"), "", text, "value: _batch.base_offset")
         if head.name in known:
-            _bad(problems, struct, struct.place, "", f"`-row`: `head`: `{head.name}` is a column of the row")
+            _bad(
+                problems,
+                struct,
+                struct.at("-row"),
+                "",
+                f"`-row`: `head`: `{head.name}` is a column of the row",
+            )
     for column in struct.columns:
         if isinstance(column, str) and column not in shown:
             _bad(
                 problems,
                 struct,
-                struct.place,
+                struct.at("-row"),
                 "",
                 f"`-row`: unknown column `{column}`",
                 nearest(column, shown),
             )
 
 
-def _shown(model: Model, struct: Struct, trail: tuple[str, ...]) -> set[str]:
-    """The columns of a row: those of its fields, and of the types that it is made of."""
+def _shown(model: Model, struct: Struct, seen: set[str]) -> tuple[set[str], bool]:
+    """The columns of a row, with those of the types that it is made of, and whether these are all."""
     found: set[str] = set()
+    whole = True
+    seen.add(struct.name)
     for field in struct.fields:
         if field.column is not None and field.column.hidden:
             continue
         found.add(field.column.name if field.column is not None else field.id)
-        if isinstance(field.type, Ref) and field.repeat is None and field.type.target not in trail:
-            found |= _shown(model, model.struct(field.type.target), (*trail, struct.name))
-    return found
+        whole = whole and not field.is_unread
+        if isinstance(field.type, Ref) and field.repeat is None and field.type.target not in seen:
+            more, rest = _shown(model, model.struct(field.type.target), seen)
+            found |= more
+            whole = whole and rest
+    return found, whole
 
 
 def _recursion(model: Model, problems: Problems) -> None:

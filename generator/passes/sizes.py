@@ -39,7 +39,7 @@ def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, prob
             env[param.id] = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
     for step in layout.steps:
         if isinstance(step, One):
-            _check(struct, step.field, env, problems)
+            _check(model, struct, step.field, env, problems)
             env[step.field.id] = interval_of(model, step.field)
             continue
         for item in step.fields:
@@ -52,7 +52,35 @@ def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, prob
             env[instance.id] = _prim(instance.peek_type)
 
 
-def _check(struct: Struct, field: Field, env: dict[str, Interval], problems: Problems) -> None:
+def _plain(model: Model, struct: Struct, expr: ex.Expr, env: dict[str, Interval]) -> ex.Expr:
+    """The expression with numbers for enum values, and names for fields of other types, known to `env`."""
+
+    def swap(part: ex.Expr) -> ex.Expr | None:
+        if isinstance(part, ex.EnumValue):
+            items = model.enum(part.enum).items
+            return next((ex.Literal(item.value) for item in items if item.id == part.value), None)
+        field = _member(model, struct, part) if isinstance(part, ex.Attr) else None
+        if field is None:
+            return None
+        name = ex.text_of(part)
+        env[name] = interval_of(model, field)
+        return ex.Name(name)
+
+    return ex.replace(expr, swap)
+
+
+def _member(model: Model, struct: Struct, expr: ex.Expr) -> Field | None:
+    """The field that `a.b` names."""
+    if isinstance(expr, ex.Name):
+        return struct.field(expr.name)
+    owner = _member(model, struct, expr.of) if isinstance(expr, ex.Attr) else None
+    if owner is None or not isinstance(owner.type, Ref) or owner.repeat is not None:
+        return None
+    assert isinstance(expr, ex.Attr)
+    return model.struct(owner.type.target).field(expr.name)
+
+
+def _check(model: Model, struct: Struct, field: Field, env: dict[str, Interval], problems: Problems) -> None:
     path = path_of(struct, field.id)
     seen = dict(env)
     if field.condition is not None:
@@ -60,11 +88,12 @@ def _check(struct: Struct, field: Field, env: dict[str, Interval], problems: Pro
     for key, expr in (("size", field.size), ("repeat-expr", field.repeat_expr)):
         if expr is None:
             continue
-        low, _ = interval(expr, seen)
+        plain = _plain(model, struct, expr, seen)
+        low, _ = interval(plain, seen)
         low = max(low, _promised(field.condition, expr))
         peeked = {i.id for i in struct.instances if i.peek_at is not None}
         if low < 0 and not ex.names(expr) & peeked:
-            names = sorted(ex.names(expr))
+            names = sorted(ex.names(plain))
             shown = "" if low == -math.inf else f" (down to {int(low)})"
             problems.add(
                 field.at(key),
@@ -184,6 +213,8 @@ def interval(expr: ex.Expr, env: dict[str, Interval]) -> Interval:
             return env.get(name, _ALL)
         case ex.Attr(_, "size" | "length"):
             return 0, math.inf
+        case ex.Cast(of, _) | ex.Attr(of, "to_i"):
+            return interval(of, env)
         case ex.Unary("-", of):
             low, high = interval(of, env)
             return -high, -low

@@ -9,7 +9,7 @@ from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.fields import Fields
 from kodec.generator.schema.files import IDENT, Unit, load_unit
-from kodec.generator.schema.load import Node
+from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import (
     Bound,
     Column,
@@ -26,7 +26,6 @@ from kodec.generator.schema.model import (
     Struct,
 )
 from kodec.generator.schema.roles import TRANSPARENT
-from kodec.generator.schema.values import word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS
 
@@ -56,7 +55,7 @@ def build(folder: Path, problems: Problems) -> Model:
     """Read every .ksy under `folder`; where there are problems, something harmless stands in the model."""
     files = sorted(folder.rglob("*.ksy"))
     if not files:
-        problems.add(Place(str(folder), 1, 1), "", "no .ksy file in this folder")
+        problems.add(Place(folder.name, 1, 1), "", "no .ksy file in this folder")
     units: dict[str, Unit] = {}
     for file in files:
         unit = load_unit(file, file.relative_to(folder).as_posix(), folder, problems)
@@ -111,12 +110,13 @@ class Builder(Fields):
             self._instance(str(key), item, path)
             for key, item in self.mapping_of(node, "instances", path).items()
         )
-        seen: set[str] = set()
+        seen: dict[str, Place] = {}
         members: list[Param | Field | Instance] = [*params, *fields, *instances]
         for each in members:
-            if each.id in seen:
-                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type")
-            seen.add(each.id)
+            first = seen.setdefault(each.id, each.place)
+            if first is not each.place:
+                hint = f"the first is in line {first.line}"
+                self.bad(each.place, f"{path}.{each.id}", "the name stands twice in this type", hint)
         row, columns, unless, bounds, head = self._row(node, path)
         return Struct(
             name,
@@ -139,6 +139,7 @@ class Builder(Fields):
             endian,
             self._message(node, path),
             self.words(node, "-orig-id"),
+            {str(key): place for key, place in node.keys.items()},
         )
 
     def _message(self, node: Node, path: str) -> Message | None:
@@ -277,6 +278,8 @@ class Builder(Fields):
         if peek is not None and at is not None:
             return Instance(ident, node.place, None, at, peek, doc, key_places=places)
         io = self.expr(node.get("io"), path)
+        if io == ex.Name("_io"):
+            io = None  # the stream that it is read from anyway
         return Instance(ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places)
 
     def _enum(self, name: str, node: Node) -> Enum:

@@ -155,7 +155,8 @@ class Fields(Types):
         if child.get("any-of") is not None:
             listed = self.items_of(child, "any-of", path)
             choices = tuple(e for item in listed if (e := self.expr(item, path)) is not None)
-            if not listed or len(choices) < len(listed):
+            broken = isinstance(child.map["any-of"].value, list) and len(choices) < max(len(listed), 1)
+            if broken:
                 self.bad(child.map["any-of"], path, "`any-of` must list values", "any-of: [1, 2]")
                 choices = None
         return Valid(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.generator.problems import Problems
-from kodec.generator.schema.load import Node, load_file
+from kodec.generator.schema.load import Node, load_file, word_of
 
 __all__ = ["IDENT", "Unit", "load_unit"]
 
@@ -71,10 +71,14 @@ def _collect(
         children = node.get(key)
         if children is not None and not isinstance(children.value, dict):
             problems.add(children.place, name.replace("::", "."), f"`{key}` must be a mapping")
-        for child, value in children.map.items() if children else ():
+        if children is None:
+            continue
+        for child, value in children.map.items():
             full = f"{name}::{child}"
             if not isinstance(child, str) or not IDENT.match(child):
-                problems.add(value.place, full, f"`{child}` is not a name", "lower_snake_case")
+                word = word_of(child)
+                path = f"{name}::{word}".replace("::", ".")
+                problems.add(children.keys[child], path, f"`{word}` is not a name", "lower_snake_case")
             elif into is not None:
                 into[full] = value
             else:

@@ -63,7 +63,7 @@ KEYS: Mapping[str, Keys] = {
 }
 """A key that is not here is a problem where it stands; nothing is passed over."""
 
-IGNORED = re.compile(r"-(webide-.*|affected-by)\Z")
+IGNORED = re.compile(r"-(webide-.*|affected-by|license)\Z")
 """Extension keys of other tools."""
 
 UNSUPPORTED: Mapping[str, str] = {

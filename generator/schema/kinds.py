@@ -377,6 +377,15 @@ class Kinds:
             self._inside[schema] = found
         return self._inside[schema]
 
+    def asked(self, name: str) -> bool:
+        """Whether any expression asks for something of that name."""
+        return any(
+            part == ex.Name(name) or (isinstance(part, ex.Attr) and part.name == name)
+            for struct in self._structs.values()
+            for expr in self.expressions(struct)
+            for part in ex.walk(expr)
+        )
+
     def needs_others(self, struct: Struct) -> bool:
         """Whether an object of an inner type can be read and written only as a part of its root."""
         if "::" not in struct.name:
@@ -418,14 +427,7 @@ class Kinds:
                     if isinstance(kind.parent, ex.Expr):
                         yield kind.parent
             if spec.valid is not None:
-                rules = (
-                    spec.valid.eq,
-                    spec.valid.min,
-                    spec.valid.max,
-                    spec.valid.expr,
-                    *(spec.valid.any_of or ()),
-                )
-                yield from (rule for rule in rules if rule is not None)
+                yield from spec.valid.rules
         for instance in struct.instances:
             parts = (instance.value, instance.position, instance.io, instance.condition)
             yield from (part for part in parts if part is not None)

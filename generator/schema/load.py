@@ -12,16 +12,16 @@ from pathlib import Path
 
 import yaml
 
-from kodec.generator.problems import Place, Problems
+from kodec.generator.problems import Place, Problems, cut
 
-__all__ = ["Node", "Scalar", "load_text"]
+__all__ = ["Node", "Scalar", "load_text", "word_of"]
 
 Scalar = str | int | float | bool | None
 
-_INT = re.compile(r"[-+]?[0-9][0-9_]*\Z")
-_HEX = re.compile(r"0x[0-9a-fA-F][0-9a-fA-F_]*\Z")
+_INT = re.compile(r"[-+]?[0-9]+(_[0-9]+)*\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*\Z")
 _OCT = re.compile(r"0o[0-7]+\Z")
-_BIN = re.compile(r"0b[01][01_]*\Z")
+_BIN = re.compile(r"0b[01]+(_[01]+)*\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Scalar] = {
     "": None,
@@ -54,7 +54,7 @@ class Node:
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, dict):
             text = f"{{{', '.join(f'{key}: {item!r}' for key, item in value.items())}}}"
-        return text if len(text) <= 40 else f"{text[:37]}..."
+        return cut(text)
 
     @property
     def map(self) -> dict[Scalar, Node]:
@@ -125,6 +125,11 @@ def _convert(node: yaml.Node, file: str, problems: Problems, seen: set[int], dep
         return Node([_convert(child, file, problems, seen, depth + 1) for child in node.value], place, {})
     assert isinstance(node, yaml.ScalarNode)
     return Node(_scalar(node), place, {})
+
+
+def word_of(value: object) -> str:
+    """A scalar as it was written: YAML has a value of its own for `true`."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _scalar(node: yaml.ScalarNode) -> Scalar:

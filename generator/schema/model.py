@@ -128,6 +128,12 @@ class Valid:
     expr: Expr | None = None
     in_enum: bool = False
 
+    @property
+    def rules(self) -> tuple[Expr, ...]:
+        """Every expression of it."""
+        given = (self.eq, self.min, self.max, self.expr, *(self.any_of or ()))
+        return tuple(rule for rule in given if rule is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Process:
@@ -258,6 +264,11 @@ class Field:
     null_versions: VersionRange | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether bytes stand in for a type that could not be read."""
+        return isinstance(self.type, Bytes) and "type" in self.places
+
     def at(self, key: str) -> Place:
         """Where the value of `key` stands, for messages; the field itself where it has no such key."""
         return self.places.get(key, self.place)
@@ -363,6 +374,11 @@ class Struct:
     endian: Endian | None = None
     message: Message | None = None
     orig_id: Text = NO_TEXT
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, key: str) -> Place:
+        """Where `key` stands, for messages; the type itself where it has no such key."""
+        return self.places.get(key, self.place)
 
     @property
     def id(self) -> str:

@@ -6,7 +6,7 @@ import re
 
 from kodec.generator.problems import Place, nearest
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.load import Node
+from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
 from kodec.generator.wire import ENCODINGS, WIRE, encoding_named
@@ -35,7 +35,7 @@ class Types(Values):
             return Bytes()
         if isinstance(child.value, dict):
             return self._switch(child, node, scope, path)
-        return self.named_type(child, str(child.value).strip(), node, scope, path)
+        return self.named_type(child, word_of(child.value), node, scope, path)
 
     def named_type(self, at: Node, text: str, node: Node, scope: str, path: str) -> TypeRef:
         if match := PRIM.match(text):

@@ -5,25 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from kodec.generator.problems import Place, Problems, nearest
+from kodec.generator.problems import Place, Problems, cut, nearest
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.files import IDENT, Unit
 from kodec.generator.schema.keys import IGNORED, KEYS, UNSUPPORTED
-from kodec.generator.schema.load import Node, Scalar
+from kodec.generator.schema.load import Node, Scalar, word_of
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.text import NO_TEXT, Text, not_text
 
-__all__ = ["Values", "word_of"]
+__all__ = ["Values"]
 
 _PLAIN_TYPE = re.compile(
     r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
 )
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
-
-
-def word_of(value: object) -> str:
-    """A scalar as it was written: YAML has a value of its own for `true`."""
-    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 class Values:
@@ -165,7 +160,7 @@ class Values:
         try:
             parsed = ex.parse(node.value)
         except ex.ExprError as error:
-            self.bad(node, path, f"`{node.value.strip()}`: {error}")
+            self.bad(node, path, f"`{cut(node.value.strip())}`: {error}")
             return None
         words = (part.value for part in ex.walk(parsed) if isinstance(part, ex.Literal))
         if any("\ud800" <= sign <= "\udfff" for text in words if isinstance(text, str) for sign in text):

@@ -15,25 +15,28 @@ def bits_of(model: Model, name: str) -> int:
     return found
 
 
-def fixed_bits(model: Model, name: str, trail: tuple[str, ...] = ()) -> int | None:
-    """The bits of a type or a number; None where they vary."""
+def fixed_bits(model: Model, name: str, known: dict[str, int | None] | None = None) -> int | None:
+    """The bits of a type or a number; None where they vary. `known` is what was found out before."""
     if "::" not in name and name not in [schema.id for schema in model.schemas]:
         word = name.removesuffix("le").removesuffix("be")
         return int(word[1:]) * (1 if word[0] == "b" else 8)
-    if name in trail:
-        return None
+    known = {} if known is None else known
+    if name in known:
+        return known[name]
+    known[name] = None  # of a type that holds itself
     total = 0
     for spec in model.struct(name).fields:
-        size = field_bits(model, spec, (*trail, name))
+        size = field_bits(model, spec, known)
         if size is None:
             return None
         if not isinstance(spec.type, Bits):
             total = (total + 7) // 8 * 8
         total += size
+    known[name] = total
     return total
 
 
-def field_bits(model: Model, spec: Field, trail: tuple[str, ...] = ()) -> int | None:
+def field_bits(model: Model, spec: Field, known: dict[str, int | None] | None = None) -> int | None:
     """The bits of a field; None where they vary."""
     if spec.condition is not None or spec.size_eos:
         return None
@@ -42,11 +45,11 @@ def field_bits(model: Model, spec: Field, trail: tuple[str, ...] = ()) -> int | 
         if not (isinstance(spec.repeat_expr, ex.Literal) and isinstance(spec.repeat_expr.value, int)):
             return None
         count = spec.repeat_expr.value
-    one = _type(model, spec.type, spec, trail)
+    one = _type(model, spec.type, spec, {} if known is None else known)
     return None if one is None else one * count
 
 
-def _type(model: Model, kind: TypeRef, spec: Field, trail: tuple[str, ...]) -> int | None:
+def _type(model: Model, kind: TypeRef, spec: Field, known: dict[str, int | None]) -> int | None:
     if spec.contents is not None:
         return len(spec.contents) * 8
     if spec.size is not None:
@@ -58,16 +61,17 @@ def _type(model: Model, kind: TypeRef, spec: Field, trail: tuple[str, ...]) -> i
         case Bits(width):
             return width
         case Ref(target):
-            return fixed_bits(model, target, trail)
+            return fixed_bits(model, target, known)
         case Switch(_, cases, default):
             kinds = [each for _, each in cases] + ([] if default is None else [default])
-            sizes = {_type(model, each, spec, trail) for each in kinds}
+            sizes = {_type(model, each, spec, known) for each in kinds}
             return sizes.pop() if len(sizes) == 1 and default is not None else None
     return None
 
 
-def least_bytes(model: Model, kind: TypeRef, spec: Field, trail: tuple[str, ...] = ()) -> int:
-    """The fewest bytes that one value of a field can take."""
+def least_bytes(model: Model, kind: TypeRef, spec: Field, known: dict[str, int] | None = None) -> int:
+    """The fewest bytes that one value of a field can take. `known` is what was found out before."""
+    known = {} if known is None else known
     if spec.contents is not None:
         return len(spec.contents)
     if spec.size is not None:
@@ -81,10 +85,11 @@ def least_bytes(model: Model, kind: TypeRef, spec: Field, trail: tuple[str, ...]
             return width
         case Bytes() | Str() | Bits():
             return 0
-        case Ref(target) if target not in trail:
-            return sum(
-                least_bytes(model, each.type, each, (*trail, target))
-                for each in model.struct(target).fields
-                if each.condition is None and each.repeat is None
-            )
+        case Ref(target):
+            if target not in known:
+                known[target] = 0  # of a type that holds itself
+                fields = model.struct(target).fields
+                always = [each for each in fields if each.condition is None and each.repeat is None]
+                known[target] = sum(least_bytes(model, each.type, each, known) for each in always)
+            return known[target]
     return 0

@@ -11,7 +11,30 @@ from kodec.runtime.errors import MissingDependency
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["batch_schema", "columns_of", "pyarrow", "row_schema", "scan_schema"]
+__all__ = [
+    "OF_BATCH",
+    "SEQUENCE",
+    "batch_schema",
+    "columns_of",
+    "headed_schema",
+    "pyarrow",
+    "row_schema",
+    "scan_schema",
+]
+
+OF_BATCH = (
+    "position",
+    "size",
+    "magic",
+    "codec",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "is_transactional",
+    "is_control",
+)
+"""Columns of `batch_schema` that a table of records can have too."""
+SEQUENCE = "sequence"
 
 
 def pyarrow() -> Any:
@@ -53,6 +76,14 @@ def scan_schema() -> pa.Schema:
     pa = pyarrow()
     more = HEAD_TYPES_OF_RECORD_BATCH_ROWS.items()
     return pa.schema([*row_schema(), *(pa.field(name, pa.type_for_alias(kind)) for name, kind in more)])
+
+
+def headed_schema() -> pa.Schema:
+    """`scan_schema`, and which batch each record is of: `OF_BATCH`, and its sequence int32, -1 = none."""
+    pa = pyarrow()
+    heads = batch_schema()
+    more = [pa.field(name, pa.string()) if name == "codec" else heads.field(name) for name in OF_BATCH]
+    return pa.schema([*scan_schema(), *more, pa.field(SEQUENCE, pa.int32())])
 
 
 def batch_schema() -> pa.Schema:

@@ -9,6 +9,7 @@ from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek
 from kodec.generated.log.message_set import Message
 
 __all__ = [
+    "BEFORE_BODY",
     "FRAME_SIZE",
     "LEAST_BODY",
     "LEAST_SIZE",
@@ -28,12 +29,12 @@ FRAME_SIZE = PEEK_ENTRY_SIZE
 """The bytes that hold offset, length and magic, the same in each format."""
 LENGTH_AT, MAGIC_AT = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
 _new = tuple.__new__  # a third of the time
-_BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
+BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
 """The offset and the length, which the length does not count."""
-_LENGTH_SIZE = _BEFORE_BODY - LENGTH_AT
+_LENGTH_SIZE = BEFORE_BODY - LENGTH_AT
 LEAST_BODY = len(Message(magic=0).to_bytes())
 """The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
-LEAST_SIZE = _BEFORE_BODY + LEAST_BODY
+LEAST_SIZE = BEFORE_BODY + LEAST_BODY
 """The fewest bytes of a whole batch."""
 
 
@@ -61,7 +62,7 @@ class Frame(NamedTuple):
     @property
     def len_body(self) -> int:
         """The length as it is stored."""
-        return self.size - _BEFORE_BODY
+        return self.size - BEFORE_BODY
 
     @property
     def known(self) -> bool:
@@ -71,9 +72,9 @@ class Frame(NamedTuple):
     @staticmethod
     def framed(data: bytes, magic: int) -> bytes:
         """The batch in `data`, with the magic and a length that says that it is all of them."""
-        length = (len(data) - _BEFORE_BODY).to_bytes(_LENGTH_SIZE, "big")
+        length = (len(data) - BEFORE_BODY).to_bytes(_LENGTH_SIZE, "big")
         code = magic.to_bytes(1, "big")
-        return data[:LENGTH_AT] + length + data[_BEFORE_BODY:MAGIC_AT] + code + data[MAGIC_AT + 1 :]
+        return data[:LENGTH_AT] + length + data[BEFORE_BODY:MAGIC_AT] + code + data[MAGIC_AT + 1 :]
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""

@@ -9,6 +9,9 @@ from kodec.generated.log.record_batch import RecordBatch
 
 __all__ = [
     "BATCH_HEAD",
+    "COUNT_AT",
+    "DELTA_AT",
+    "DELTA_SIZE",
     "EPOCH_AT",
     "EPOCH_SIZE",
     "MAX_RELATIVE",
@@ -24,6 +27,9 @@ __all__ = [
 
 BATCH_HEAD = RecordBatch.OFFSETS["records"]
 """A record batch of magic 2 before its records."""
+DELTA_AT, DELTA_SIZE = RecordBatch.OFFSETS["last_offset_delta"], RecordBatch.SIZES["last_offset_delta"]
+COUNT_AT = RecordBatch.OFFSETS["num_records"]
+"""Where a record batch of magic 2 has its last offset, relative to its first, and how many records it has."""
 OFFSET_ENTRY = offset_index.Entry.SIZE
 TIME_ENTRY = time_index.Entry.SIZE
 TXN_ENTRY = transaction_index.Entry.SIZE

@@ -9,6 +9,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -150,26 +151,40 @@ class PartitionLog:
         return self._with_swaps(list_partition(self.path))
 
     def _with_swaps(self, files: PartitionFiles) -> PartitionFiles:
-        """Source: org.apache.kafka.storage.internals.log.LogLoader.load."""
+        """Source: org.apache.kafka.storage.internals.log.LogLoader.load.
+
+        That takes all new segments for those of one replacement, and deletes what lies between them; here
+        only what a replacement covers goes, so that no file which was left hides records.
+        """
         cleaned = [each.base_offset for each in files.leftovers if each.kind is LeftoverKind.CLEANED]
         # Before all are renamed, a starting broker deletes the new ones.
         least = min((each for each in cleaned if each is not None), default=2**63)
-        new = [
-            SegmentFiles(each.base_offset, each.path, each.path.stat().st_size)
-            for each in files.leftovers
-            if each.kind is LeftoverKind.SWAP
-            and each.base_offset is not None
-            and each.base_offset < least
-            and each.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
-        ]
-        first = min((each.base_offset for each in new), default=-1)
-        # While the first of the old segments has its name, none is gone: the log is whole without the new.
-        if not new or any(each.base_offset == first for each in files.segments):
-            return files
-        end = max(Segment(each, self.limits).next_offset for each in new)
-        kept = [each for each in files.segments if not first <= each.base_offset < end]
-        files.segments = sorted([*kept, *new], key=lambda each: each.base_offset)
+        new: list[SegmentFiles] = []
+        for each in files.leftovers:
+            name = each.path.name.endswith(f".log.{LeftoverKind.SWAP.value}")
+            if name and each.base_offset is not None and each.base_offset < least:
+                # One that has its final name by now is there by it, or was when the folder was listed.
+                with suppress(FileNotFoundError):
+                    new.append(SegmentFiles(each.base_offset, each.path, each.path.stat().st_size))
+        old = [each.base_offset for each in files.segments]
+        for group in self._replacements(sorted(new, key=lambda each: each.base_offset), old):
+            first, end = group[0].base_offset, Segment(group[-1], self.limits).next_offset
+            # While the first of the old segments has its name, none is gone: the log is whole without them.
+            if first not in old:
+                kept = [each for each in files.segments if not first <= each.base_offset < end]
+                files.segments = sorted([*kept, *group], key=lambda each: each.base_offset)
         return files
+
+    def _replacements(self, new: list[SegmentFiles], old: list[int]) -> list[list[SegmentFiles]]:
+        """The new segments, those together that stand for the same old ones: none of these begins between."""
+        groups: list[list[SegmentFiles]] = []
+        for each in new:
+            end = Segment(groups[-1][-1], self.limits).next_offset if groups else 0
+            if groups and not any(end <= base < each.base_offset for base in old):
+                groups[-1].append(each)
+            else:
+                groups.append([each])
+        return groups
 
     @cached_property
     def segments(self) -> list[Segment]:

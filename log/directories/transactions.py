@@ -95,6 +95,7 @@ def find_transactions(
     end_offset: int,
     *,
     use_index: bool = True,
+    until: int | None = None,
 ) -> Transactions:
     """Find the transactions that a reader from `segments[start]` on must know.
 
@@ -102,6 +103,9 @@ def find_transactions(
     headers of the segment are read for control batches, with the transactions open at its start taken from
     the producer snapshot there, or else from the segments before. What is open at the end comes from the
     newest snapshot and the headers after it. With `use_index=False` all headers are read instead.
+
+    With `until`, only what concerns records below that offset is looked for: no segment is read behind one at
+    whose end no transaction is open that began below. The last stable offset is then `end_offset`.
 
     Raises FormatError for a batch that is damaged.
     """
@@ -121,12 +125,20 @@ def find_transactions(
                 AbortedTransaction(each.producer_id, each.first_offset, each.last_offset) for each in entries
             ]
             going = None
-            continue
-        if going is None:
-            going = _open_at(segments, number, snapshots, reached)
-        follow(segment, segment.headers(), going, aborted)
-        # Not copied: whoever goes on from there makes a copy.
-        reached = number + 1, going.first
+        else:
+            if going is None:
+                going = _open_at(segments, number, snapshots, reached)
+            follow(segment, segment.headers(), going, aborted)
+            # Not copied: whoever goes on from there makes a copy.
+            reached = number + 1, going.first
+        if until is not None and number + 1 < len(segments) and segments[number + 1].base_offset >= until:
+            if going is None:
+                going = _open_at(segments, number + 1, snapshots, reached)
+                reached = number + 1, going.first
+            if all(first >= until for first in going.first.values()):
+                break
+    if until is not None:
+        return Transactions(aborted, end_offset)
     if going is None:
         going = _open_at_end(segments, snapshots, reached)
     return Transactions(aborted, going.stable_offset(end_offset))

@@ -10,6 +10,7 @@ from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.batches.records import Limits, Record, SkippedRanges, TornTail
+from kodec.log.reading.order import Order
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
 
@@ -34,6 +35,11 @@ class Reader(Generic[T]):
     def torn_tail(self) -> TornTail | None:
         """Why reading ended before the source did; None where it did not."""
         return self._walk.torn_tail
+
+    @property
+    def order(self) -> Order | None:
+        """What is known of the offsets so far; None where they are not looked at."""
+        return self._walk.order
 
     @property
     def skipped(self) -> SkippedRanges:
@@ -97,6 +103,9 @@ def read_records(
             case.
         limits: how much may be allocated.
 
+    Where the source is a segment by its name (``00000000000000000000.log``), a batch whose offsets do not
+    ascend, or are outside of the segment, is corrupt too: no checksum covers them.
+
     A partial batch at the end (a crash, a copy cut short) or zeros (a preallocated file) ends reading without
     an error: `.torn_tail` says where and why.
 
@@ -107,7 +116,7 @@ def read_records(
         cannot be read on; TypeError for another source.
     """
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
-    return RecordReader(Walk(source, options), options)
+    return RecordReader(Walk(source, options, order=True), options)
 
 
 def read_batches(

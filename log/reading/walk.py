@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from kodec.log import kernel
-from kodec.log.backends.contract import Decoder
+from kodec.log.backends.contract import Buffer, Decoder
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
 from kodec.log.batches.opening import open_batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.files.listing import segment_offsets
+from kodec.log.reading.order import Order
 from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
 from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, ReadFailed, Truncated, Unsupported
@@ -32,22 +34,45 @@ class Walk:
         torn_tail: why the walk ended before the source did; None where it did not.
         skipped: the ranges skipped with `on_error="skip"`.
 
+    Args:
+        order: hold offsets against the segment: True by its name, where it has a segment's, or what to hold
+            them against. None says that they are given as they are stored.
+        start, stop: the part of the source, in bytes: from one batch on up to another one.
+
     Raises: what `open_source` does.
     """
 
-    def __init__(self, source: Source, options: ReadOptions) -> None:
+    def __init__(
+        self,
+        source: Source,
+        options: ReadOptions,
+        *,
+        order: Order | Literal[True] | None = None,
+        start: int = 0,
+        stop: int | None = None,
+    ) -> None:
         self._skip = options.on_error == "skip"
         self._source = open_source(source, skip=self._skip)
         self._limits = options.limits
+        self._check_crc = options.check_crc
         self._rows = kernel.row_reader()
         self._resumption: Resumption | None = None
-        self.position = 0
+        self._order = Order.of(self._source.name) if order is True else order
+        self._stop = stop
+        self.position = start
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
         # from where on all is good, and what is known of the log before that
-        self._good = 0, Before()
+        self._good = start, Before()
         # where the window or the batch before started, and this one: of what was read so much is kept
-        self._before = self._now = 0
+        self._before = self._now = start
+        if start and self._order is not None and (frame := Frame.peek(self._source.read(start, FRAME_SIZE))):
+            self._order.starts_at(frame)
+
+    @property
+    def order(self) -> Order | None:
+        """What is known of the offsets so far; None where they are not looked at."""
+        return self._order
 
     def close(self) -> None:
         """Close the file."""
@@ -75,12 +100,16 @@ class Walk:
         need = 0
         while True:
             pos = self.position
+            if self._stop is not None and pos >= self._stop:
+                return
             if pos != self._now:
                 self._before, self._now = self._now, pos
             source.forget(self._before)
             if decoder.runs:
                 buf, start, end = source.window(pos, need)
-                yield from decoder.run(self, buf, start, end)
+                if self._stop is not None:
+                    end = min(end, start + self._stop - pos)
+                yield from self._run(decoder, buf, start, end)
                 at = start + self.position - pos
                 if at == end and start < end:
                     need = 0
@@ -94,6 +123,19 @@ class Walk:
             if self.position == before:
                 return
             need = 0
+
+    def _run(self, decoder: Decoder[T], buf: Buffer, start: int, end: int) -> Iterator[T]:
+        """What the decoder makes of a window, up to a batch whose offset must be looked at."""
+        order, pos = self._order, self.position
+        if order is None:
+            yield from decoder.run(self, buf, start, end)
+            return
+        found = stop, _, _ = order.up_to(buf, start, end)
+        yield from decoder.run(self, buf, start, stop)
+        at = start + self.position - pos
+        if at != stop:
+            found = order.up_to(buf, start, at)
+        order.passed(*found[1:])
 
     def _larger(self, frame: Frame | None, have: int) -> int:
         """How many bytes the batch at `position` needs, where it may be whole in a larger window; else 0."""
@@ -116,7 +158,8 @@ class Walk:
             end = pos + frame.size
             data = source.read(pos, frame.size)
             self._require_read(pos, end)
-            items = decoder.decode(open_batch(data, pos, self._limits, self._rows, frame))
+            batch = open_batch(data, pos, self._limits, self._rows, frame)
+            items = self._decode(decoder, batch, end)
         except (FormatError, ReadFailed) as error:
             error.in_source(source.name)
             if not self._skip or (isinstance(error, ReadFailed) and not source.sized):
@@ -128,8 +171,25 @@ class Walk:
             why = source.failed(pos, end) or error
             self.skipped.add(SkippedRange(pos, end, _bare(why)))
             _log.warning("skipped bytes %d to %d: %s", pos, end, why)
+            if self._order is not None:
+                self._order.skipped()
             items = ()
         self.position = end
+        return items
+
+    def _decode(self, decoder: Decoder[T], batch: Batch, end: int) -> Iterable[T]:
+        """What the decoder makes of a batch; its offset is looked at before. Raises FormatError."""
+        if self._order is None:
+            return decoder.decode(batch)
+        try:
+            found = self._order.check(batch, self._whole_frame(end))
+        except FormatError:
+            # A wrong checksum says more.
+            if self._check_crc:
+                batch.verify_crc()
+            raise
+        items = decoder.decode(batch)
+        self._order.passed(*found)
         return items
 
     def _require_read(self, start: int, end: int | None = None) -> None:
@@ -166,6 +226,13 @@ class Walk:
             return None
         self._refuse(pos, frame)
         return None
+
+    def _whole_frame(self, pos: int) -> Frame | None:
+        """The frame at `pos` where a whole batch may stand there."""
+        frame = Frame.peek(self._source.read(pos, FRAME_SIZE))
+        if frame is None or not frame.known or not frame.fits(self._limits.batch_bytes):
+            return None
+        return frame if self._source.remaining(pos, frame.size) >= frame.size else None
 
     def _refuse(self, pos: int, frame: Frame) -> None:
         """Say what is wrong with a frame; a batch that is larger than allowed may just be cut short."""

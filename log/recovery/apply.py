@@ -106,7 +106,7 @@ def _move(path: Path, place: Path) -> Path:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _copy(path, 0, path.stat().st_size, target)
+        _copy(path, 0, target)
         path.unlink()
     sync_folder(place)
     sync_folder(path.parent)
@@ -118,7 +118,7 @@ def _truncate(step: Truncate, place: Path) -> list[Path]:
     if not step.zeros:
         make_folders(place, step.path.parent.stat())
         target = _free(place, f"{step.path.name}.cut-{step.position}")
-        _copy(step.path, step.position, step.size, target)
+        _copy(step.path, step.position, target)
         sync_folder(place)
         kept.append(target)
     with open_file(step.path, os.O_WRONLY) as fd:
@@ -127,8 +127,8 @@ def _truncate(step: Truncate, place: Path) -> list[Path]:
     return kept
 
 
-def _copy(path: Path, start: int, end: int, target: Path) -> None:
-    """Copy a part of a file, under a name that it gets when all of it is durable."""
+def _copy(path: Path, start: int, target: Path) -> None:
+    """Copy a file from a position on, under a name that it gets when all of it is durable."""
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
     with (
@@ -136,10 +136,10 @@ def _copy(path: Path, start: int, end: int, target: Path) -> None:
         open_file(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600) as out,
     ):
         os.lseek(source, start, os.SEEK_SET)
-        at = start
-        while at < end and (block := os.read(source, min(end - at, _BLOCK))):
-            write_all(out, block, at - start)
-            at += len(block)
+        done = 0
+        while block := os.read(source, _BLOCK):
+            write_all(out, block, done)
+            done += len(block)
         keep_owner(out, os.fstat(source))
         os.fsync(out)
     shutil.copystat(path, part, follow_symlinks=False)

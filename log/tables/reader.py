@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 from kodec.log import kernel
+from kodec.log.backends.arrow import scan_schema
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import Scan
+from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
+from kodec.log.reading.order import Order
 from kodec.log.reading.reader import Reader
 from kodec.log.reading.source import Source
 from kodec.log.reading.walk import Walk
@@ -40,18 +44,35 @@ class TableReader(Reader["pa.RecordBatch"]):
         return pa.RecordBatchReader.from_batches(self.schema, self).__arrow_c_stream__(requested_schema)
 
 
-def scan_rows(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
-    """The records of a log as Arrow batches."""
-    return _reader(source, scan, options, kernel.row_decoder(scan, options))
+def scan_rows(
+    source: Source,
+    scan: Scan,
+    options: ReadOptions,
+    *,
+    order: Order | Literal[True] = True,
+    start: int = 0,
+    stop: int | None = None,
+    drops: Callable[[Batch], bool] | None = None,
+) -> TableReader:
+    """The records of a log as Arrow batches, without those of the batches that `drops` names.
+
+    The columns may be any of `headed_schema`. With `drops`, or a column that says of which batch a record is,
+    it goes from batch to batch in Python. The rest is as in `Walk`.
+    """
+    walk = Walk(source, options, order=order, start=start, stop=stop)
+    if drops is None and set(scan.schema.names) <= set(scan_schema().names):
+        return _reader(walk, scan, kernel.row_decoder(scan, options))
+    from kodec.log.backends.pure.rows import RowDecoder
+
+    return _reader(walk, scan, RowDecoder(scan, options, drops))
 
 
 def scan_headers(source: Source, scan: Scan, options: ReadOptions) -> TableReader:
     """The headers of a log's batches as Arrow batches; a scan's ranges are not for them."""
-    return _reader(source, scan, options, kernel.header_decoder(scan, options))
+    return _reader(Walk(source, options), scan, kernel.header_decoder(scan, options))
 
 
-def _reader(source: Source, scan: Scan, options: ReadOptions, decoder: Decoder[Any]) -> TableReader:
-    walk = Walk(source, options)
+def _reader(walk: Walk, scan: Scan, decoder: Decoder[Any]) -> TableReader:
     reader = TableReader(walk, walk.items(decoder))
     reader.schema = scan.schema
     return reader

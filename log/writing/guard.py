@@ -68,4 +68,3 @@ class ChangeGuard:
     def undone(self) -> None:
         """The change that was left by an exception has been undone: nothing is changed."""
         self._unfinished = ""
-        self._cause = None

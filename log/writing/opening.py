@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kodec.log.batches.records import Limits
-from kodec.log.directories.epochs import assign, up_to
+from kodec.log.directories.epochs import assign, from_start, up_to
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
@@ -34,6 +34,7 @@ from kodec.runtime.errors import Malformed
 __all__ = [
     "Resumed",
     "checkpointed_start",
+    "drop_leftovers",
     "drop_snapshots",
     "load_epochs",
     "prepare_folder",
@@ -76,6 +77,18 @@ def remove_clean_shutdown(directory: Path) -> None:
     sync_folder(directory)
 
 
+def drop_leftovers(files: PartitionFiles) -> None:
+    """Remove what a broker removes when it loads a log.
+
+    Indexes without a log, which a roll leaves that a crash has interrupted, and what waits for its deletion.
+    """
+    for path in files.orphans:
+        path.unlink()
+    for leftover in files.leftovers:
+        if leftover.kind is LeftoverKind.DELETED:
+            leftover.path.unlink()
+
+
 def refuse_unfinished(files: PartitionFiles) -> None:
     """Raise Malformed where segments are being replaced."""
     for leftover in files.leftovers:
@@ -109,6 +122,7 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         reason = f"recover the log first: it starts at offset {start}, and ends before"
         raise Malformed("", reason, at=scan.valid_bytes, have=scan.next_offset).in_source(str(last.log))
     remove_clean_shutdown(path.parent)
+    drop_leftovers(files)
     # The last entry of the time index goes: the segment is open again.
     for kind, data in (
         ("index", scan.indexes.offsets),
@@ -152,13 +166,18 @@ def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
 
 
 def load_epochs(path: Path, found: list[LeaderEpoch], next_offset: int) -> list[LeaderEpoch]:
-    """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too."""
+    """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too.
+
+    They begin at the log start offset, as when a broker loads the log: a trim may have
+    ended before it wrote them.
+    """
     checkpoint = path / LEADER_EPOCHS
     there = read_leader_epochs(checkpoint) if checkpoint.is_file() else None
     epochs = up_to(there or [], next_offset)
     for each in found:
         if not epochs or each.epoch > epochs[-1].epoch:
             assign(epochs, each)
+    epochs = from_start(epochs, checkpointed_start(path))
     if epochs != there:
         write_leader_epochs(checkpoint, epochs)
     return epochs

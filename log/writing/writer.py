@@ -29,6 +29,7 @@ from kodec.log.writing.guard import ChangeGuard
 from kodec.log.writing.incoming import Encoding, Incoming, batches_of, refuse_unfit, with_offsets
 from kodec.log.writing.opening import (
     checkpointed_start,
+    drop_leftovers,
     drop_snapshots,
     load_epochs,
     prepare_folder,
@@ -149,7 +150,7 @@ class LogWriter:
             if files.segments:
                 found = self._resume(files)
             else:
-                self._begin(max(start_offset, checkpointed_start(self.path)))
+                self._begin(files, max(start_offset, checkpointed_start(self.path)))
             self._load_epochs(found, leader_epoch)
             self._flush()
             sync_folder(self.path)
@@ -198,8 +199,9 @@ class LogWriter:
 
     # -- opening ----------------------------------------------------------------------------------
 
-    def _begin(self, start_offset: int) -> None:
+    def _begin(self, files: PartitionFiles, start_offset: int) -> None:
         remove_clean_shutdown(self.path.parent)
+        drop_leftovers(files)
         self._producers = ProducerState()
         self._snapshot_at = self.next_offset = start_offset
         self._open_segment(start_offset)

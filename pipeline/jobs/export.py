@@ -28,9 +28,11 @@ from pyspark.sql.types import StructType
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
-from kodec.pipeline.plan import Options, SourceSegment, list_segments, pack, shown
+from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.options import Options
+from kodec.pipeline.plan import SourceSegment, list_segments, shown, tasks_of
+from kodec.pipeline.reading import TaskPartition, freeze_imports_once
 from kodec.pipeline.rows import SegmentRows
-from kodec.pipeline.source import TaskPartition, arrow_schema, freeze_imports_once, schema
 from kodec.pipeline.spark import QUIET, session
 from kodec.runtime.errors import KodecError
 
@@ -120,10 +122,16 @@ class _FileWriter:
         self.pending: list[pa.RecordBatch] = []
         self.weight = 0
 
-    def add(self, part: SourceSegment, options: ReadOptions) -> None:
+    def add(self, part: SourceSegment, options: Options) -> None:
         """Decode one segment and write its rows."""
         facts, path = self.facts, shown(part.segment.log)
-        rows = SegmentRows(part, self.columns, options=options)
+        rows = SegmentRows(
+            part,
+            self.columns,
+            options=options.reading,
+            committed=options.committed,
+            fail_on_loss=options.fail_on_data_loss,
+        )
         for batch in rows.batches():
             self._note(batch)
             self.pending.append(batch)
@@ -132,16 +140,11 @@ class _FileWriter:
                 self._flush()
         facts.segments += 1
         facts.bytes += part.segment.size
-        if rows.unread is not None:
-            facts.skipped.append(str(rows.unread))
-        for reader in rows.readers:
-            skipped = reader.skipped
-            for lost in skipped:
-                facts.skipped.append(f"{path}: bytes {lost.start} to {lost.end}: {lost.error}")
-            if skipped.omitted:
-                facts.skipped.append(f"{path}: {skipped.omitted} more ranges, {skipped.omitted_bytes} bytes")
-            if tail := reader.torn_tail:
-                facts.torn_tails.append(f"{path}: {tail.size} bytes from {tail.position}: {tail.reason}")
+        for left in rows.left:
+            if left.kind == "torn tail":
+                facts.torn_tails.append(f"{path}: {left.size} bytes from {left.position}: {left.message}")
+            else:
+                facts.skipped.append(str(left))
 
     def _note(self, batch: pa.RecordBatch) -> None:
         times = pc.divide(batch["timestamp"].cast(pa.int64()), 1000)
@@ -185,12 +188,13 @@ class _ExportReader(DataSourceReader):
     """Reads nothing for Spark: its tasks write files and give back facts, a line for each topic-partition."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        self.options = Options.parse(given)
+        own = ("staging", "compression")
+        self.options = Options.parse({name: given[name] for name in given if name.lower() not in own})
         self.staging = Path(given["staging"])
         self.compression = given["compression"]
 
     def partitions(self) -> list[InputPartition]:
-        tasks = pack(list_segments(self.options), self.options.task_bytes)
+        tasks = tasks_of(self.options, list_segments(self.options))
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str]]:
@@ -202,7 +206,7 @@ class _ExportReader(DataSourceReader):
             writer = _FileWriter(self.staging, owner, columns, self.compression)
             try:
                 for part in parts:
-                    writer.add(part, self.options.reading)
+                    writer.add(part, self.options)
                 facts = writer.close()
             except KodecError as error:
                 # Spark brings home the text of an error; the error itself waits for the driver here.
@@ -283,7 +287,7 @@ def export(
         given["maxPartitionBytes"] = task_bytes
     options = Options.parse(given)
     listed = list_segments(options)
-    tasks = len(pack(listed, options.task_bytes))
+    tasks = len(tasks_of(options, listed))
     say(_what_there_is(listed, tasks))
 
     staging = target.parent / f".{target.name}.kodec-{uuid.uuid4().hex}"

@@ -134,3 +134,12 @@ class Writer(Bound):
     def take(self) -> bytes: ...
 
 def define(module: object, capsule: object) -> None: ...
+def in_order(
+    data: Buffer,
+    pos: int,
+    end: int,
+    layout: tuple[int, int, int, int, int, int, int, int, int],
+    last: int,
+    most: int,
+    gaps: bool,
+) -> tuple[int, int, bool]: ...

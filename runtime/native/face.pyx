@@ -15,13 +15,14 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "define"]
+__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "define", "in_order"]
 
 include "table.pxi"
 include "kernel.pxi"
 include "columns.pxi"
 include "objects.pxi"
 include "writing.pxi"
+include "order.pxi"
 
 
 def define(module, capsule):

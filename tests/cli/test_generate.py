@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +73,93 @@ def test_a_broken_module_is_made_again(how: str, copy: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "") and MODULE in done.stdout
     assert module.read_text("utf-8") == right
     assert run(copy, "generate", "--check").returncode == 0
+
+
+GOOD = "meta: {id: x, endian: be}\nseq:\n- {id: a, type: u2}\n"
+BAD = GOOD.replace("u2", "uint16")
+
+
+@pytest.fixture
+def formats(tmp_path: Path) -> Path:
+    folder = tmp_path / "app/formats"
+    folder.mkdir(parents=True)
+    (folder / "x.ksy").write_text(BAD)
+    return folder
+
+
+def generated(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    arguments = ["generate", "--schemas", "app/formats", "--out", "out", *more]
+    return subprocess.run(
+        [sys.executable, "-m", "kodec", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_problems_in_each_form(formats: Path, tmp_path: Path) -> None:
+    shown = generated(tmp_path)
+    assert (shown.returncode, shown.stdout) == (1, "")
+    assert shown.stderr.splitlines() == [
+        "app/formats/x.ksy:3:17: error: x.a: unknown type `uint16` (u2)",
+        "1 problem in 1 file; nothing was written",
+    ]
+    for option in (("--json",), ("--format", "json")):
+        found = json.loads(generated(tmp_path, *option).stdout)["problems"]
+        assert [(each["file"], each["line"]) for each in found] == [("app/formats/x.ksy", 3)]
+    assert generated(tmp_path, "--format", "github").stdout.startswith(
+        "::error file=app/formats/x.ksy,line=3,"
+    )
+    assert json.loads(generated(tmp_path, "--format", "sarif").stdout)["version"] == "2.1.0"
+    (formats / "x.ksy").write_text(GOOD)
+    stale = generated(tmp_path, "--check", "--format", "github")
+    assert stale.returncode == 1
+    assert "::error file=out/x.py,line=1,col=1::it is missing" in stale.stdout
+    assert json.loads(generated(tmp_path, "--json").stdout) == {"problems": []}
+    assert (tmp_path / "out/x.py").is_file()
+
+
+def test_watch_goes_on_until_it_is_interrupted(formats: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "kodec",
+        "generate",
+        "--schemas",
+        "app/formats",
+        "--out",
+        "out",
+        "--watch",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    assert process.stderr is not None
+
+    def until_it_waits() -> list[str]:
+        assert process.stderr is not None
+        lines = []
+        while not (line := process.stderr.readline()).startswith("kodec: waiting"):
+            assert line, "it ended"
+            lines.append(line.rstrip())
+        return lines
+
+    try:
+        assert "app/formats/x.ksy:3:17: error: x.a: unknown type `uint16` (u2)" in until_it_waits()
+        (formats / "x.ksy").write_text(GOOD)
+        assert until_it_waits() == ["kodec: reading app/formats"]
+        assert (tmp_path / "out/x.py").is_file()
+        (tmp_path / "out/y.py").write_text("mine = 1\n")
+        (formats / "y.ksy").write_text(GOOD.replace("x", "y"))
+        assert "it would be lost" in until_it_waits()[-1]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_the_dialect_is_printed(tmp_path: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "kodec", "generate", "--dialect"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(shown.stdout)["definitions"]["field"]["properties"]["-derive"]["description"]

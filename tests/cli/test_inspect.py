@@ -263,6 +263,18 @@ def test_a_folder_without_logs_is_told(verb: str, tmp_path: Path, capsys: pytest
         assert main([verb, str(tmp_path)]) == 0
 
 
+def test_dump_of_a_folder_without_segments_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("hi\n")
+    assert main(["dump", str(tmp_path)]) == 2
+    assert "no segment in it" in capsys.readouterr().err
+    assert main(["dump", "--json", "--batches", str(tmp_path), str(LOGS / f"{SEGMENT}.log")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out
+    assert "no segment in it" in captured.err
+
+
 def get(*arguments: str) -> list[str]:
     return ["get", str(LOGS), "--topic", "orders", "--partition", "0", *arguments]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import shutil
+import sqlite3
 import stat
 import struct
 import subprocess
@@ -18,12 +21,14 @@ import pytest
 
 import kodec
 from kodec.formats import cache
+from kodec.formats import schema as schemas
 from kodec.formats.parquet import write_parquet
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError, KodecError, Malformed, Truncated
 
 ROOT = Path(__file__).resolve().parents[2]
 TELEGRAMS = ROOT / "tests" / "generator" / "formats_rows" / "telegrams.ksy"
+SQLITE = Path(__file__).parent / "sqlite_tables.ksy"
 HEAD = "meta:\n  id: x\n  endian: le\n  encoding: UTF-8\n"
 needs_cc = pytest.mark.skipif(cache._compiler() is None, reason="no C compiler")
 
@@ -257,6 +262,85 @@ def test_batches_are_no_larger_than_asked(made: Callable[[str], kodec.Format]) -
         found.scan(b"", batch_rows=0)
 
 
+ROWS_AND_TYPES = (
+    "seq:\n  - {id: n, type: u1}\n  - {id: all, type: tt, repeat: eos}\n"
+    "types:\n  tt: {seq: [{id: a, type: strz}]}\n"
+)
+
+
+def test_only_the_rows_of_a_batch_are_held(made: Callable[[str], kodec.Format]) -> None:
+    found = made(ROWS_AND_TYPES)
+    kind: Any = next(iter(found.scan(b"\0a\0"))) and found._modules.module("x").Tt
+    seen = 0
+    gc.collect()
+    for batch in found.scan(b"\0" + b"a\0" * 1000, batch_rows=10):
+        seen += batch.num_rows
+        assert sum(isinstance(each, kind) for each in gc.get_objects()) <= 11
+    assert seen == 1000
+
+
+def test_a_large_file_is_mapped(
+    made: Callable[[str], kodec.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "t.bin"
+    source.write_bytes(b"\0" + b"ab\0" * 100 + b"c")
+    monkeypatch.setattr(schemas, "MAPPED_BYTES", 100)
+    monkeypatch.setattr(schemas, "_all_of", lambda *given: pytest.fail("it was read as a whole"))
+    with pytest.raises(Truncated, match=r"all\[100\]\.a: .*t.bin"):
+        made(ROWS_AND_TYPES).scan(source).read_all()
+    source.write_bytes(b"\0" + b"ab\0" * 100)
+    assert made(ROWS_AND_TYPES).scan(source).read_all()["a"].to_pylist() == ["ab"] * 100
+
+
+def test_batches_are_bounded_in_bytes(
+    made: Callable[[str], kodec.Format], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schemas, "BATCH_BYTES", 25)
+    found = made(ROWS_AND_TYPES).scan(b"\0" + b"123456789\0" * 7)
+    assert [batch.num_rows for batch in found] == [3, 3, 1]
+
+
+def test_the_rows_of_a_whole_database(tmp_path: Path) -> None:
+    place = tmp_path / "t.db"
+    rows = [
+        (1, "a", 0.5, b"x", -5),
+        (127, "ä" * 40, -2.25, None, 1),
+        (128, "", 1e300, bytes(100), 40_000),
+        (70_000, None, None, b"", -40_000),
+        (1 << 40, "b", 3.0, b"y", -(1 << 40)),
+        (-1, "c", 0.0, b"z", 1 << 60),
+    ]
+    with contextlib.closing(sqlite3.connect(place)) as database:
+        database.execute("pragma page_size = 1024")
+        database.execute(
+            "create table t (id integer primary key, text text, float real, blob blob, number int)"
+        )
+        database.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
+        database.executemany("insert into t(text) values (?)", [(f"row {index}",) for index in range(500)])
+        database.execute("create index by_text on t(text)")
+        database.commit()
+        stored = database.execute("select * from t order by id").fetchall()
+    columns = ["row.id.value", "row.record.values"]
+    found = kodec.schema(SQLITE).scan(place, "pages.leaf.cells", columns).read_all().to_pylist()
+    # the first page describes the table and its index
+    assert sorted(each["row.id.value"] for each in found[:2]) == [1, 2]
+    mine = sorted((row["row.id.value"], row["row.record.values"]) for row in found[2:])
+    assert len(mine) == len(stored) == 506
+    for (number, values), row in zip(mine, stored, strict=True):
+        assert (number, *map(_of_sqlite, values[1:])) == row
+
+
+def _of_sqlite(value: dict[str, Any]) -> Any:
+    number = value["number"] or {}
+    if number.get("zero") or number.get("one"):
+        return int(number["one"] or 0)
+    for name, bits in (("int24", 16), ("int48", 32)):
+        if number.get(name):
+            return number[name]["high"] << bits | number[name]["low"]
+    plain = (number.get("int"), value["float"], value["blob"], value["text"])
+    return next((each for each in plain if each is not None), None)
+
+
 # -- imports and the cache --------------------------------------------------------------------------
 
 
@@ -452,3 +536,25 @@ def test_a_file_made_meanwhile_is_kept_and_one_replaced_keeps_its_mode(tmp_path:
     assert write_parquet(kodec.schema(TELEGRAMS).scan(source), to, overwrite=True) == 1
     assert stat.S_IMODE(to.stat().st_mode) == 0o640
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks of this kind")
+def test_the_hidden_file_of_a_killed_scan_goes_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    source, to = tmp_path / "t.bin", tmp_path / "t.parquet"
+    source.write_bytes(telegram(1))
+    code = (
+        "import sys, time, pathlib; from kodec.formats import parquet;"
+        "held = parquet._begin(pathlib.Path(sys.argv[1])); print('there', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(to)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"there\n"
+        (hidden,) = (each for each in tmp_path.iterdir() if each.name.startswith("."))
+        beside = tmp_path / ".t.parquet.notes"
+        beside.touch()
+        try:
+            write_parquet(kodec.schema(TELEGRAMS).scan(source), to)
+            assert hidden.exists()
+        finally:
+            other.kill()
+    write_parquet(kodec.schema(TELEGRAMS).scan(source), to, overwrite=True)
+    assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == [beside.name]

@@ -1,20 +1,29 @@
-"""Schemas broken and made up: the generator answers with modules that import, or with problems.
+"""Schemas made up, and broken: the generator answers with modules that agree with ksc's, or with problems.
 
-    python tests/fuzz/schemas.py [--seconds N] [--seed N] [--keep FOLDER]
+    python tests/fuzz/schemas.py [--seconds N] [--seed N] [--keep FOLDER] [--corpus FOLDER]
 
-Ours, and those of the tests, are mutated as text and as YAML trees; others are made by a small grammar. Each
-is generated in a process of its own, which is ended after some seconds. A finding is a traceback, a module
-that cannot be imported, a reader that raises on random bytes what is none of our errors, or too long a time.
-Its schema is kept, and the exit code is 1. What is read is not compared with ksc; `make foreign` does that
-with public schemas.
+Most are made by a grammar that knows types (tests/fuzz/grammar.py); the others are ours, those of the tests
+and of the `--corpus` (any folder of .ksy files), mutated as text and as YAML trees. Some dozen go through ksc
+in one run of Node. Each is then generated in a process of its own, which is ended after some seconds. Where
+both take it, both read random bytes: the same values come, or both refuse; and what was read is written and
+read again.
+
+A finding is a traceback, a module that cannot be imported, a reader that raises what is none of our errors,
+too long a time, values that differ from ksc's, and what is written but cannot be read as the same. Its schema
+is kept, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import json
 import multiprocessing
 import random
+import re
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,15 +41,14 @@ from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError
 from kodec.runtime.errors import FormatError
 from kodec.runtime.streams import StreamNode
+from tests.foreign import compare
+from tests.foreign.compare import Reader, led
+from tests.fuzz import grammar
+from tests.ksc import oracle
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [
-    collect(path)
-    for folder in ("schemas", "tests/generator")
-    for path in sorted((ROOT / folder).rglob("*.ksy"))
-    if path.stem not in ("weather",)  # its imports are in another folder
-]
 PATIENCE = 20.0
+AT_ONCE = 40
 KEYS = [
     "id",
     "type",
@@ -145,54 +153,25 @@ def expression(draw: random.Random, depth: int = 3) -> str:
     return f"({one} {operation} {two})"
 
 
-def field(draw: random.Random, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": name, "type": draw.choice(TYPES)}
-    if draw.random() < 0.2:
-        cases = {draw.choice(["0", "1", "2", "_"]): draw.choice(TYPES) for _ in range(3)}
-        found["type"] = {"switch-on": expression(draw, 0), "cases": cases}
-    if draw.random() < 0.15:
-        del found["type"]
-    if found.get("type") in ("str", None) or draw.random() < 0.1:
-        found["size"] = draw.choice([draw.randrange(5), draw.randrange(5), expression(draw, 1)])
-    if draw.random() < 0.1:
-        found["if"] = f"{expression(draw, 1)} == {expression(draw, 1)}"
-    if draw.random() < 0.3:
-        found |= draw.choice(
-            [
-                {"repeat": "eos"},
-                {"repeat": "expr", "repeat-expr": expression(draw, 1)},
-                {"repeat": "until", "repeat-until": f"_ == {expression(draw, 1)}"},
-            ]
-        )
-    if draw.random() < 0.1:
-        found["enum"] = "e"
-    if draw.random() < 0.05:
-        found["valid"] = draw.choice(
-            [1, {"min": 0, "max": 9}, {"any-of": [1, 2]}, {"expr": expression(draw, 1)}]
-        )
-    if draw.random() < 0.03:
-        found[draw.choice(KEYS)] = draw.choice([*ODD[:-2], expression(draw, 1)])
+def sources(folders: list[Path]) -> list[Files]:
+    """Schemas with all that they import."""
+    found = []
+    for path in [path for folder in folders for path in sorted(folder.rglob("*.ksy"))]:
+        with contextlib.suppress(SchemaError, OSError):
+            found.append(collect(path))
     return found
 
 
 def made(draw: random.Random) -> Files:
-    def body(depth: int) -> dict[str, Any]:
-        names = draw.sample(NAMES[:5], draw.randrange(1, 5))
-        found: dict[str, Any] = {"seq": [field(draw, name) for name in names]}
-        if draw.random() < 0.3:
-            found["instances"] = {"i1": {"value": expression(draw, 2)}, "i2": {"pos": 0, **field(draw, "z")}}
-            found["instances"]["i2"].pop("id", None)
-        if depth:
-            found["types"] = {f"t{n}": body(depth - 1) for n in (1, 2)}
-        return found
-
-    meta = {"id": "x", "endian": draw.choice(["be", "le"]), "encoding": "UTF-8"}
-    tree = {"meta": meta, **body(1), "enums": {"e": {0: "one", 1: "two"}}}
-    return "x.ksy", {"x.ksy": yaml.safe_dump(tree, sort_keys=False).encode()}
+    tree = grammar.made(draw, "x")
+    text = str(yaml.safe_dump(tree, sort_keys=False))
+    if draw.random() < 0.15:
+        text = broken(draw, text)
+    return "x.ksy", {"x.ksy": text.encode("utf-8", "surrogatepass")}
 
 
-def mutated(draw: random.Random) -> Files:
-    name, files = draw.choice(SOURCES)
+def mutated(draw: random.Random, known: list[Files]) -> Files:
+    name, files = draw.choice(known)
     text = broken(draw, files[name].decode())
     return name, {**files, name: text.encode("utf-8", "surrogatepass")}
 
@@ -215,6 +194,8 @@ def broken(draw: random.Random, text: str) -> str:
                 lines[at] = lines[at][:cut] + draw.choice(["", ":", "'", "\t", "&a", "*a", "[", "\x00", "ü"])
         return "\n".join(lines)
     tree = yaml.safe_load(text)
+    if draw.random() < 0.6:
+        return str(yaml.dump(changed(draw, tree), sort_keys=False, allow_unicode=True))
     for _ in range(draw.randrange(1, 4)):
         at: Any = tree
         while isinstance(at, (dict, list)) and at:
@@ -229,8 +210,46 @@ def broken(draw: random.Random, text: str) -> str:
     return str(yaml.dump(tree, sort_keys=False, allow_unicode=True))
 
 
-def answer(schemas: Files, seed: int) -> tuple[str, str]:
-    """What came of a schema: taken, refused, or a finding with its words."""
+def changed(draw: random.Random, tree: Any) -> Any:
+    """A schema in which some fields are others, most often still a right one."""
+    fields: list[dict[str, Any]] = []
+    todo: list[Any] = [tree]
+    while todo:
+        at = todo.pop()
+        for key, inner in at.items() if isinstance(at, dict) else enumerate(at):
+            if key == "seq" and isinstance(inner, list):
+                fields += [each for each in inner if isinstance(each, dict)]
+            if key == "instances" and isinstance(inner, dict):
+                fields += [each for each in inner.values() if isinstance(each, dict)]
+            if isinstance(inner, (dict, list)):
+                todo.append(inner)
+    for found in draw.choices(fields, k=draw.randrange(1, 4)) if fields else ():
+        kind = found.get("type")
+        what = draw.randrange(7)
+        if what == 0 and isinstance(kind, str) and kind[:1] in "us" and kind[1:2].isdigit():
+            found["type"] = draw.choice(("u1", "u2le", "u4be", "s1", "s8le", "b4", "b12"))
+        elif what == 1 and "size" in found:
+            found["size"] = draw.choice((0, 1, 3, "_io.size - _io.pos", f"({found['size']}) + 1"))
+        elif what == 2 and "value" not in found and "repeat" not in found:
+            found |= draw.choice(
+                ({"repeat": "expr", "repeat-expr": 2}, {"repeat": "until", "repeat-until": "_index == 1"})
+            )
+        elif what == 3:
+            found["if"] = draw.choice(("true", "1 == 1", "false", "_io.pos < 20"))
+        elif what == 4 and "value" in found:
+            found["value"] = draw.choice((1, "true", "'a'", f"({found['value']}) == 1", "_io.pos"))
+        elif what == 5 and len(found) > 1:
+            del found[draw.choice([key for key in found if key != "id"] or ["id"])]
+        elif what == 6 and kind in ("str", None):
+            found["terminator"] = draw.choice((0, 1))
+    return tree
+
+
+def answer(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:
+    """What came of a schema: taken (and compared), refused, or a finding with its words.
+
+    `ksc` is the folder of what stock ksc made of it, None where that refuses it.
+    """
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -243,8 +262,7 @@ def answer(schemas: Files, seed: int) -> tuple[str, str]:
         try:
             output = render_all(folder / "schemas", package="made", targets=("python", "model", "documents"))
         except SchemaError as error:
-            str(error)
-            return "refused", ""
+            return ("refused" if ksc is None else "refused, ksc takes it"), str(error)
         except Exception:
             return "generator", traceback.format_exc(limit=-4)
         for path, module in output.modules.items():
@@ -252,44 +270,90 @@ def answer(schemas: Files, seed: int) -> tuple[str, str]:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(module, "utf-8")
         sys.path.insert(0, name)
+        stem = first.removesuffix(".ksy")
+        if f"{stem}.py" not in output.modules:
+            return "taken", ""  # a wire type, which the runtime has
         try:
-            module_name = f"made_here.{first.removesuffix('.ksy').replace('/', '.')}"
-            if f"{first.removesuffix('.ksy')}.py" not in output.modules:
-                return "taken", ""  # a wire type, which the runtime has
-            found = importlib.import_module(module_name)
+            found = importlib.import_module(f"made_here.{stem.replace('/', '.')}")
         except Exception:
             return "import", traceback.format_exc(limit=-4)
         kinds = [
-            each for each in vars(found).values() if isinstance(each, type) and each.__module__ == module_name
+            each
+            for each in vars(found).values()
+            if isinstance(each, type) and each.__module__ == found.__name__ and not issubclass(each, int)
         ]
         for kind in kinds:
-            if not hasattr(kind, "from_bytes") or issubclass(kind, int):
-                continue
-            for _ in range(10):
-                data = bytes(
-                    draw.choice((0, 1, 2, 255, draw.randrange(256))) for _ in range(draw.randrange(64))
-                )
-                try:
-                    value = kind.from_bytes(data)
-                    if isinstance(value, StreamNode):
-                        for member in dir(kind):
-                            if isinstance(getattr(kind, member), property):
-                                getattr(value, member)
-                except FormatError:
-                    continue
-                except TypeError as error:
-                    if "missing" in str(error):  # parameters
-                        break
-                    return "reader", traceback.format_exc(limit=-4)
-                except Exception:
-                    return "reader", traceback.format_exc(limit=-4)
-        return "taken", ""
+            if hasattr(kind, "from_bytes"):
+                verdict, words = alone_read(kind, draw)
+                if verdict != "taken":
+                    return verdict, words
+        ident = stem.rpartition("/")[2]
+        if ksc is None:
+            return "taken, ksc refuses", ""
+        if any(re.search(rb"^\s*(- )?-(?!orig-id)[a-z]", data, re.MULTILINE) for data in files.values()):
+            return "taken, with keys of ours", ""  # ksc checks nothing of what these say
+        if re.search(rb"^params:", files[first], re.MULTILINE):
+            return "taken, with parameters", ""
+        root = getattr(found, "".join(part[:1].upper() + part[1:] for part in ident.split("_")), None)
+        return ("taken", "") if root is None else compared(folder, root, ksc, ident, draw)
 
 
-def alone(schemas: Files, seed: int) -> tuple[str, str]:
+def bytes_from(draw: random.Random) -> bytes:
+    """Some bytes, small numbers more often than others."""
+    choices = draw.choice(((0, 1, 2, 255), (0, 1), (1, 2, 3), (97, 98, 0), tuple(range(256))))
+    return bytes(draw.choice((*choices, draw.randrange(256))) for _ in range(draw.randrange(80)))
+
+
+def alone_read(kind: Any, draw: random.Random) -> tuple[str, str]:
+    """Our reader of one class, which raises our errors only."""
+    for _ in range(4):
+        try:
+            value = kind.from_bytes(bytes_from(draw))
+            if isinstance(value, StreamNode):
+                for member in dir(kind):
+                    if isinstance(getattr(kind, member), property):
+                        getattr(value, member)
+        except FormatError:
+            continue
+        except TypeError as error:
+            if "missing" in str(error):  # parameters
+                break
+            return "reader", traceback.format_exc(limit=-4)
+        except Exception:
+            return "reader", traceback.format_exc(limit=-4)
+    return "taken", ""
+
+
+def compared(folder: Path, root: Any, ksc: Path, ident: str, draw: random.Random) -> tuple[str, str]:
+    """Both readers on the same bytes, and what is written read again."""
+    sys.path.insert(0, str(ksc / "python"))
+    try:
+        stock = importlib.import_module(ident)
+        title = "".join(part.capitalize() for part in ident.split("_"))
+        reader = Reader(root, getattr(stock, title))
+    except Exception:
+        return "taken, ksc's cannot be imported", ""
+    inputs = [bytes_from(draw) for _ in range(10)]
+    inputs += [led(reader, each + bytes(64)) for each in inputs[:5]]
+    inputs += [each[: draw.randrange(len(each) + 1)] for each in inputs[-5:]]
+    read = 0
+    for data in inputs:
+        found = reader.judge(data)
+        if found.verdict in ("wrong", "crash"):
+            return found.verdict, f"{data!r}\n{found.reason}\n"
+        if found.verdict not in ("agree", "laxer"):
+            continue
+        back = reader.written(data)
+        if back.verdict in ("differs", "crash"):
+            return f"written: {back.verdict}", f"{data!r}\n{back.reason}\n"
+        read += back.verdict != "unread"
+    return ("taken and compared" if read else "taken, no bytes read"), ""
+
+
+def alone(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:
     """`answer` in a process of its own."""
     mine, other = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=_send, args=(other, schemas, seed))
+    process = multiprocessing.get_context("fork").Process(target=_send, args=(other, schemas, ksc, seed))
     process.start()
     other.close()
     try:
@@ -301,34 +365,92 @@ def alone(schemas: Files, seed: int) -> tuple[str, str]:
     return found
 
 
-def _send(pipe: Connection, schemas: Files, seed: int) -> None:
-    pipe.send(answer(schemas, seed))
+def _send(pipe: Connection, schemas: Files, ksc: Path | None, seed: int) -> None:
+    compare.PATIENCE = 0.5
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    pipe.send(answer(schemas, ksc, seed))
+
+
+def stock(batch: list[Files], folder: Path) -> list[Path | None]:
+    """What ksc makes of each schema; None where it refuses it, or cannot be asked."""
+    jobs: list[tuple[int, Path, dict[str, Any]]] = []
+    for index, (_, files) in enumerate(batch):
+        try:
+            trees = {
+                path.removesuffix(".ksy"): yaml.load(data.decode(), Loader=oracle.CoreLoader)
+                for path, data in files.items()
+            }
+            json.dumps(trees).encode()
+        except Exception:
+            continue  # ksc would not read it either
+        jobs.append((index, folder / str(index), trees))
+    found: list[Path | None] = [None] * len(batch)
+    try:
+        answers = oracle.compile_each([(out, trees) for _, out, trees in jobs], seconds=120)
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        if len(batch) == 1:
+            print(f"ksc: {type(error).__name__}", flush=True)
+            return found
+        half = len(batch) // 2
+        return stock(batch[:half], folder / "a") + stock(batch[half:], folder / "b")
+    for (index, out, _), failures in zip(jobs, answers, strict=True):
+        if not failures:
+            found[index] = out
+    return found
+
+
+GOOD = ("taken", "refused")
+
+
+def run(seconds: float, first: int, keep: Path, corpora: list[Path], most: int = 1 << 60) -> Counter[str]:
+    """Schemas from a seed on; what came of them, with findings printed and kept."""
+    known = sources([ROOT / "schemas", ROOT / "tests" / "generator"])
+    foreign = sources(corpora)
+    counts: Counter[str] = Counter()
+    stop = time.monotonic() + seconds
+    seed = first
+    while time.monotonic() < stop and seed < first + most:
+        seeds = range(seed, min(seed + AT_ONCE, first + most))
+        seed = seeds.stop
+        batch: list[Files] = []
+        for each in seeds:
+            draw = random.Random(each)
+            chance = draw.random()
+            if foreign and chance < 0.4:
+                batch.append(mutated(draw, foreign))
+            else:
+                batch.append(made(draw) if chance < 0.8 else mutated(draw, known))
+        with tempfile.TemporaryDirectory() as folder:
+            for each, schemas, ksc in zip(seeds, batch, stock(batch, Path(folder)), strict=True):
+                verdict, words = alone(schemas, ksc, each)
+                kind = "made" if schemas[0] == "x.ksy" else "mutated"
+                counts[f"{kind}: {verdict}"] += 1
+                if not verdict.startswith(GOOD):
+                    keep.mkdir(parents=True, exist_ok=True)
+                    kept = keep / f"{each}.ksy"
+                    kept.write_bytes(schemas[1][schemas[0]])
+                    print(f"{verdict}: seed {each}, {schemas[0]}, kept as {kept.name}\n{words}", flush=True)
+    return counts
+
+
+def findings(counts: Counter[str]) -> int:
+    return sum(count for what, count in counts.items() if not what.partition(": ")[2].startswith(GOOD))
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--count", type=int, default=1 << 60, help="at most so many")
     parser.add_argument("--keep", type=Path, default=ROOT / ".cache" / "fuzz" / "schemas")
+    parser.add_argument("--corpus", type=Path, action="append", default=[], help="more schemas to mutate")
     given = parser.parse_args(arguments)
     first = given.seed if given.seed is not None else random.randrange(1 << 32)
-    print(f"schemas from seed {first}")
-    counts: Counter[str] = Counter()
-    stop = time.monotonic() + given.seconds
-    seed = first
-    while time.monotonic() < stop:
-        draw = random.Random(seed)
-        schemas = made(draw) if draw.random() < 0.5 else mutated(draw)
-        verdict, words = alone(schemas, seed)
-        counts[verdict] += 1
-        if verdict not in ("taken", "refused"):
-            given.keep.mkdir(parents=True, exist_ok=True)
-            kept = given.keep / f"{seed}.ksy"
-            kept.write_bytes(schemas[1][schemas[0]])
-            print(f"{verdict}: seed {seed}, kept as {kept.name}\n{words}", flush=True)
-        seed += 1
-    print(", ".join(f"{count} {what}" for what, count in sorted(counts.items())))
-    return 1 if counts.keys() - {"taken", "refused"} else 0
+    print(f"schemas from seed {first}", flush=True)
+    counts = run(given.seconds, first, given.keep, given.corpus, given.count)
+    for what, count in sorted(counts.items()):
+        print(f"{count:7} {what}")
+    return 1 if findings(counts) else 0
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def test_a_page_by_hand() -> None:
         in page
     )
     assert "| 8 | 1 | `flags.season` | bits 2 to 3 | 0 to 3. |" in page
-    assert "| 24 | `(len_block - 20)` | `readings` | [`reading_list`](#sensor_log-reading_list) |" in page
+    assert "| 24 | `len_block - 20` | `readings` | [`reading_list`](#sensor_log-reading_list) |" in page
     assert "| 12 | 1 | `len_name` | uint8 |" in page
     assert "[`varint`](varint.md#varint)" in page
     page = made("formats")["sensor_message.md"]
@@ -115,3 +115,73 @@ def test_code_ends_nowhere_else() -> None:
         markdown(Text("see `a_b` and c_d at https://x.org/a_b#c_d"))
         == "see `a_b` and c\\_d at https://x.org/a_b#c_d"
     )
+
+
+STREAMED = """\
+meta: {id: x, title: All of it, endian: le, bit-endian: le, encoding: UTF-8, imports: [y]}
+seq:
+- {id: kind, type: u1, enum: kinds, doc: What it is}
+- {id: low, type: b5}
+- {id: high, type: b11, valid: {max: 9}}
+- {id: name, type: strz}
+- {id: key, size: 4, if: 'kind == kinds::one'}
+- {id: word, terminator: 10, include: true, consume: false, eos-error: false}
+- {id: label, type: str, size: 8, pad-right: 32, terminator: 0}
+- {id: packed, size: _io.size - _io.pos, type: part(kind.to_i), process: xor(key)}
+- {id: more, type: {switch-on: kind, cases: {'kinds::one': u2, 'kinds::two': part(1)}}, repeat: eos}
+types:
+  part:
+    meta: {endian: {switch-on: n, cases: {1: le, _: be}}}
+    params: [{id: n, type: u1, enum: kinds}]
+    seq:
+    - {id: a, type: u4}
+    - id: body
+      type:
+        switch-on: a
+        cases: {0: u1, 1: u2, 2: u4, 3: y, 4: part(a), _: str}
+      size: 3
+instances:
+  twice: {value: low * 2, enum: kinds, if: low > 1, doc: Two of it}
+  index: {pos: high * 4, size: low, type: part(2), io: _root._io, doc: Where all is, if: high > 0}
+  mark: {pos: _io.pos + 2, type: u2}
+enums:
+  kinds: {1: one, 2: {id: two, doc: The other}}
+"""
+
+
+def test_a_page_of_a_streamed_schema(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(STREAMED)
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: b, type: u1}]\n")
+    page = render_all(tmp_path, targets=["documents"]).modules["x.md"]
+    for line in (
+        "| 0 | 1 | `kind` | uint8, [`kinds`](#x-kinds) | What it is. |",
+        "| 1 |  | `low` | 5 bits, least significant first |  |",
+        "| 1 |  | `high` | 11 bits, least significant first | Must be at most `9`. |",
+        "| 3 | to its end | `name` | text, UTF-8 | Ends at `00`, which is no part of it. |",
+        "|  | 4 | `key` | bytes | Only where `kind == kinds::one`. |",
+        "|  | to its end | `word` | bytes | Ends at `0a`, which is a part of it, and with which what follows starts; it may be missing at the end of the stream. |",
+        "|  | 8 | `label` | text, UTF-8 | Ends at `00`, which is no part of it. Filled up with `20`. |",
+        "|  | `_io.size - _io.pos` | `packed` | [`part`](#x-part) of `kind.to_i` | Stored as `xor(key)` has it. |",
+        "|  |  | `more` | by `kind`: `kinds::one`: uint16, little-endian; `kinds::two`: [`part`](#x-part) of `1`; else nothing, repeated to the end |  |",
+        "- `twice` is `low * 2`, [`kinds`](#x-kinds), where `low > 1`. Two of it",
+        "| `high * 4` of `_root._io` | `low` | `index` | [`part`](#x-part) of `2` | Where all is. Only where `high > 0`. |",
+        "| `_io.pos + 2` | 2 | `mark` | uint16, little-endian |  |",
+        "- Byte order by `n`: little-endian where it is `1`, else big-endian.",
+        "- Parameter `n`, u1, [`kinds`](#x-kinds).",
+        "| 4 | 3 | `body` | by `a`: [see below](#x-part-body) |  |",
+        '<a id="x-part-body"></a>',
+        "| `3` | [`y`](y.md#y) |",
+        "| else | text, UTF-8 |",
+        "| 2 | `two` | The other |",
+    ):
+        assert line in page.splitlines(), line
+
+
+def test_types_that_hold_each_other_twice(tmp_path: Path) -> None:
+    levels = "".join(
+        f"  p{n}: {{seq: [{{id: l, type: p{n + 1}}}, {{id: r, type: p{n + 1}}}]}}\n" for n in range(40)
+    )
+    text = f"meta: {{id: x}}\nseq: [{{id: a, type: p0}}, {{id: t, terminator: 0}}]\ntypes:\n{levels}  p40: {{seq: [{{id: v, type: u1}}]}}\n"
+    (tmp_path / "x.ksy").write_text(text)
+    page = render_all(tmp_path, targets=["documents"]).modules["x.md"]
+    assert f"| 0 | {2**40} | `a` | [`p0`](#x-p0) |  |" in page

@@ -25,10 +25,9 @@ NOT_COLUMNAR = {
     + "    - {id: n, type: u1}\n    - {id: a, type: u2, repeat: expr, repeat-expr: n}\n",
     "fixed content": LIST + "    - {id: a, contents: [1, 2]}\n    - {id: b, type: u1}\n",
     "64 bits": LIST + "    - {id: a, type: b64}\n",
-    "neither a number nor bytes": LIST
+    "may be absent, and has no `-default`": LIST
     + "    - {id: n, type: u1}\n    - {id: a, type: p, if: n > 0}\n"
     + INNER,
-    "not empty where it is absent": LIST + "    - {id: n, type: u1}\n    - {id: a, size: 2, if: n > 0}\n",
     "beside another one": LIST
     + "    - {id: a, type: u1}\n    - {id: b, type: u4, -derive: crc32(a..a)}\n"
     + "    - {id: c, type: u4, -derive: crc32c(a..a)}\n",

@@ -291,7 +291,7 @@ def readings(draw: st.DrawFn, weather: Any) -> Any:
         gust=draw(st.floats()) if level > 7 else 0.5,
         chill=draw(FLOAT) if level > 3 else -2.25,
         before=draw(unsigned(8)) if level > 5 else 5,
-        tail=draw(st.binary(min_size=level, max_size=level)) if sky else b"",
+        tail=draw(st.binary(min_size=level, max_size=level)) if sky else None,
         point=weather.Point(
             draw(signed(16)), draw(st.binary(min_size=2, max_size=2)), draw(st.integers(-9000, 9000))
         ),
@@ -383,7 +383,7 @@ def test_every_column_is_there(made: Callable[[str], ModuleType]) -> None:
     assert [shown[name] for name in ("e4", "g8", "is_wet", "note", "remark")] == [
         "float", "double", "bool", "string", "binary",
     ]  # fmt: skip
-    assert [field.name for field in kinds if field.nullable] == ["remark"]
+    assert [field.name for field in kinds if field.nullable] == ["remark", "tail"]
     assert shown["samples"].startswith("list<item: struct<depth: uint16 not null, heat: float not null")
 
 
@@ -548,7 +548,7 @@ def test_a_field_more_is_a_column_more(tmp_path: Path) -> None:
 
 def test_many_rows_at_once(made: Callable[[str], ModuleType]) -> None:
     weather, kernel = made("weather"), made("kernels.weather")
-    rows = [weather.Reading(delta=at, level=at % 16, tail=b"", note="x" * (at % 3)) for at in range(20_000)]
+    rows = [weather.Reading(delta=at, level=at % 16, note="x" * (at % 3)) for at in range(20_000)]
     data = bytes(weather.Weather(readings=rows).to_bytes())
     found, status, _ = native(kernel, data, columns=["time", "level", "note"])
     assert status == "end"

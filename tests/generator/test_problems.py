@@ -71,6 +71,9 @@ OF_LAYOUTS = (
     "peeks of two byte orders",
     "case that is no value",
     "name that ends in _",
+    "instances in instances",
+    "valid by a peek",
+    "valid by what may be absent",
 )
 
 # Mistakes that are looked for: schema, line:column, path, message, hint
@@ -85,7 +88,13 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "later name": ("seq:\n- {id: a, size: n}\n- {id: n, type: u1}\n", "5:17", "x.a", "`size` refers to `n`, which is read later", "read before"),
     "later name through an instance": ("seq:\n- {id: a, size: m}\n- {id: n, type: u1}\ninstances:\n  m: {value: n + 1}\n", "5:17", "x.a", "refers to `n`, which is read later", ""),
     "not an expression": ("seq:\n- {id: a, size: 1 +}\n", "5:17", "x.a", "a value expected, found `the end`", ""),
-    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", ""),
+    "id twice": ("seq:\n- {id: a, type: u1}\n- {id: a, type: u1}\n", "6:3", "x.a", "the name stands twice", "the first is in line 5"),
+    "type that is no name": ("types:\n  true: {seq: []}\n", "5:3", "x.true", "`true` is not a name", "lower_snake_case"),
+    "number with a _ at its end": ("seq:\n- {id: a, size: 1_}\n", "5:17", "x.a", "`1_` is not a number", ""),
+    "any-of is no list": ("seq:\n- {id: a, type: u1, valid: {any-of: 3}}\n", "5:37", "x.a", "`any-of` must be a list", ""),
+    "instances in instances": ("seq: [{id: n, type: u1}]\ninstances:\n  a0: {value: n + n + n + n + n + n + n + n + n + n}\n  a1: {value: a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0 + a0}\n  a2: {value: a1 + a1 + a1 + a1 + a1 + a1 + a1 + a1}\n", "8:15", "x.a2", "too long with the instances that it uses", "fewer"),
+    "valid by a peek": ("seq:\n- {id: a, type: u1, valid: {expr: _ == n}}\ninstances:\n  n: {pos: _io.pos, type: u1}\n", "5:28", "x.a", "`valid` by a peeked number is not supported", "`size` and `switch-on`"),
+    "valid by what may be absent": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1, if: n > 1}\n- {id: a, type: u1, valid: {min: m}}\n", "7:28", "x.a", "`valid` needs `m`, which is not always there", "if: (n > 1)"),
     "not a name": ("seq:\n- {id: Big, type: u1}\n", "5:3", "x", "`Big` is not a name", "lower_snake_case"),
     "name that ends in _": ("seq:\n- {id: a_, type: u1}\n", "5:3", "x.a_", "`a_` is not a name", "lower_snake_case"),
     "no type and no size": ("seq:\n- {id: a}\n", "5:3", "x.a", "neither a type nor a size", ""),
@@ -146,7 +155,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "codec without none": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c, -inner: q}\ntypes:\n  q: {seq: []}\nenums:\n  e: {1: gzip}\n", "6:35", "x.a", "needs a value `none`", ""),
     "codec not last": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size: 3, -codec: c, -inner: q}\n- {id: b, type: u1}\ntypes:\n  q: {seq: []}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "must be the last of its type", ""),
     "codec without inner": ("seq:\n- {id: c, type: u1, enum: e}\n- {id: a, size-eos: true, -codec: c}\nenums:\n  e: {0: none}\n", "6:3", "x.a", "`-codec` and `-inner` go together", ""),
-    "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "1:1", "x", "unknown column `bee`", "be"),
+    "unknown column": ("-row: {columns: [a, bee]}\nseq:\n- {id: a, type: u1}\n- {id: be, type: u1}\n", "4:1", "x", "unknown column `bee`", "be"),
     "peeks overlap": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 1, type: u2}\n", "7:6", "x.b", "peeked numbers overlap", "once"),
     "peeks of two byte orders": ("seq: []\ninstances:\n  a: {pos: _io.pos, type: u2}\n  b: {pos: _io.pos + 2, type: u2le}\n", "6:6", "x.a", "one byte order", ""),
     "case of another kind": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {'\"x\"': u1}}}\n", "6:17", "x.a", "case \"x\" is text, `switch-on` is an integer", ""),
@@ -350,9 +359,45 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
         "16:30 x.h: `-derive`: unknown field `zz`",
         "17:50 x.i: `repeat: until` has no bound: hostile bytes are read to the end",
         "18:17 x.j: `size` can be negative (down to -1): (d.size - 1)",
+        "21:5 x: type `t` would be `T`, which its module imports",
         "23:38 x.t.version: `-versions 0-2` has what `valid` does not allow: 2",
         "27:35 x.u.m: `-default: 256` is not in 0 to 255",
     ], "\n".join(found)
+
+
+ROWS_BESIDE = """meta: {id: x, endian: be}
+seq:
+- {id: rows, type: r, repeat: eos}
+- {id: a, type: nope}
+types:
+  r:
+    -row: {columns: [b, zz], unless: yy == 1}
+    seq:
+    - {id: b, type: u1}
+    - {id: c, size: ww}
+"""
+
+
+def test_rows_names_and_kernels_are_looked_at_beside_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(ROWS_BESIDE)
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: a, type: u1}]\n")
+    (tmp_path / "z.ksy").write_text("meta: {id: z, imports: [x]}\nseq: [{id: a, type: x}]\n")
+    with pytest.raises(SchemaError) as caught:
+        generate(tmp_path, tmp_path / "out", kernels=("x", "y", "z"))
+    found = [f"{Path(p.place.file).name}:{at(p)} {p.path}: {p.text}" for p in caught.value.problems]
+    assert found == [
+        "x.ksy:4:17 x.a: unknown type `nope`",
+        "x.ksy:7:5 x.r: `-row`: `unless`: unknown name `yy`",
+        "x.ksy:7:5 x.r: `-row`: unknown column `zz`",
+        "x.ksy:10:21 x.r.c: `size`: unknown name `ww`",
+        "y.ksy:1:1 y: it cannot have a native kernel: its outermost type is neither a container of rows nor a "
+        "list of them",
+    ]
+
+
+def test_a_message_shows_the_start_of_a_long_expression(problems: Find) -> None:
+    (found,) = problems(f"seq:\n- {{id: a, size: {'9' * 500}}}\n")
+    assert found.text == f"`{'9' * 57}...`: the number is too large"
 
 
 def separate(row: str) -> dict[str, Any]:
@@ -360,7 +405,15 @@ def separate(row: str) -> dict[str, Any]:
     return yaml.safe_load(schema) if isinstance(schema, str) else {}
 
 
-NOT_JOINED = ("duplicate key", "alias", "not YAML", "deep nesting", "no byte order", "types is no mapping")
+NOT_JOINED = (
+    "number with a _ at its end",
+    "duplicate key",
+    "alias",
+    "not YAML",
+    "deep nesting",
+    "no byte order",
+    "types is no mapping",
+)
 JOINED = [row for row in WRONG if row not in NOT_JOINED and not row.startswith("Python")]
 
 
@@ -369,7 +422,7 @@ def said(schema: dict[str, Any], tmp_path: Path) -> set[str]:
     (tmp_path / "x.ksy").write_text(yaml.safe_dump(schema, sort_keys=False))
     with pytest.raises(SchemaError) as caught:
         load(tmp_path)
-    return {re.sub(r"::other|known: .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
+    return {re.sub(r"::other|known: .*|in line .*", "", f"{p.text} {p.hint}") for p in caught.value.problems}
 
 
 @pytest.mark.parametrize("first", JOINED)

@@ -16,6 +16,7 @@ from uuid import UUID
 import pytest
 
 from kodec.generator.driver import MARK, generate
+from kodec.generator.target import DEFAULT
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCHEMAS = ROOT / "schemas"
@@ -63,8 +64,10 @@ def test_same_bytes_whatever_the_folder_and_the_hash_seed(tmp_path: Path) -> Non
 def test_the_committed_code_is_what_the_schemas_give(tmp_path: Path) -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["kodec"]["generate"]
     kernels = settings["kernels"].split(", ")
-    assert generate(SCHEMAS, ROOT / "generated", kernels=kernels, check=True) == []
-    generate(SCHEMAS, tmp_path / "out", kernels=kernels)
+    targets, package = (*DEFAULT, "java"), settings["java_package"]
+    made = {"kernels": kernels, "targets": targets, "java_package": package}
+    assert generate(SCHEMAS, ROOT / "generated", **made, check=True) == []
+    generate(SCHEMAS, tmp_path / "out", **made)
     assert contents(tmp_path / "out") == contents(ROOT / "generated")
 
 

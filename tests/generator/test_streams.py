@@ -71,6 +71,16 @@ ROWS: dict[str, Row] = {
         b"\x21\x43\x01\x09",
         {"a": 1, "b": 0x432, "c": True, "d": 9},
     ),
+    "a run of numbers, bytes and bits": Row(
+        "seq:\n- {id: a, type: u2}\n- {id: b, size: 2}\n- {id: c, type: b1}\n- {id: d, type: b3, enum: e}\n- {id: e, type: b12}\n- {id: f, type: s1, valid: {max: 9}}\n- {id: g, type: b4le}\n- {id: h, type: b2le}\n- {id: i, type: f4}\n- {id: j, terminator: 0}\nenums:\n  e: {5: five}\n",
+        b"\x01\x02xy" + b"\xd1\x23" + b"\xff" + b"\x25" + struct.pack(">f", 0.5) + b"z\x00",
+        {"a": 258, "b": b"xy", "c": True, "d.name": "FIVE", "e": 0x123, "f": -1, "g": 5, "h": 2, "i": 0.5},
+    ),
+    "bits that go on in another type": Row(
+        "seq:\n- {id: a, type: p}\n- {id: b, type: b4}\n- {id: c, type: b3}\n- {id: d, type: p}\n- {id: e, type: u1, if: a.q == 1}\n- {id: f, type: b4}\n- {id: g, size: 1}\n- {id: h, type: b3}\n- {id: i, terminator: 0}\ntypes:\n  p: {seq: [{id: q, type: b4}]}\n",
+        b"\x21\x68\x60z\xa0\x00",
+        {"a.q": 2, "b": 1, "c": 3, "d.q": 4, "e": None, "f": 3, "g": b"z", "h": 5},
+    ),
     "_parent, _root": Row(
         "seq:\n- {id: n, type: u1}\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: m, type: u1}, {id: b, type: q}]}\n  q: {seq: [{id: c, size: _root.n}, {id: d, size: _parent.m}]}\n",
         b"\x01\x02abc",
@@ -254,6 +264,82 @@ def test_what_could_not_be_read_back_is_not_written(case: str, codec: Codec) -> 
     with pytest.raises(EncodeError) as caught:
         made.to_bytes()
     assert text in str(caught.value)
+
+
+FUSED = "seq:\n- {id: a, type: u2}\n- {id: b, type: b4}\n- {id: c, type: b12}\n- {id: d, size: 3}\n- {id: e, type: u1, valid: 1}\n- {id: f, terminator: 0}\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "path", "at", "need", "have"),
+    [(1, "a", 0, 2, 1), (2, "b", 2, 1, 0), (3, "c", 3, 1, 0), (6, "d", 4, 3, 2), (7, "e", 7, 1, 0)],
+)
+def test_the_first_field_of_a_run_that_is_cut_is_named(
+    size: int, path: str, at: int, need: int, have: int, codec: Codec
+) -> None:
+    with pytest.raises(Truncated) as caught:
+        codec(FUSED).X.from_bytes(bytes(size))
+    found = caught.value
+    assert (found.path, found.at, found.need, found.have) == (path, at, need, have)
+
+
+def test_a_rule_in_a_run_says_where_its_field_starts(codec: Codec) -> None:
+    with pytest.raises(Malformed, match="e: value not allowed: need 1, have 2, at byte 7"):
+        codec(FUSED).X.from_bytes(bytes(7) + b"\x02\x00")
+
+
+def test_a_run_is_one_call(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text("meta: {id: x, endian: be}\n" + FUSED)
+    (text,) = (text for name, text in render_all(tmp_path).modules.items() if name == "x.py")
+    assert text.count("io.unpack(") == 1
+    assert 'StreamFields(">HH3sB", "a", "b:4 c:12", "d", "e")' in text
+
+
+@pytest.mark.parametrize("include", [False, True])
+def test_a_terminator_that_is_left_for_the_next_field(include: bool, codec: Codec) -> None:
+    x = codec(
+        f"seq:\n- {{id: a, terminator: 0, consume: false, include: {str(include).lower()}}}\n- {{id: b, size: 2}}\n"
+    )
+    data = b"ab\x00c"
+    read = x.X.from_bytes(data)
+    assert (read.a, read.b) == (b"ab\x00"[: 2 + include], b"\x00c")
+    assert read.to_bytes() == data
+    read.b = b"cd"
+    with pytest.raises(EncodeError, match="a: its terminator does not follow"):
+        read.to_bytes()
+
+
+def test_what_fills_a_size_that_depends_on_the_position(codec: Codec) -> None:
+    x = codec("seq:\n- {id: n, type: u1}\n- {id: a, size: _io.pos + 3, terminator: 0}\n- {id: b, size: 4}\n")
+    data = b"\x01ab\x00\x00wxyz"
+    assert x.X.from_bytes(data).a == b"ab"
+    assert x.X.from_bytes(data).to_bytes() == data
+
+
+def test_an_argument_that_is_absent_is_refused(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: 1, if: n > 0}\n- {id: b, type: p(a)}\n"
+        "types:\n  p:\n    params: [{id: q, type: bytes}]\n    seq: [{id: c, size: q.length}]\n"
+    )
+    assert x.X.from_bytes(b"\x01xy").b.c == b"y"
+    with pytest.raises(Malformed, match="an expression needs it"):
+        x.X.from_bytes(b"\x00xy")
+
+
+def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
+    schema = "seq:\n- {id: n, type: u1}\n- {id: all, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: k, type: u1}, {id: a, size: k, pad-right: 0}]}\n"
+    x = codec(schema)
+    data = b"\x07\x01a\x02bc\x03d"
+    found = x.X.each_of(data, "all")
+    assert [next(found).a, next(found).a] == [b"a", b"bc"]
+    with pytest.raises(Truncated) as caught:
+        next(found)
+    assert (caught.value.path, caught.value.at) == ("all[2].a", 7)
+    with pytest.raises(Truncated, match=r"all\[2\]\.a: need 3 bytes, have 1, at byte 7"):
+        x.X.from_bytes(data)
+    # a list that an expression asks for is kept
+    kept = codec(schema.replace("size: k", "size: _root.all.size")).X
+    assert not hasattr(kept, "_each_all") and hasattr(x.X, "_each_all")
+    assert [each.a for each in kept.each_of(b"\x07\x01\x02b", "all")] == [b"", b"b"]
 
 
 def test_objects_made_by_hand(codec: Codec) -> None:

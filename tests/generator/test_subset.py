@@ -390,7 +390,6 @@ REFUSED: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "count beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, type: u1, repeat: expr, repeat-expr: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
     "size beyond the bytes": ("seq:\n- {id: n, type: u4}\n- {id: a, size: n}\n", b"\xff\xff\xff\xff\x01", Truncated, "a"),
     "element without bytes": ("seq:\n- {id: n, type: u1}\n- {id: a, size: n, repeat: eos}\n", b"\x00\x01", Malformed, "a"),
-    "no case": ("-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}}\n", b"\x02\x02", Unsupported, "a"),
     "wrong contents": ("seq:\n- {id: a, contents: [1, 2]}\n", b"\x01\x03", Malformed, "a"),
     "value not allowed": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: b, type: u1}\n    - {id: c, type: b4, valid: {max: 3}}\n    - {id: d, type: b4, valid: {expr: d > b}}\n", b"\x03\x33", Malformed, "d"),
     "NaN is not in a range": ("seq:\n- {id: a, type: f8, valid: {min: 0}}\n", struct.pack(">d", math.nan), Malformed, "a"),
@@ -452,6 +451,101 @@ def test_the_page_lists_what_is_tested() -> None:
     streams = (Path(__file__).parent / "test_streams.py").read_text(encoding="utf-8")
     tested = re.findall(r'^    "(.+?)": Row\(', streams, flags=re.M)
     assert {row for row, answer in rows.items() if answer == "streams"} == set(tested)
+
+
+OPTIONAL = """\
+-topic: t
+seq:
+- {id: n, type: u1}
+- {id: a, type: u2, if: n > 1}
+- {id: b, size: 2, if: n > 1}
+- {id: c, type: str, size: 2, encoding: ASCII, if: n > 1}
+- {id: d, type: p, if: n > 1}
+- {id: e, type: u1, repeat: expr, repeat-expr: 2, if: n > 1}
+- {id: f, type: u1, if: n > 1, -default: 4}
+- {id: g, type: u1, enum: k, if: n > 1 and a > 5}
+- {id: h, type: u1, repeat: until, repeat-until: _ == 0 or h.size == 3, if: n > 1, valid: {max: 9}}
+- {id: i, size: a, if: n > 1}
+- {id: j, size: 1, type: {switch-on: n, cases: {2: p, 3: u1}}, if: n > 1}
+types:
+  p: {seq: [{id: q, type: u1}]}
+enums:
+  k: {1: one}
+"""
+
+
+def test_a_field_that_is_not_there_is_none_unless_it_has_a_default(codec: Codec) -> None:
+    x = codec(OPTIONAL)
+    there = b"\2\0\6bbccdeef\1\0iiiiiij"
+    read = x.X.from_bytes(there)
+    assert (read.a, read.c, read.e, read.g, read.i) == (6, "cc", [101, 101], 1, b"iiiiii")
+    assert read.to_bytes() == there
+    names = "abcdeghij"
+    absent = x.X.from_bytes(b"\1")
+    assert [getattr(absent, name) for name in names] == [None] * len(names)
+    assert absent.f == x.X().f == 4
+    assert absent == x.X(n=1)
+    assert absent.to_bytes() == b"\1"
+    for name in names:
+        with pytest.raises(EncodeError, match=f"{name}: not given"):
+            dataclasses.replace(read, **{name: None}).to_bytes()
+        with pytest.raises(EncodeError, match=f"{name}: given, but its condition does not hold"):
+            dataclasses.replace(absent, **{name: getattr(read, name)}).to_bytes()
+
+
+def test_a_switch_without_size_and_case_leaves_the_field_out(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: p, 2: u1}}}\n"
+        "types:\n  p: {seq: [{id: q, type: u1}]}\n"
+    )
+    for data, value in ((b"\1\5", x.P(q=5)), (b"\2\5", 5), (b"\3", None)):
+        assert x.X.from_bytes(data) == x.X(n=data[0], a=value)
+        assert x.X(n=data[0], a=value).to_bytes() == data
+    for n, value in ((1, None), (1, 5), (2, None), (3, 5)):
+        with pytest.raises(EncodeError):
+            x.X(n=n, a=value).to_bytes()
+
+
+def test_bytes_are_not_written_where_a_case_would_read_something_else(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: n, type: u1}\n- {id: a, size: 2, type: {switch-on: n, cases: {1: p, 2: u2}}}\n"
+        "types:\n  p: {seq: [{id: q, type: u2, valid: 7}]}\n"
+    )
+    assert x.X(n=3, a=b"zz").to_bytes() == b"\3zz"
+    for n in (1, 2):
+        with pytest.raises(EncodeError, match="no case for this value"):
+            x.X(n=n, a=b"zz").to_bytes()
+
+
+def test_sizes_by_unsigned_fields_of_other_types_and_by_enums(codec: Codec) -> None:
+    x = codec(
+        "-topic: t\nseq:\n- {id: a, type: p}\n- {id: b, size: a.q.n}\n- {id: k, type: u1, enum: e}\n"
+        "- {id: c, size: k.to_i}\n- {id: d, size: 'e::two.to_i'}\n- {id: f, size: k.to_i.as<s4>}\n"
+        "types:\n  p: {seq: [{id: q, type: r}]}\n  r: {seq: [{id: n, type: u2}]}\nenums:\n  e: {2: two}\n"
+    )
+    data = b"\0\1b\2ccddff"
+    assert x.X.from_bytes(data).to_bytes() == data
+
+
+@pytest.mark.parametrize("size", [1 << 30, (1 << 30) + 1, 1 << 64])
+@pytest.mark.parametrize("head", ["", "-topic: t\n"])
+def test_sizes_that_no_bytes_have(head: str, size: int, codec: Codec) -> None:
+    schema = f"{head}seq:\n- {{id: a, size: {size}}}\n- {{id: b, type: p}}\ntypes:\n  p: {{seq: [{{id: c, size: {size}}}]}}\n"
+    x = codec(schema)
+    assert x.X().a == b""
+    with pytest.raises(Truncated):
+        x.X.from_bytes(b"abc")
+
+
+@pytest.mark.parametrize("head", ["", "-topic: t\n", "-row: true\n"])
+def test_types_that_hold_each_other_twice(head: str, codec: Codec) -> None:
+    """Each level doubles the fields: neither the generator nor its text may grow with them."""
+    levels = "".join(
+        f"  p{n}: {{seq: [{{id: l, type: p{n + 1}}}, {{id: r, type: p{n + 1}}}]}}\n" for n in range(40)
+    )
+    x = codec(f"{head}seq: [{{id: a, type: p0}}]\ntypes:\n{levels}  p40: {{seq: [{{id: v, type: u1}}]}}\n")
+    with pytest.raises(Truncated):
+        x.X.from_bytes(bytes(999))
 
 
 VERSIONED = """meta: {id: x, endian: be, imports: [uvarint]}

@@ -4,7 +4,8 @@
 //
 // JOB is JSON: {"targets": ["python", ...], "schemas": {"log/record": {the schema as parsed YAML}, ...}}. Imports are
 // relative to the importing schema. Each target's files go to OUT/TARGET/. Prints one line of JSON: {"failures":
-// [{"target", "schema", "error"}]}. NODE_PATH says where the package kaitai-struct-compiler is.
+// [{"target", "schema", "error"}]}. Several jobs are a list, and each says its own `out`; so they have a list of answers.
+// NODE_PATH says where the package kaitai-struct-compiler is.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -20,14 +21,20 @@ function importsFrom(schema, schemas) {
   };
 }
 
-async function main(out) {
-  const job = JSON.parse(fs.readFileSync(0, "utf8"));
+// Some errors inside ksc leave its promise pending for ever.
+function settled(promise) {
+  let timer;
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("no answer")), 1000)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+async function run(job, out) {
   const failures = [];
   for (const target of job.targets) {
     const folder = path.join(out, target);
     for (const [schema, spec] of Object.entries(job.schemas)) {
       try {
-        const files = await ksc.compile(target, spec, importsFrom(schema, job.schemas), false);
+        const files = await settled(ksc.compile(target, spec, importsFrom(schema, job.schemas), false));
         for (const [name, text] of Object.entries(files)) {
           fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
           fs.writeFileSync(path.join(folder, name), text);
@@ -37,7 +44,15 @@ async function main(out) {
       }
     }
   }
-  console.log(JSON.stringify({ failures }));
+  return { failures };
 }
 
-main(process.argv[2]);
+async function main(out) {
+  const given = JSON.parse(fs.readFileSync(0, "utf8"));
+  if (!Array.isArray(given)) return run(given, out);
+  const answers = [];
+  for (const job of given) answers.push(await run(job, job.out));
+  return answers;
+}
+
+main(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)));

@@ -27,7 +27,17 @@ from typing import Any
 
 import yaml
 
-__all__ = ["TARGETS", "Failure", "compile_schemas", "load_yaml", "node", "reader", "readers", "schemas"]
+__all__ = [
+    "TARGETS",
+    "Failure",
+    "compile_each",
+    "compile_schemas",
+    "load_yaml",
+    "node",
+    "reader",
+    "readers",
+    "schemas",
+]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -137,6 +147,35 @@ def compile_schemas(out: Path, targets: tuple[str, ...] = TARGETS, folder: Path 
         check=True,
     )
     return [Failure(**failure) for failure in json.loads(done.stdout)["failures"]]
+
+
+def compile_each(
+    jobs: list[tuple[Path, dict[str, Any]]], seconds: float | None = None
+) -> list[list[Failure]]:
+    """Compile schemas, given as trees by their path, to OUT/python/ for each (OUT, schemas); one run of Node.
+
+    Raises: as `compile_schemas`; TimeoutExpired after `seconds`.
+    """
+    program, modules = node()
+    work = [
+        {
+            "targets": ["python"],
+            "out": str(out),
+            "schemas": {key: _exact(tree) for key, tree in files.items()},
+        }
+        for out, files in jobs
+    ]
+    done = subprocess.run(
+        [program, str(HERE / "compile.js"), ""],
+        input=json.dumps(work),
+        env={**os.environ, "NODE_PATH": str(modules)},
+        text=True,
+        capture_output=True,
+        check=True,
+        timeout=seconds,
+    )
+    answers = json.loads(done.stdout.splitlines()[-1])
+    return [[Failure(**failure) for failure in each["failures"]] for each in answers]
 
 
 def _exact(value: Any) -> Any:

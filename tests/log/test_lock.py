@@ -382,3 +382,26 @@ def test_a_name_that_leads_elsewhere_is_refused(topic: str, tmp_path: Path) -> N
     ):
         directory.partition(topic, 0)
     assert [each.name for each in tmp_path.iterdir()] == ["logs"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of this process's descriptors")
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    def write_and_read() -> None:
+        with kodec.LogDirectoryWriter(tmp_path) as directory:
+            log = directory.partition("t", 0)
+            log.append(RECORD)
+            log.roll()
+        folder = tmp_path / "t-0"
+        with pytest.raises(BlockingIOError), locked(tmp_path), claimed(folder), claimed(folder):
+            pytest.fail("claimed twice")
+        kodec.plan_recovery(tmp_path / "t-0", from_start=True).apply()
+        kodec.plan_compaction(tmp_path / "t-0").apply()
+        kodec.plan_trim(tmp_path / "t-0", before_offset=1).apply()
+        with kodec.PartitionLog(tmp_path / "t-0") as log_read:
+            list(log_read.batches())
+            verify_partition(log_read)
+
+    write_and_read()
+    before = sorted(Path("/proc/self/fd").iterdir())
+    write_and_read()
+    assert sorted(Path("/proc/self/fd").iterdir()) == before

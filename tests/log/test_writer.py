@@ -626,3 +626,31 @@ def test_nothing_is_appended_below_the_start_offset(tmp_path: Path) -> None:
     for name in ("t-0", "new-0"):
         with LogWriter(tmp_path / name) as writer:
             assert writer.append(records(1)).first_offset == 5
+
+
+def test_a_trim_that_was_interrupted_leaves_nothing_to_recover(tmp_path: Path) -> None:
+    """Found by histories: the start offset was checkpointed, and the leader epochs began before it."""
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0).append(records(6))
+    write_offsets(tmp_path / "log-start-offset-checkpoint", {TopicPartition("t", 0): 4})
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0).append(records(2))
+    assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 4\n"
+    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_what_a_crash_has_left_goes_when_a_log_is_opened(made: bool, tmp_path: Path) -> None:
+    """Found by histories: a roll that a crash had interrupted left them, beside a clean shutdown then."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    if made:
+        with LogWriter(folder) as writer:
+            writer.append(records(1))
+    for kind in ("index", "timeindex", "txnindex"):
+        (folder / f"00000000000000000001.{kind}").write_bytes(b"")
+    (folder / "00000000000000000000.log.deleted").write_bytes(b"")
+    with kodec.LogDirectoryWriter(tmp_path) as directory:
+        directory.partition("t", 0)
+    assert [plan.steps for plan in kodec.plan_root(tmp_path)] == [[]]
+    assert not list(folder.glob("*1.*index")) + list(folder.glob("*.deleted"))

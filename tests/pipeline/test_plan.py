@@ -9,7 +9,8 @@ import pytest
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline.plan import DEFAULT_TASK_BYTES, Bounds, Options, SourceSegment, list_segments, pack
+from kodec.pipeline.options import DEFAULT_TASK_BYTES, Options
+from kodec.pipeline.plan import Bounds, SourceSegment, list_segments, pack
 
 
 def listed(path: Path, bounds: Bounds | None = None, **options: str) -> list[tuple[str, int]]:
@@ -50,31 +51,54 @@ def test_file_urls_and_several_paths(log_dir: Path) -> None:
     assert [str(part.topic_partition) for part in found] == ["orders-1", "paid-0"]
 
 
-def test_a_partition_in_two_paths_is_refused(
-    log_dir: Path, tmp_path: Path, write_segment: Callable[..., Path]
-) -> None:
-    write_segment(tmp_path / "orders-1", 0, 2)
-    with pytest.raises(ValueError, match="orders-1 is in both"):
-        list_segments(Options.parse({"paths": json.dumps([str(log_dir), str(tmp_path)])}))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "say what to read"),
         ({"path": "s3://bucket/logs"}, "only local paths"),
-        ({"path": "/", "mode": "lenient"}, "failfast or permissive"),
-        ({"path": "/", "includeHeaders": "yes"}, "includeHeaders is true or false"),
+        (
+            {"path": "/", "mode": "lenient"},
+            "mode: expected failfast or permissive or quarantine; not 'lenient'",
+        ),
+        ({"path": "/", "includeHeaders": "yes"}, "includeHeaders: expected true or false"),
         ({"path": "/", "maxPartitionBytes": "0"}, "maxPartitionBytes"),
         ({"path": "/", "maxPartitionBytes": "64 miles"}, "maxPartitionBytes"),
         ({"path": "/", "maxBatchBytes": "-1"}, "maxBatchBytes"),
         ({"path": "/", "maxDecompressedBytes": "much"}, "maxDecompressedBytes"),
         ({"path": "/", "maxElements": "0"}, "maxElements"),
-        ({"path": "/", "assign": "orders"}, "assign is JSON"),
-        ({"path": "/", "assign": '{"orders":[0]}', "subscribe": "orders"}, "not both"),
-        ({"path": "/", "startingOffsets": '{"orders":{"0":5}}'}, "not supported: startingoffsets"),
-        ({"path": "/", "endingTimestamp": "1"}, "not supported: endingtimestamp"),
-        ({"path": "/", "kafka.isolation.level": "read_committed"}, "read_committed"),
+        ({"path": "/", "assign": "orders"}, "assign: expected JSON like"),
+        (
+            {"path": "/", "assign": '{"orders":[0]}', "subscribe": "orders"},
+            "give one of subscribe, subscribePattern, assign, not subscribe and assign",
+        ),
+        ({"path": "/", "subscibe": "orders"}, r"subscibe: there is no such option; did you mean subscribe\?"),
+        ({"path": "/", "endingTimestam": "1"}, r"did you mean endingTimestamp\?"),
+        ({"path": "/", "xyzzy": "1"}, "docs/spark.md lists"),
+        ({"path": "/", "kafka.auto.offset.reset": "latest"}, "use startingOffsets"),
+        ({"path": "/", "kafka.isolation.level": "serializable"}, "read_uncommitted or read_committed"),
+        ({"path": "/", "startingOffsets": "latest"}, "a batch query cannot start at the latest offset"),
+        ({"path": "/", "startingOffsets": '{"orders":{"0":-1}}'}, "cannot start at the latest"),
+        (
+            {"path": "/", "startingOffsets": '{"orders":{"0":-3}}'},
+            "startingOffsets: expected earliest, latest",
+        ),
+        ({"path": "/", "startingOffsets": '{"orders":{"0":1.5}}'}, "startingOffsets: expected"),
+        ({"path": "/", "startingOffsets": '{"orders":[0]}'}, "startingOffsets: expected"),
+        ({"path": "/", "endingOffsets": "earliest"}, "cannot end at the earliest"),
+        ({"path": "/", "endingOffsets": '{"orders":{"0":-2}}'}, "cannot end at the earliest"),
+        ({"path": "/", "startingTimestamp": "yesterday"}, "milliseconds since 1970"),
+        ({"path": "/", "endingOffsetsByTimestamp": "5"}, "milliseconds since 1970"),
+        ({"path": "/", "startingOffsetsByTimestampStrategy": "earliest"}, "expected error or latest"),
+        ({"path": "/", "failOnDataLoss": "no"}, "failOnDataLoss: expected true or false"),
+        ({"path": "/", "minPartitions": "0"}, "minPartitions: expected a whole number above 0"),
+        ({"path": "/", "maxRecordsPerPartition": "many"}, "maxRecordsPerPartition: expected a whole number"),
+        ({"path": "/", "subscribe": " , "}, "subscribe: expected topics"),
+        ({"path": "/", "subscribePattern": "[a-z&&[^b]]"}, "use what Java and Python share"),
+        ({"path": "/", "subscribePattern": "(?<n>a)"}, "use what Java and Python share"),
+        ({"path": "/", "columns": "offset,valu"}, r"did you mean value\?"),
+        ({"path": "/", "columns": "offset,offset"}, "each once"),
+        ({"path": "/", "mode": "quarantine", "columns": "offset"}, "no column is called offset"),
+        ({"path": "/", "topic": "orders"}, "name topics with subscribe"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, str], message: str) -> None:

@@ -1,5 +1,6 @@
 """The data source and the export inside a real Spark, on two local cores."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 
 import kodec
-from kodec.pipeline import export, schema
+from kodec.errors import MissingDependency
+from kodec.pipeline import export, register, schema
 from kodec.pipeline.jobs import export as job
 
 
@@ -58,9 +60,56 @@ def test_columns_can_be_left_out(spark: Any, log_dir: Path) -> None:
     assert query.selectExpr("sum(offset)", "count(value)").collect() == [(sum(range(300)), 240)]
 
 
-def test_an_empty_log_directory_is_an_empty_table(spark: Any, tmp_path: Path) -> None:
+def test_an_empty_log_directory_is_an_empty_table_where_that_is_expected(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "meta.properties").touch()
-    assert frame(spark, tmp_path).collect() == []
+    with pytest.raises(Exception, match=r"kafka-log: path: .* say allowEmpty=true"):
+        frame(spark, tmp_path).collect()
+    assert frame(spark, tmp_path, allowEmpty="true").collect() == []
+
+
+def test_what_spark_adds_to_the_options_is_no_error(spark: Any, log_dir: Path) -> None:
+    options = f"path '{log_dir}', subscribe 'orders'"
+    spark.sql(f"CREATE TEMPORARY VIEW logged USING `kafka-log` OPTIONS ({options})")
+    assert spark.sql("SELECT count(*) FROM logged").collect()[0][0] == 340
+    both = [str(log_dir / "orders-0"), str(log_dir / "paid-0")]
+    assert spark.read.format("kafka-log").load(both).count() == 300
+    text = r"kafka-log: subscibe: there is no such option; did you mean subscribe"
+    with pytest.raises(Exception, match=text):
+        frame(spark, log_dir, subscibe="orders")
+
+
+def test_writing_is_refused_in_a_sentence(spark: Any, log_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="kafka-log: write: this source reads only"):
+        frame(spark, log_dir).write.format("kafka-log").mode("append").save(str(tmp_path))
+
+
+def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
+    for first in (0, 10, 20):
+        path = write_segment(tmp_path / "t-0", first, 10)
+    data = bytearray(path.read_bytes())
+    data[70] ^= 1
+    path.write_bytes(data)
+    (tmp_path / "t-0" / "00000000000000000010.log").unlink()
+    assert frame(spark, tmp_path, mode="permissive").count() == 15
+    found = frame(spark, tmp_path, mode="quarantine").orderBy("kind").collect()
+    assert [(row.kind, row.position, row.firstOffset, row.lastOffset) for row in found] == [
+        ("damaged", 0, None, None),
+        ("missing", None, 10, 19),
+    ]
+    assert frame(spark, tmp_path, mode="quarantine").where("kind = 'damaged'").select("topic").count() == 1
+
+
+def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert register(spark) is spark
+    python = tmp_path / "python"
+    hidden = "import runpy, sys; sys.modules['kodec'] = None; sys.argv[1:2] = []; m = sys.argv.pop(1); "
+    python.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "{hidden}runpy.run_module(m, run_name=\'__main__\')" "$@"\n'
+    )
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    with pytest.raises(MissingDependency, match=r"has no kodec: install kodec .* or set PYSPARK_PYTHON"):
+        register(spark)
 
 
 def test_a_torn_tail_is_not_an_error(spark: Any, log_dir: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from kodec.generator.layout import Extent, Layout, Layouts
 from kodec.generator.schema import expr as ex
@@ -15,6 +16,7 @@ from kodec.generator.schema.model import (
     Derive,
     Enum,
     Field,
+    Instance,
     Model,
     Prim,
     Ref,
@@ -26,12 +28,15 @@ from kodec.generator.schema.model import (
     Valid,
 )
 from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.schema.widths import field_bits
+from kodec.generator.targets.documents import streams
 from kodec.generator.text import Text, code, markdown
 from kodec.generator.wire import INTRINSICS, WIRE
 
-__all__ = ["EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
+__all__ = ["Choices", "EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
 
-_ORDER = {"be": "big-endian", "le": "little-endian"}
+_ORDER = {"be": "big-endian", "le": "little-endian", "by": "in the byte order at hand"}
+_MOST_CASES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,25 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """The types that a field has, by the value that chooses; too many for a cell."""
+
+    title: str
+    anchor: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TypePage:
+    """A type: its fields in one table for each layout, what is read elsewhere, and long choices."""
+
     name: str
     anchor: str
     doc: str
     facts: tuple[str, ...]
     tables: tuple[Table, ...]
+    instances: tuple[Row, ...]
+    choices: tuple[Choices, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,7 @@ class Page:
     schema: Schema
     path: str
     title: str
+    legend: str
     types: tuple[TypePage, ...]
     enums: tuple[EnumPage, ...]
 
@@ -118,6 +137,7 @@ class _Pages:
             self.schema,
             _path(self.schema),
             _cell(self.schema.title) or code(self.schema.id),
+            streams.LEGEND if self.schema.streamed else "",
             tuple(self.type(struct) for struct in self.schema.structs),
             tuple(self.enum(enum) for enum in self.schema.enums),
         )
@@ -138,7 +158,56 @@ class _Pages:
 
     # -- types
 
+    def shown(self, expr: ex.Expr) -> str:
+        """An expression, without what a reader of the page knows: outermost parentheses, the page's name."""
+        text = ex.text_of(expr)
+        return code(re.sub(rf"(?<![\w:]){self.schema.id}::", "", _bare(text)))
+
     def type(self, struct: Struct) -> TypePage:
+        page = self._streamed(struct) if self.schema.streamed else self._laid_out(struct)
+        parsed = tuple(self._instance(struct, each) for each in struct.instances if each.parsed is not None)
+        if self.schema.streamed:
+            peeked = (each for each in struct.instances if each.parsed is None and each.reads is not None)
+            parsed += tuple(self._instance(struct, each) for each in peeked)
+        facts = tuple(self.facts(struct))
+        specs = [*struct.fields, *(each.parsed for each in struct.instances if each.parsed is not None)]
+        choices = tuple(self._choices(struct, spec) for spec in specs if _is_long(spec.type))
+        return TypePage(
+            code(struct.id), _anchor(struct.name), markdown(struct.doc), facts, page, parsed, choices
+        )
+
+    def _choices(self, struct: Struct, spec: Field) -> Choices:
+        name, kind = spec.id, spec.type
+        assert isinstance(kind, Switch)
+        rows = [(self.shown(case), self.plain(each)) for case, each in kind.cases]
+        rows.append(("else", self._otherwise(kind, spec)))
+        title = f"{code(name)} by {self.shown(kind.on)}"
+        return Choices(title, f"{_anchor(struct.name)}-{name}", tuple(rows))
+
+    def _streamed(self, struct: Struct) -> tuple[Table, ...]:
+        rows = []
+        for spec, at in streams.places(self.model, struct):
+            start = "" if at is None else str(at // 8)
+            rows.append(self._stream_row(struct, spec, start))
+        return (Table("", tuple(rows)),) if rows else ()
+
+    def _stream_row(self, struct: Struct, spec: Field, start: str) -> Row:
+        one = field_bits(self.model, replace(spec, repeat=None, condition=None))
+        kind = self.kind(spec, f"{_anchor(struct.name)}-{spec.id}")
+        if spec.enum is not None:
+            kind += f", {self.link(spec.enum)}"
+        notes = " ".join(self.notes(struct, spec))
+        name = "" if spec.id.startswith("_unnamed") else code(spec.id)
+        return Row(start, streams.size_of(spec, one, self.shown), name, kind, notes)
+
+    def _instance(self, struct: Struct, each: Instance) -> Row:
+        spec = each.reads
+        assert spec is not None
+        # of what is read, the condition is the instance's
+        spec = replace(spec, doc=each.doc or spec.doc, condition=each.condition)
+        return self._stream_row(struct, spec, streams.position(each, self.shown))
+
+    def _laid_out(self, struct: Struct) -> tuple[Table, ...]:
         variants = [
             (known, variant)
             for known in self.layouts.bindings(struct)
@@ -152,10 +221,7 @@ class _Pages:
                 parts.append(f"Version{'s' * (len(variant.versions) > 1)} {shown}")
             title = "; ".join(parts) if len(variants) > 1 else ""
             tables.append(Table(title, self.rows(struct, variant.layout)))
-        kept = tuple(table for table in tables if table.rows)
-        return TypePage(
-            code(struct.id), _anchor(struct.name), markdown(struct.doc), tuple(self.facts(struct)), kept
-        )
+        return tuple(table for table in tables if table.rows)
 
     def facts(self, struct: Struct) -> Iterator[str]:
         for source in struct.doc_ref:
@@ -172,17 +238,27 @@ class _Pages:
             yield f"Flexible versions: {struct.flexible}."
         if struct.topic:
             yield f"In the topic {markdown(struct.topic)}."
+        if struct.endian is not None:
+            yield streams.endian(struct.endian, self.shown)
         for param in struct.params:
-            yield f"Parameter {code(param.id)}, {param.type}. {_cell(param.doc)}".strip()
+            kind = self.link(param.type) if "::" in param.type or self._is_schema(param.type) else param.type
+            kind = f"a list of {kind}" if param.array else kind
+            kind += f", {self.link(param.enum)}" if param.enum is not None else ""
+            yield f"Parameter {code(param.id)}, {kind}. {_cell(param.doc)}".strip()
         for each in struct.instances:
-            if each.peek_type is not None:
+            if each.peek_type is not None and not self.schema.streamed:
                 where = f"{self.plain(each.peek_type)} at byte {each.peek_at}"
                 yield f"{code(each.id)}: looked at before all is read, {where}. {_cell(each.doc)}".strip()
             elif each.value is not None and struct.wire not in INTRINSICS:
-                yield f"{code(each.id)} is {code(ex.text_of(each.value))}. {_cell(each.doc)}".strip()
+                enum = f", {self.link(each.enum)}" if each.enum is not None else ""
+                when = f", where {self.shown(each.condition)}" if each.condition is not None else ""
+                yield f"{code(each.id)} is {self.shown(each.value)}{enum}{when}. {_cell(each.doc)}".strip()
         if struct.row:
             names = [each.name if isinstance(each, Column) else each for each in struct.columns]
             yield f"One value is one row{': ' + ', '.join(map(code, names)) if names else ''}."
+
+    def _is_schema(self, name: str) -> bool:
+        return any(schema.id == name for schema in self.model.schemas)
 
     # -- fields
 
@@ -193,8 +269,8 @@ class _Pages:
         spec = each.field
         size = "" if each.size is None else str(each.size)
         if spec.repeat is None and each.size is None:
-            size = "to the end" if spec.size_eos else "" if spec.size is None else code(ex.text_of(spec.size))
-        kind = self.kind(spec)
+            size = "to the end" if spec.size_eos else "" if spec.size is None else self.shown(spec.size)
+        kind = self.kind(spec, f"{_anchor(struct.name)}-{spec.id}")
         if each.bits is not None:
             shift, width = each.bits
             last = shift + width - 1
@@ -204,66 +280,96 @@ class _Pages:
         offset = "" if each.offset is None else str(each.offset)
         return Row(offset, size, code(each.path), kind, " ".join(self.notes(struct, spec)))
 
-    def kind(self, spec: Field) -> str:
+    def kind(self, spec: Field, anchor: str) -> str:
+        """The type of a field, with how often it is repeated; `anchor` is where a long choice is listed."""
         if spec.contents is not None:
             return f"the bytes {code(spec.contents.hex(' '))}"
-        text = self.plain(spec.type)
+        text = self.plain(spec.type, spec)
+        if _is_long(spec.type):
+            assert isinstance(spec.type, Switch)
+            text = f"by {self.shown(spec.type.on)}: [see below](#{anchor})"
         if spec.codec is not None:
             text = self.link(spec.codec.inner)
         if spec.repeat is None:
             return text
         if spec.repeat_expr is not None:
-            return f"{code(ex.text_of(spec.repeat_expr))} times {text}"
+            return f"{self.shown(spec.repeat_expr)} times {text}"
         if spec.repeat_until is not None:
-            return f"{text}, repeated until {code(ex.text_of(spec.repeat_until))}"
+            return f"{text}, repeated until {self.shown(spec.repeat_until)}"
         return f"{text}, repeated to the end"
 
-    def plain(self, kind: TypeRef) -> str:
+    def _otherwise(self, switch: Switch, spec: Field | None) -> str:
+        """What a field holds for which a switch has no case."""
+        if switch.default is not None:
+            return self.plain(switch.default)
+        sized = spec is None or spec.size is not None or spec.size_eos or spec.terminator is not None
+        return "bytes" if sized else "nothing"
+
+    def plain(self, kind: TypeRef, spec: Field | None = None) -> str:
         match kind:
             case Prim(name, width, _, _, endian):
-                order = f", {_ORDER[endian]}" if width > 1 else ""
+                order = f", {_ORDER[endian]}" if width > 1 and endian in _ORDER else ""
                 return WIRE[name].document + order
-            case Bits(width):
-                return f"{width} bits"
+            case Bits() as kind_of_bits:
+                return streams.bits(kind_of_bits)
             case Bytes():
                 return "bytes"
             case Str(encoding):
                 return f"text, {encoding}"
             case Ref(target, args):
-                given = f" of {', '.join(code(ex.text_of(arg)) for arg in args)}" if args else ""
+                given = f" of {', '.join(self.shown(arg) for arg in args)}" if args else ""
                 return self.link(target) + given
-            case Switch(on, cases, default):
-                parts = [f"{code(ex.text_of(case))}: {self.plain(each)}" for case, each in cases]
-                parts.append(f"else {'bytes' if default is None else self.plain(default)}")
-                return f"by {code(ex.text_of(on))}: {'; '.join(parts)}"
+            case Switch(on, cases, _):
+                parts = [f"{self.shown(case)}: {self.plain(each)}" for case, each in cases]
+                parts.append(f"else {self._otherwise(kind, spec)}")
+                return f"by {self.shown(on)}: {'; '.join(parts)}"
         raise TypeError(kind)
 
     def notes(self, struct: Struct, spec: Field) -> Iterator[str]:
         """All that is said of a field, sentence by sentence."""
         if spec.doc:
-            yield _cell(spec.doc)
+            said = _cell(spec.doc)
+            yield said if said[-1:] in ".!?:" else f"{said}."
         if spec.condition is not None:
-            yield f"Only where {code(ex.text_of(spec.condition))}."
+            yield f"Only where {self.shown(spec.condition)}."
         if spec.nullable is not None:
-            yield f"Null where {code(ex.text_of(spec.nullable))}."
+            yield f"Null where {self.shown(spec.nullable)}."
         if spec.valid is not None:
-            yield f"Must be {_allowed(spec.valid)}."
+            yield f"Must be {_allowed(spec.valid, self.shown)}."
         if spec.derive is not None:
-            yield f"Computed: {code(_derived(spec.derive))}{_checked(spec.derive)}."
+            yield f"Computed: {code(_derived(spec.derive))}{_checked(spec.derive, self.shown)}."
+        if self.schema.streamed:
+            yield from streams.ends(spec, self.shown)
         if spec.codec is not None:
-            yield f"Compressed as {code(ex.text_of(spec.codec.by))} says."
+            yield f"Compressed as {self.shown(spec.codec.by)} says."
             for old, new in spec.codec.replace:
-                when = "" if spec.codec.when is None else f" where {code(ex.text_of(spec.codec.when))}"
+                when = "" if spec.codec.when is None else f" where {self.shown(spec.codec.when)}"
                 yield f"{code(new)} stands in for {code(old)}{when}."
         for tag in spec.tags:
-            default = "" if tag.default is None else f", {code(ex.text_of(tag.default))} where it is absent"
+            default = "" if tag.default is None else f", {self.shown(tag.default)} where it is absent"
             doc = f" {_cell(tag.doc)}" if tag.doc else ""
             yield f"Tag {tag.number} is {code(tag.id)}: {self.plain(tag.type)}{default}.{doc}"
         if spec.default is not None:
-            yield f"Default: {code(ex.text_of(spec.default))}."
+            yield f"Default: {self.shown(spec.default)}."
         yield from _since(spec.since, spec.until)
         if spec.orig_id:
             yield f"Elsewhere called {markdown(spec.orig_id)}."
+
+
+def _is_long(kind: TypeRef) -> bool:
+    """Whether a choice has more cases than one cell can show."""
+    return isinstance(kind, Switch) and len(kind.cases) > _MOST_CASES
+
+
+def _bare(text: str) -> str:
+    """The text of an expression without parentheses around all of it."""
+    depth, quoted = 0, False
+    for at, sign in enumerate(text):
+        quoted ^= sign == '"'
+        depth += 0 if quoted else (sign == "(") - (sign == ")")
+        if depth == 0 and at < len(text) - 1:
+            return text
+    return text[1:-1] if text[:1] == "(" and depth == 0 else text
 
 
 def _since(since: int | None, until: int | None) -> Iterator[str]:
@@ -277,15 +383,17 @@ def _since(since: int | None, until: int | None) -> Iterator[str]:
         yield f"Until version {until}."
 
 
-def _allowed(valid: Valid) -> str:
+def _allowed(valid: Valid, show: Callable[[ex.Expr], str]) -> str:
     parts = []
     for words, rule in (("", valid.eq), ("at least ", valid.min), ("at most ", valid.max)):
         if rule is not None:
-            parts.append(words + code(ex.text_of(rule)))
+            parts.append(words + show(rule))
     if valid.any_of is not None:
-        parts.append("one of " + ", ".join(code(ex.text_of(each)) for each in valid.any_of))
+        parts.append("one of " + ", ".join(show(each) for each in valid.any_of))
+    if valid.in_enum:
+        parts.append("a value of its enum")
     if valid.expr is not None:
-        parts.append(f"so that {code(ex.text_of(valid.expr))}")
+        parts.append(f"so that {show(valid.expr)}")
     return ", ".join(parts)
 
 
@@ -295,7 +403,7 @@ def _derived(derive: Derive) -> str:
     return f"{derive.kind}({derive.first}{last}){plus}"
 
 
-def _checked(derive: Derive) -> str:
+def _checked(derive: Derive, show: Callable[[ex.Expr], str]) -> str:
     """How strictly, and when."""
     least = ", or more" if derive.verify == "at_least" else ""
-    return least + ("" if derive.when is None else f", where {code(ex.text_of(derive.when))}")
+    return least + ("" if derive.when is None else f", where {show(derive.when)}")

@@ -345,15 +345,21 @@ class Parser:
     def _absent(self, scope: Scope, member: Member, spec: Field) -> list[str]:
         target = f"{scope.root}{member.name}"
         if member.kind == "blob":
-            member.nullable = spec.nullable is not None
+            member.nullable = spec.nullable is not None or self._optional(scope, spec)
             fixed = isinstance(spec.type, Bytes) and isinstance(spec.size, ex.Literal) and spec.size.value
             if not member.nullable and (fixed or spec.default not in (None, ex.Literal(""))):
                 raise NotColumnar(f"`{spec.id}` is not empty where it is absent")
             empty = "NULL" if member.nullable else "p"
             return [f"{target} = (kd_span){{{empty}, 0}};"]
+        if self._optional(scope, spec):
+            raise NotColumnar(f"`{spec.id}` may be absent, and has no `-default`", spec.at("if"))
         if member.is_number and spec.nullable is None:
             return [f"{target} = {self._default(scope, member, spec)};"]
         raise NotColumnar(f"`{spec.id}` may be absent, and is neither a number nor bytes")
+
+    def _optional(self, scope: Scope, spec: Field) -> bool:
+        original = scope.struct.field(spec.id)
+        return original is not None and self.layouts.optional(scope.struct, original)
 
     def _default(self, scope: Scope, member: Member, spec: Field) -> str:
         """C text of the number that a field has where it is absent."""

@@ -113,6 +113,8 @@ class Writer:
         if member.kind == "list":
             return self._list(member, key, local, where, scope, plan)
         if member.kind == "blob":
+            if member.nullable and spec.nullable is None:
+                raise NotColumnar(f"`{spec.id}` is not written, as it may be absent")
             span = self.source(key, spec)
             plan.lines.append(f"const kd_span span_{local} = {span};")
             if not (member.nullable or spec.nullable is not None):

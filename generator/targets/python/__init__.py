@@ -20,6 +20,7 @@ from kodec.generator.targets.python.emit import (
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.module import Module
 from kodec.generator.targets.python.streams.module import stream_module
+from kodec.generator.targets.python.streams.samples import StreamTests, stream_tests
 from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 
@@ -32,7 +33,7 @@ class _Plan:
 
     modules: tuple[ModuleView, ...]
     streams: tuple[StreamModule, ...]
-    tests: dict[str, ContractTests]
+    tests: dict[str, ContractTests | StreamTests]
 
 
 class _Python:
@@ -52,7 +53,7 @@ class _Python:
         kinds = Kinds(request.model)
         modules: list[ModuleView] = []
         streams: list[StreamModule] = []
-        tests: dict[str, ContractTests] = {}
+        found: list[ContractTests | StreamTests] = []
         for schema in request.model.schemas:
             if schema.streamed:
                 streams.append(stream_module(back, kinds, schema))
@@ -63,12 +64,17 @@ class _Python:
             modules.append(view)
             if request.package is None:
                 continue
-            found = contract_tests(back, schema, request.package)
-            if found is not None:
-                flat = view.path.replace("/", "_")
-                # `a/b.ksy` and `a_b.ksy` are two schemas
-                name = flat if f"test_{flat}" not in tests else view.path.replace("/", "__")
-                tests[f"test_{name}"] = found
+            own = contract_tests(back, schema, request.package)
+            found += [] if own is None else [own]
+        if request.package is not None:
+            found += stream_tests(back, kinds, request.package)
+        tests: dict[str, ContractTests | StreamTests] = {}
+        for each in found:
+            path = each.schema.path.removesuffix(".ksy") + ".py"
+            flat = path.replace("/", "_")
+            # `a/b.ksy` and `a_b.ksy` are two schemas
+            name = flat if f"test_{flat}" not in tests else path.replace("/", "__")
+            tests[f"test_{name}"] = each
         return _Plan(tuple(modules), tuple(streams), tests)
 
     def emit(self, plan: _Plan) -> Iterator[File]:

@@ -6,8 +6,9 @@ import builtins
 import keyword
 from collections.abc import Iterator
 
+from kodec.generator.layout import BitGroup, Run, RunField
 from kodec.generator.problems import Place, Problems
-from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct
+from kodec.generator.schema.model import Model, Schema, Struct
 from kodec.generator.schema.roles import codec_field
 from kodec.generator.targets.python.facts import Facts, targets_of
 from kodec.generator.targets.python.names import RUNTIME, attribute
@@ -131,20 +132,29 @@ def _module(facts: Facts, schema: Schema, problems: Problems) -> None:
 def _locals(facts: Facts, struct: Struct, problems: Problems) -> None:
     """Values inside a type of fixed size get names of their own while it is read."""
     own = {field.id for field in struct.fields} | {param.id for param in struct.params}
-    for field in struct.fields:
-        for inner in _parts(facts.model, field, field.id):
-            if inner in own:
-                text = f"`{inner}` is also what reading calls a part of `{field.id}`"
-                problems.add(field.place, struct.name.replace("::", "."), text, "rename one of them")
+    for known in facts.layouts.bindings(struct):
+        for variant in facts.layouts.variants(struct, known):
+            runs = [step for step in variant.layout.steps if isinstance(step, Run)]
+            for item in [item for run in runs for item in run.fields if item.inner is not None]:
+                for inner in _parts(item, ""):
+                    if item.field is not None and inner in own:
+                        text = f"`{inner}` is also what reading calls a part of `{item.field.id}`"
+                        path = struct.name.replace("::", ".")
+                        problems.add(item.field.place, path, text, "rename one of them")
 
 
-def _parts(model: Model, field: Field, prefix: str) -> Iterator[str]:
-    if not isinstance(field.type, Ref) or field.repeat is not None:
+def _parts(item: RunField, prefix: str) -> Iterator[str]:
+    """The names that reading a type of fixed size gives to what is in it."""
+    if item.inner is None or item.field is None:
         return
-    for inner in model.struct(field.type.target).fields:
-        yield f"{prefix}_{inner.id}"
-        yield f"{prefix}_{inner.id}_bits"
-        yield from _parts(model, inner, f"{prefix}_{inner.id}")
+    prefix = f"{prefix}{item.field.id}_"
+    for part in item.inner.fields:
+        group = part.what.members if isinstance(part.what, BitGroup) else ()
+        for member in [part.field, *(each for each, _, _ in group)]:
+            if member is not None:
+                yield f"{prefix}{member.id}"
+                yield f"{prefix}{member.id}_bits"
+        yield from _parts(part, prefix)
 
 
 def _circles(facts: Facts, problems: Problems) -> None:

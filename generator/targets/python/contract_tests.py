@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 from kodec.generator.passes.sizes import interval_of
@@ -195,10 +195,13 @@ class _Maker:
             and spec.nullable is None
             and spec.codec is None
         ):
-            # there or not, as other fields say: the default is right in both
+            # there or not, as other fields say: where its default says neither, both are tried
             if ex.names(spec.condition) <= {param.id for param in struct.params}:
                 self._by_chance(struct, spec)
-            return []
+            if not self.back.layouts.optional(struct, spec):
+                return []
+            there = replace(spec, condition=None)
+            return [(name, f"st.none() | {text}") for name, text in self._values(struct, there)]
         section = self.back.tag_section(spec)
         if section is not None:
             known = {tag.number for tag in section.tags}

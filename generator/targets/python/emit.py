@@ -13,6 +13,7 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]  # it publishes n
 
 from kodec.generator.target import mark
 from kodec.generator.targets.python.contract_tests import ContractTests
+from kodec.generator.targets.python.streams.samples import StreamTests
 from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 from kodec.generator.templates import Templates
@@ -63,8 +64,10 @@ def render_streams(view: StreamModule) -> str:
     return _TEMPLATES.render("stream.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
 
 
-def render_tests(view: ContractTests) -> str:
+def render_tests(view: ContractTests | StreamTests) -> str:
     """The text of one generated test module, not yet formatted."""
+    if isinstance(view, StreamTests):
+        return _TEMPLATES.render("stream_test.py.j2", m=view, mark=mark(view.schema))
     return _TEMPLATES.render("test.py.j2", m=view, mark=mark(view.schema))
 
 

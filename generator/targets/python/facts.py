@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kodec.generator.layout import BitGroup, Layouts, One, Run, Variant
@@ -9,7 +10,7 @@ from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import section_tags
-from kodec.generator.targets.python.names import camel, local
+from kodec.generator.targets.python.names import RUNTIME, camel, local
 from kodec.generator.wire import INTRINSICS
 
 __all__ = [
@@ -26,12 +27,16 @@ __all__ = [
 ]
 
 
+_IMPORTED = frozenset().union(*RUNTIME.values())
+
+
 class Facts:
     """A model with its Python names."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.layouts = Layouts(model)
+        self._ids = {schema.id: Counter(each.id for each in schema.structs) for schema in model.schemas}
         self.classes = {
             struct.name: camel(self.function(struct)) for schema in model.schemas for struct in schema.structs
         }
@@ -46,8 +51,10 @@ class Facts:
 
     def function(self, struct: Struct) -> str:
         """What follows `read_` and `write_`: the type's name, or its path if two have that name."""
-        twins = [each for each in self.model.schema_of(struct.name).structs if each.id == struct.id]
-        return struct.id if len(twins) == 1 else _inner_path(struct.name)
+        names = self._ids[struct.name.partition("::")[0]]
+        name = struct.id if names[struct.id] == 1 else _inner_path(struct.name)
+        # no schema name ends in `_`
+        return f"{name}_" if f"read_{name}" in _IMPORTED else name
 
     def enum_class(self, name: str) -> str:
         """The class of an enum: its name, or its path where another enum or type has that name."""

@@ -100,6 +100,7 @@ _ATTRIBUTES = frozenset(
         "bool",
         "bytes",
         "classmethod",
+        "each_of",
         "field",
         "float",
         "from_bytes",

@@ -44,7 +44,7 @@ class Reader(Derived):
     def read_body(
         self, name: str, versions: tuple[int, ...], struct: Struct, layout: Layout, returns: str
     ) -> ReadBody:
-        env = Env({}, struct)
+        env = Env(self.given(struct, {spec.id: local(spec.id) for spec in struct.fields}), struct)
         spans = Spans(self.plus, layout)
         steps: list[ReadStep] = [
             self.read_run(step, env, spans)
@@ -61,6 +61,14 @@ class Reader(Derived):
             result=self._result(struct, layout),
             peek=self._peeked(struct, layout),
         )
+
+    def given(self, struct: Struct, values: dict[str, str]) -> dict[str, str]:
+        """How expressions use the fields that may be None: where they do, these are there."""
+        return {
+            spec.id: f'given("{spec.id}", {values[spec.id]})'
+            for spec in struct.fields
+            if self.layouts.optional(struct, spec)
+        }
 
     def _result(self, struct: Struct, layout: Layout) -> str:
         """What the function gives: an object, or the value that the type stands for."""
@@ -195,7 +203,7 @@ class Reader(Derived):
                     for case, each in cases
                 ]
                 other = None if default is None else self._element(default, bare(spec), env, var, path)
-                return ReadSwitch(emit(on, env, self.model), tuple(branches), other)
+                return ReadSwitch(emit(on, env, self.model), tuple(branches), other, self.may_lack_case(spec))
         raise TypeError(kind)
 
     def call(

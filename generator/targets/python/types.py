@@ -13,6 +13,8 @@ from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Types"]
 
+_MOST_ZEROS = 1 << 16
+
 
 class Types(Context):
     """Python types, defaults, and what an object keeps."""
@@ -45,8 +47,11 @@ class Types(Context):
                 return self.class_of(target)
             case Switch(_, cases, default):
                 kinds = {self.py_type(each) for _, each in cases}
-                kinds.add("bytes" if default is None else self.py_type(default))
-                return " | ".join(sorted(kinds))
+                if default is not None:
+                    kinds.add(self.py_type(default))
+                elif spec is None or not self.may_lack_case(spec):
+                    kinds.add("bytes")
+                return " | ".join(sorted(kinds, key=lambda text: (text == "None", text)))
         raise TypeError(kind)
 
     def items(self, layout: Layout) -> dict[str, str]:
@@ -68,6 +73,13 @@ class Types(Context):
             return inner is not None and inner.nullable is not None
         return False
 
+    @staticmethod
+    def may_lack_case(spec: Field) -> bool:
+        """Whether there is nothing, and None, where a switch has no case."""
+        if not isinstance(spec.type, Switch) or spec.type.default is not None:
+            return False
+        return spec.size is None and not spec.size_eos and spec.codec is None and not spec.tags
+
     def annotation(self, struct: Struct, spec: Field) -> str:
         if spec.codec is not None:
             inner = self.py_type(Ref(spec.codec.inner))
@@ -76,14 +88,18 @@ class Types(Context):
         if spec.repeat is not None:
             text = f"list[{text}]"
         optional = spec.nullable is not None or (spec.derive is not None and not isinstance(spec.type, Bits))
+        optional = optional or self.layouts.optional(struct, spec) or self.may_lack_case(spec)
         return f"{text} | None" if optional and not text.endswith("None") else text
+
+    def may_be_none(self, struct: Struct, spec: Field) -> bool:
+        return self.is_nullable(spec) or self.layouts.optional(struct, spec) or self.may_lack_case(spec)
 
     def default(self, struct: Struct, spec: Field) -> str:
         """The value of the attribute when none is given, as Python."""
         empty = spec.default == ex.Name("empty") and spec.enum is None
         if spec.default is not None and not empty:
             return self.default_value(spec)
-        if spec.derive is not None or (self.is_nullable(spec) and not empty):
+        if spec.derive is not None or (self.may_be_none(struct, spec) and not empty):
             return "None"
         if spec.repeat is not None:
             return "field(default_factory=list)"
@@ -122,7 +138,10 @@ class Types(Context):
                 return "0"
             case Bytes():
                 size = spec.size if spec is not None else None
-                return f"bytes({size.value})" if isinstance(size, ex.Literal) and size.value else 'b""'
+                number = size.value if isinstance(size, ex.Literal) else 0
+                # made where the module is imported: a large one must be given
+                usual = isinstance(number, int) and 0 < number <= _MOST_ZEROS
+                return f"bytes({number})" if usual else 'b""'
             case Str():
                 return '""'
             case Ref(target):
@@ -157,7 +176,7 @@ class Types(Context):
         return codec_field(struct) is not None
 
     def absent_value(self, struct: Struct, spec: Field) -> str:
-        if spec.derive is not None or self.is_nullable(spec):
+        if spec.derive is not None or self.may_be_none(struct, spec):
             return "None"
         if spec.codec is not None:
             return "[]" if self.model.struct(spec.codec.inner).wire == "list" else 'b""'

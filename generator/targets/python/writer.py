@@ -57,7 +57,8 @@ class LayoutWriter:
         self.inner = transparent(struct)
         self.fields = [spec for step in layout.steps for spec in fields_of(step)]
         self._items = module.items(layout)
-        self.env = Env({spec.id: self._value(spec) for spec in struct.fields}, struct)
+        values = {spec.id: self._value(spec) for spec in struct.fields}
+        self.env = Env(values | module.given(struct, values), struct)
         for tag in (t for spec in struct.fields if (s := module.back.tag_section(spec)) for t in s.tags):
             self.env.names[tag.id] = f"v.{attribute(tag.id)}"
         ranges = [spec for spec in self.fields if spec.derive is not None and spec.derive.is_range]
@@ -141,7 +142,7 @@ class LayoutWriter:
         for spec in self.fields:
             if isinstance(spec.type, Str) and spec.repeat is None:
                 form = ENCODINGS[spec.type.encoding]
-                nullable = spec.nullable is not None
+                nullable = spec.nullable is not None or self._optional(spec)
                 value = self._value(spec)
                 yield Encode(f"bytes_of_{spec.id}", value, spec.id, form.python, form.errors, nullable)
             elif self._is_measured(spec) and self._serialised(spec):
@@ -246,6 +247,8 @@ class LayoutWriter:
             spec = item.field
             assert spec is not None
             value = self._of(owner, spec)
+            if not owner and self._optional(spec):
+                checks.append(Check(f"{value} is None", spec.id, "not given", "", "None", value))
             if item.inner is not None:
                 assert isinstance(item.what, Ref)
                 members = self.m.model.struct(item.what.target).fields
@@ -287,12 +290,18 @@ class LayoutWriter:
             out=into,
             guard=guard,
             original=value,
+            required=source if self._optional(spec) and not self.m.may_lack_case(spec) else None,
             dropped=self._dropped(spec),
             checks=tuple(checks),
             marks=(Place(spec.id, 0),) if spec.id in self._started and not unmeasured else (),
             end_marks=(spec.id,) if spec.id in self._ended and not unmeasured else (),
             body=body,
         )
+
+    def _optional(self, spec: Field) -> bool:
+        """Whether the field may be None, as it is not always there."""
+        original = self.struct.field(spec.id)
+        return original is not None and self.m.layouts.optional(self.struct, original)
 
     def _rules(self, spec: Field, value: str, path: str) -> list[Check]:
         if spec.derive is not None or spec.valid is None:
@@ -408,13 +417,20 @@ class LayoutWriter:
             (i := self.struct.instance(n)) is not None and i.peek_at is not None for n in ex.names(switch.on)
         )
         on = None if peeked else self._emit(switch.on)
-        raw = spec.size is not None or spec.size_eos
+        sized = spec.size is not None or spec.size_eos
+        raw = f"isinstance({source}, bytes)" if sized else None
+        if sized and not peeked:
+            values = [self._emit(case) for case, _ in switch.cases]
+            raw = f"{_none_of(values)} and {raw}"
         branches: dict[str, WriteCase] = {}
         for case, each in switch.cases:
             test = f"isinstance({source}, {self.m.py_type(each)})"
             if not peeked:
                 test = f"chosen == {self._emit(case)}"
-                test += f" and not isinstance({source}, bytes)" if raw else self._is_object(source, each)
+                is_object = self._is_object(source, each)
+                if not is_object and sized and self.m.py_type(each) != "bytes":
+                    is_object = f" and not isinstance({source}, bytes)"
+                test += is_object
             branches[test] = WriteCase(test, self._element(with_type(spec, each), source, into, path))
         other = None
         if switch.default is not None:
@@ -422,8 +438,13 @@ class LayoutWriter:
             if test := self._is_object(source, switch.default):
                 # anything else has no case
                 test = test.removeprefix(" and ")
-                branches[test], other, raw = WriteCase(test, other), None, False
-        return WriteSwitch(on, tuple(branches.values()), other, raw)
+                branches[test], other = WriteCase(test, other), None
+            raw = None
+        left_out = None
+        if self.m.may_lack_case(spec):
+            left_out = f"{source} is not None"
+            left_out += "" if peeked else f" or {_any_of([self._emit(case) for case, _ in switch.cases])}"
+        return WriteSwitch(on, tuple(branches.values()), other, raw, left_out)
 
     def _is_object(self, source: str, kind: TypeRef) -> str:
         """The test, behind an `and`, that there is an object of a class where one is written."""
@@ -465,6 +486,15 @@ class LayoutWriter:
         order = [each.id for each in self.fields]
         inside = self.fields[order.index(derive.first) : order.index(derive.last or derive.first) + 1]
         return 1 + max((self._layers(each) for each in inside), default=0)
+
+
+def _none_of(values: list[str]) -> str:
+    """The test that what is switched on has no case."""
+    return f"chosen not in ({', '.join(values)})" if values[1:] else f"chosen != {values[0]}"
+
+
+def _any_of(values: list[str]) -> str:
+    return f"chosen in ({', '.join(values)})" if values[1:] else f"chosen == {values[0]}"
 
 
 def _catch(floating: bool) -> str:

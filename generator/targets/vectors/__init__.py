@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from kodec.generator.modules import Modules
 from kodec.generator.problems import Problem
 from kodec.generator.target import File, Request, find, mark
-from kodec.generator.targets.vectors.modules import Modules
 from kodec.generator.targets.vectors.plan import SchemaVectors, vectors
 
 __all__ = ["TARGET"]

@@ -9,11 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generator.layout import Layouts
+from kodec.generator.modules import Modules
 from kodec.generator.schema.model import Field, Model, Ref, Schema, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.vectors.modules import Modules
 from kodec.generator.targets.vectors.samples import SAMPLES, NoSample, Samples
 from kodec.runtime.errors import EncodeError, FormatError
 

@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generator.layout import Layouts
+from kodec.generator.modules import Modules
 from kodec.generator.passes.sizes import interval_of
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.targets.vectors.modules import Modules
 from kodec.generator.wire import ENCODINGS, INTRINSICS, WIRE
 
 __all__ = ["SAMPLES", "NoSample", "Samples"]
@@ -86,7 +86,9 @@ class Samples:
         if field.repeat is not None:
             return {name: self._list(struct, field, number, version)}
         if field.condition is not None and field.nullable is None and not struct.versions:
-            # there or not, as other fields say: the default is right in both
+            # there or not, as other fields say: a default is right in both
+            if self.layouts.optional(struct, field) and number % 2:
+                return {name: self._value(struct, field, number, version)}
             return {}
         return {name: self._value(struct, field, number, version)}
 

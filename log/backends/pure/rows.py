@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kodec.generated.log.record_batch import head_of_record_batch_rows
+from kodec.log.backends.arrow import OF_BATCH, SEQUENCE
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
@@ -28,12 +29,18 @@ _offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
 
 
 class RowDecoder(Decoder[Any]):
-    """Gathers the columns of records until they are an Arrow batch."""
+    """Gathers the columns of records until they are an Arrow batch; none of the batches that `drops` names.
+
+    Of the columns of `scan_schema` it has those too that say which batch a record is of.
+    """
 
     runs = False
 
-    def __init__(self, scan: Scan, options: ReadOptions) -> None:
+    def __init__(
+        self, scan: Scan, options: ReadOptions, drops: Callable[[Batch], bool] | None = None
+    ) -> None:
         self._scan = scan
+        self._drops = drops
         self._check_crc = options.check_crc
         self._control = options.control
         self._clear()
@@ -54,6 +61,8 @@ class RowDecoder(Decoder[Any]):
             return
         if self._check_crc:
             batch.verify_crc()
+        if self._drops is not None and self._drops(batch):
+            return
         records = batch.records(control=self._control, check_crc=self._check_crc)
         try:
             array("q", map(_offset, records))
@@ -64,6 +73,9 @@ class RowDecoder(Decoder[Any]):
             (first, last), (start, end) = scan.offsets, scan.timestamps
             records = [r for r in records if first <= r.offset <= last and start <= r.timestamp <= end]
         for name, column in zip(scan.schema.names, self._columns, strict=True):
+            if name == SEQUENCE:
+                column.extend(_sequences(batch, records))
+                continue
             if name not in _VALUES:
                 column.extend([_of_batch(batch, name)] * len(records))
                 continue
@@ -105,8 +117,18 @@ class RowDecoder(Decoder[Any]):
         return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
-def _of_batch(batch: Batch, name: str) -> int | None:
-    """What the batch's header says for all its records; None in v0 and v1."""
+def _sequences(batch: Batch, records: list[Record]) -> list[int]:
+    """The producer's sequence number of each record, -1 is none; after 2147483647 comes 0."""
+    if batch.base_sequence < 0:
+        return [-1] * len(records)
+    first = batch.base_sequence - batch.base_offset
+    return [(first + record.offset) % 2**31 for record in records]
+
+
+def _of_batch(batch: Batch, name: str) -> Any:
+    """What the batch's header says for all its records; None in v0 and v1 for what only v2 has."""
+    if name in OF_BATCH:
+        return getattr(batch, name)
     return head_of_record_batch_rows(batch.head)[name] if isinstance(batch, DefaultBatch) else None
 
 

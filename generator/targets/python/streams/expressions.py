@@ -50,6 +50,7 @@ class Here:
         stream: the attribute that gives the stream of another object.
         names: the text of names that are no attributes: `_` and `_index`.
         unread: whether the fields of the type itself may not have been read yet.
+        part: the name of the stream that holds all that a field can be, where there is one.
     """
 
     scope: Scope
@@ -57,6 +58,7 @@ class Here:
     stream: str = "_stream"
     names: dict[str, str] = field(default_factory=dict)
     unread: bool = False
+    part: str = ""
 
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))

@@ -9,8 +9,9 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.expressions import Here
-from kodec.generator.targets.python.streams.reader import Reader, looks_at_stream
-from kodec.generator.targets.python.streams.views import ClassView, Code, Property, StreamModule
+from kodec.generator.targets.python.streams.reader import Reader
+from kodec.generator.targets.python.streams.runs import looks_at_stream
+from kodec.generator.targets.python.streams.views import ClassView, Code, Each, Property, StreamModule
 from kodec.generator.targets.python.streams.writer import Writer
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
@@ -82,6 +83,10 @@ class _Module:
             properties=tuple(self._property(struct, instance) for instance in struct.instances),
             read=tuple(self.reader.read(struct)),
             write=tuple(self.writer.write(struct)),
+            each=tuple(
+                Each(spec.id, self.reader.py_type(spec.type, spec), tuple(self.reader.read(struct, spec)))
+                for spec in self.reader.eachable(struct)
+            ),
         )
 
     def _param(self, param: Param) -> Attribute:

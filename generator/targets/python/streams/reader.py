@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in
@@ -23,63 +23,11 @@ from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
+from kodec.generator.targets.python.streams.runs import Run, Slot, loose, runs_of, width_of
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS, WIRE
 
-__all__ = ["Plans", "Run", "looks_at_stream", "runs_of"]
-
-_MOST_JOINED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Neighbours of fixed width in one byte order, without conditions."""
-
-    fields: tuple[Field, ...]
-    order: str
-
-
-def runs_of(struct: Struct) -> Iterator[Run | Field]:
-    """The fields in order; numbers that stand next to each other are joined to runs."""
-    pending: list[Field] = []
-    order = ""
-
-    def flush() -> Iterator[Run | Field]:
-        if len(pending) > 1:
-            yield Run(tuple(pending), order or "be")
-        else:
-            yield from pending
-        pending.clear()
-
-    for spec in struct.fields:
-        plain = isinstance(spec.type, Prim) and spec.type.endian != "by"
-        if plain and spec.condition is None and spec.repeat is None and spec.valid is None:
-            assert isinstance(spec.type, Prim)
-            wanted = spec.type.endian if spec.type.width > 1 else ""
-            if (order and wanted and wanted != order) or len(pending) == _MOST_JOINED:
-                yield from flush()
-                order = ""
-            order = order or wanted
-            pending.append(spec)
-        else:
-            yield from flush()
-            order = ""
-            yield spec
-    yield from flush()
-
-
-def looks_at_stream(expr: ex.Expr | None, struct: Struct | None = None) -> bool:
-    """Whether an expression asks where the stream stands, or how long it is."""
-    if expr is None:
-        return False
-    for part in ex.walk(expr):
-        if part == ex.Name("_io") or (isinstance(part, ex.Attr) and part.name == "_io"):
-            return True
-        if isinstance(part, ex.Name) and struct is not None:
-            instance = struct.instance(part.name)
-            if instance is not None and instance.value is not None and looks_at_stream(instance.value):
-                return True
-    return False
+__all__ = ["Plans", "Reader"]
 
 
 class Plans:
@@ -91,20 +39,32 @@ class Plans:
         self.kinds = kinds
         self.emitter = Emitter(module, kinds)
         self.fields = fields
+        self.loose = loose(module.model)
 
     def run_name(self, run: Run) -> str:
-        """The constant with the format and the names of a run."""
-        codes = "".join(
-            WIRE[spec.type.name].python.code for spec in run.fields if isinstance(spec.type, Prim)
+        """The constant with the format and the names of a run; the one by the byte order at hand."""
+        if run.order == "by":
+            little, big = (self.run_name(Run(run.slots, order)) for order in ("le", "be"))
+            return f"{little} if self._endian() else {big}"
+        key = (
+            ("<" if run.order == "le" else ">") + "".join(slot.code for slot in run.slots),
+            tuple(slot.name for slot in run.slots),
         )
-        key = (("<" if run.order == "le" else ">") + codes, tuple(spec.id for spec in run.fields))
         return f"_FIELDS_{self.fields.setdefault(key, len(self.fields) + 1)}"
 
-    def rules(self, spec: Field, value: str, here: Here) -> list[Code]:
-        """The `valid` rules of a value: each that does not hold ends in `refuse`."""
+    def aligned(self, lines: list[Code]) -> list[Code]:
+        """Lines that begin with a whole byte, where types may end within one."""
+        return ["io.align()", *lines] if self.loose else lines
+
+    def rules(self, spec: Field, value: str, here: Here, back: int | None = None) -> list[Code]:
+        """The `valid` rules of a value: each that does not hold ends in `refuse`.
+
+        `back` is how many bytes ago it began, where that is known.
+        """
         valid = spec.valid
         if valid is None:
             return []
+        ago = f", {back}" if back else ""
         kind = self.kinds.element(spec)
         inner = here.with_item(kind, value, here.names.get("_index", "0"))
         found: list[tuple[str, str]] = []
@@ -130,7 +90,7 @@ class Plans:
             enum = self.enum(spec.enum)
             found.append((f"not isinstance({value}, {enum})", f'"a value of {enum}"'))
         return [
-            Block(f"if {bad}:", (f'io.refuse("{spec.id}", "value not allowed", {need}, {value})',))
+            Block(f"if {bad}:", (f'io.refuse("{spec.id}", "value not allowed", {need}, {value}{ago})',))
             for bad, need in found
         ]
 
@@ -238,35 +198,73 @@ class Plans:
 class Reader(Plans):
     """The lines that read."""
 
-    def read(self, struct: Struct) -> list[Code]:
+    def eachable(self, struct: Struct) -> list[Field]:
+        """The lists of a root that can be read without being kept: no expression asks for them."""
+        if "::" in struct.name:
+            return []
+        return [
+            spec
+            for spec in struct.fields
+            if spec.repeat is not None
+            and isinstance(spec.type, (Ref, Switch))
+            and not self.kinds.asked(spec.id)
+        ]
+
+    def read(self, struct: Struct, each: Field | None = None) -> list[Code]:
+        """All of a type; the elements of `each` are given one by one."""
         here = Here(Scope(struct), io="io")
         lines: list[Code] = []
         if struct.endian is not None:
             lines += self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct):
+        for step in runs_of(struct, writing=False, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
-            if bits is not None and order != bits:
+            if bits is not None and order != bits and (order is not None or not self.loose):
                 lines.append("io.align()")
             bits = order
             if isinstance(step, Run):
-                targets = ", ".join(f"self.{attribute(spec.id)}" for spec in step.fields)
-                lines.append(f"{targets} = io.unpack({self.run_name(step)})")
-                for spec in step.fields:
-                    if spec.enum is not None:
-                        target = f"self.{attribute(spec.id)}"
-                        lines.append(f"{target} = member_of({self.enum(spec.enum)}, {target})")
+                lines += self.aligned(self.run(step, here))
             else:
                 target = f"self.{attribute(step.id)}"
-                lines += self.guarded(step.condition, here, self.field(struct, step, here, target))
+                lines += self.guarded(
+                    step.condition, here, self.field(struct, step, here, target, each=step is each)
+                )
         return lines
 
-    def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
-        """Read all values of a field into `target`."""
+    def run(self, run: Run, here: Here) -> list[Code]:
+        """Read the slots of a run at once; then what follows from each."""
+        targets: list[str] = []
+        after: list[Code] = []
+        for slot in run.slots:
+            back = run.after(slot)
+            if isinstance(slot.fields[0].type, Bits):
+                name = "bits" if "bits" not in targets else f"bits_{len(targets)}"
+                targets.append(name)
+                for spec, shift, width in slot.shifts():
+                    target = f"self.{attribute(spec.id)}"
+                    after.append(
+                        f"{target} = {self.enumerated(spec, _taken(spec, name, slot, shift, width))}"
+                    )
+                    after += self.rules(spec, target, here, back)
+                continue
+            (spec,) = slot.fields
+            target = f"self.{attribute(spec.id)}"
+            targets.append(target)
+            if spec.enum is not None:
+                after.append(f"{target} = member_of({self.enum(spec.enum)}, {target})")
+            after += self.rules(spec, target, here, back)
+        comma = "," if len(targets) == 1 else ""
+        return [f"{', '.join(targets)}{comma} = io.unpack({self.run_name(run)})", *after]
+
+    def field(
+        self, struct: Struct, spec: Field, here: Here, target: str, *, each: bool = False
+    ) -> list[Code]:
+        """Read all values of a field into `target`; with `each`, give them instead."""
         if spec.repeat is None:
-            return [*self.value(struct, spec.type, spec, here, target, ""), *self.rules(spec, target, here)]
+            read = self.value(struct, spec.type, spec, here, target, "")
+            return [*read, *self.rules(spec, target, here, width_of(spec))]
         loop = {"eos": f'io.each("{spec.id}")', "until": f'io.again("{spec.id}")'}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
@@ -275,7 +273,10 @@ class Reader(Plans):
             loop = f'io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, "{spec.id}")'
         inner = here.with_item(self.kinds.element(spec), "item", "i")
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
-        body += [*self.rules(spec, "item", inner), f"{target}.append(item)"]
+        body += [
+            *self.rules(spec, "item", inner, width_of(spec)),
+            "yield item" if each else f"{target}.append(item)",
+        ]
         if spec.repeat_until is not None:
             body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
         made = f"{target}: {self.annotation(spec)} = []" if target == "found" else f"{target} = []"
@@ -288,24 +289,25 @@ class Reader(Plans):
         name = f'"{spec.id}"'
         match kind:
             case Prim():
-                return [f"{target} = {self.enumerated(spec, self.number(kind, name))}"]
+                return self.aligned([f"{target} = {self.enumerated(spec, self.number(kind, name))}"])
             case Bits(width, endian):
                 text = f"io.bits_{endian}({width}, {name})"
                 if width == 1 and spec.enum is None:
                     text += " != 0"
                 return [f"{target} = {self.enumerated(spec, text)}"]
             case Bytes():
-                return [f"{target} = {self.stored(kind, spec, here)}"]
+                return self.aligned([f"{target} = {self.stored(kind, spec, here)}"])
             case Str(encoding):
                 form = ENCODINGS[encoding]
                 raw = self.stored(kind, spec, here)
-                return [f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})']
+                return self.aligned([f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})'])
             case Ref(target_type, args):
-                given = ", ".join(self.emitter.text(arg, here) for arg in args)
+                given = ", ".join(self.emitter.value(arg, here) for arg in args)
                 parent, root = self.parent(struct, kind, here)
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)
-                return [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
+                lines: list[Code] = [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
+                return lines if stream == "io" else self.aligned(lines)
             case Switch():
                 return self.switch(struct, kind, spec, here, target, index)
         raise TypeError(kind)
@@ -314,6 +316,12 @@ class Reader(Plans):
         self, struct: Struct, switch: Switch, spec: Field, here: Here, target: str, index: str
     ) -> list[Code]:
         lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
+        sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+        kinds = [kind for _, kind in switch.cases] + [switch.default or Bytes()]
+        if sized and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
+            # all that it can be has the same size
+            lines = self.aligned([f"part = {self.stream(kinds[0], spec, here)}", *lines])
+            spec, here = replace(spec, size=None, size_eos=True), replace(here, part="part")
         word = "if"
         for test, kind in self.branches(switch, here):
             body = self.value(struct, kind, spec, here, target, index)
@@ -322,8 +330,8 @@ class Reader(Plans):
         other: list[Code] = []
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, target, index)
-        elif spec.size is not None or spec.size_eos or spec.terminator is not None:
-            other = [f"{target} = {self.stored(Bytes(), spec, here)}"]
+        elif sized:
+            other = self.aligned([f"{target} = {self.stored(Bytes(), spec, here)}"])
         elif target == "item" or target == "found":
             other = [f"{target} = None"]
         if word == "if":
@@ -348,7 +356,7 @@ class Reader(Plans):
         if spec.contents is not None:
             return f"io.fixed({spec.contents!r}, {name})"
         if spec.size is not None or spec.size_eos:
-            text = "io.rest()"
+            text = f"{here.part or 'io'}.rest()"
             if spec.size is not None:
                 text = f"io.raw({self.emitter.value(spec.size, here)}, {name})"
             if spec.pad_right is not None or end is not None:
@@ -369,7 +377,9 @@ class Reader(Plans):
 
     def stream(self, kind: TypeRef, spec: Field, here: Here) -> str:
         """The stream that an object is read from."""
-        plain = spec.pad_right is None and spec.terminator is None and spec.process is None
+        plain = _is_part(spec)
+        if here.part:
+            return here.part
         if plain and spec.size is not None:
             return f'io.part({self.emitter.value(spec.size, here)}, "{spec.id}")'
         if plain and spec.size_eos:
@@ -397,3 +407,21 @@ class Reader(Plans):
             lines.append(f"io = {stream or 'self._reading'}")
         here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread)
         return [*lines, *self.field(struct, spec, here, "found"), "return found"]
+
+
+def _taken(spec: Field, name: str, slot: Slot, shift: int, width: int) -> str:
+    """A field of the bits `name`."""
+    total = slot.size * 8
+    if width == 1 and spec.enum is None:
+        return f"{name} & {1 << shift:#x} != 0"
+    moved = f"{name} >> {shift}" if shift else name
+    return moved if shift + width == total else f"{moved} & {(1 << width) - 1:#x}"
+
+
+def _is_part(spec: Field) -> bool:
+    """Whether the stored bytes of a field are just those of its value."""
+    return spec.pad_right is None and spec.terminator is None and spec.process is None
+
+
+def _of_part(kind: TypeRef) -> bool:
+    return isinstance(kind, (Ref, Bytes))

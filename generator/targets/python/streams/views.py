@@ -8,7 +8,7 @@ from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
-__all__ = ["Block", "ClassView", "Code", "Property", "StreamModule"]
+__all__ = ["Block", "ClassView", "Code", "Each", "Property", "StreamModule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,15 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
+class Each:
+    """A list whose elements can be read one by one."""
+
+    id: str
+    type: str
+    read: tuple[Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClassView:
     """A type: its parameters come first, then its fields. A `part` is read and written in its root only."""
 
@@ -48,6 +57,7 @@ class ClassView:
     properties: tuple[Property, ...]
     read: tuple[Code, ...]
     write: tuple[Code, ...]
+    each: tuple[Each, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from kodec.generator.schema.kinds import Scope
 from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Here
-from kodec.generator.targets.python.streams.reader import Plans, Run, looks_at_stream, runs_of
+from kodec.generator.targets.python.streams.reader import Plans
+from kodec.generator.targets.python.streams.runs import Run, looks_at_stream, only_where_it_stands, runs_of
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS
 
@@ -21,19 +22,19 @@ class Writer(Plans):
         here = Here(Scope(struct), io="io", stream="_stream")
         lines: list[Code] = [] if struct.endian is None else self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct):
+        for step in runs_of(struct, writing=True, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
-            if bits is not None and order != bits:
+            if bits is not None and order != bits and (order is not None or not self.loose):
                 lines.append("io.align()")
             bits = order
             if isinstance(step, Run):
-                values = ", ".join(f"self.{attribute(spec.id)}" for spec in step.fields)
-                lines.append(f"io.pack({self.run_name(step)}, {values})")
+                values = ", ".join(f"self.{attribute(slot.fields[0].id)}" for slot in step.slots)
+                lines += self.aligned([f"io.pack({self.run_name(step)}, {values})"])
             else:
                 lines += self.conditional(struct, step, here)
-        if bits is not None:
+        if bits is not None and not self.loose:
             lines.append("io.align()")
         for instance in struct.instances:
             if instance.reads is not None and instance.position is not None:
@@ -59,14 +60,15 @@ class Writer(Plans):
 
     def field(self, struct: Struct, spec: Field, here: Here, value: str) -> list[Code]:
         if spec.repeat is None:
-            return [*self.rules(spec, value, here), *self.value(struct, spec.type, spec, here, value, "")]
+            # what is not given is refused as it is written; rules compare only what is there
+            return [*self.value(struct, spec.type, spec, here, value, ""), *self.rules(spec, value, here)]
         lines: list[Code] = []
         if spec.repeat_expr is not None and not looks_at_stream(spec.repeat_expr, struct):
             count = self.emitter.value(spec.repeat_expr, here, 6)
             wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count}, len({value}))'
             lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count}:', (wrong,)))
         inner = here.with_item(self.kinds.element(spec), "item", "i")
-        body = [*self.rules(spec, "item", inner), *self.value(struct, spec.type, spec, inner, "item", ", i")]
+        body = [*self.value(struct, spec.type, spec, inner, "item", ", i"), *self.rules(spec, "item", inner)]
         if spec.repeat_until is not None and not looks_at_stream(spec.repeat_until, struct):
             ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner)
             text = "the condition that ends it must hold at its last element, and only there"
@@ -97,8 +99,9 @@ class Writer(Plans):
             case Prim() as prim:
                 if prim.endian == "by" and prim.width > 1:
                     little, big = (f"io.{prim.name}{order}({value}, {name})" for order in ("le", "be"))
-                    return [Block("if self._endian():", (little,)), Block("else:", (big,))]
-                return [f"io.{prim.name}{prim.endian if prim.width > 1 else ''}({value}, {name})"]
+                    return self.aligned([Block("if self._endian():", (little,)), Block("else:", (big,))])
+                order = prim.endian if prim.width > 1 else ""
+                return self.aligned([f"io.{prim.name}{order}({value}, {name})"])
             case Bits(width, endian):
                 return [f"io.bits_{endian}({value}, {width}, {name})"]
             case Bytes():
@@ -115,12 +118,19 @@ class Writer(Plans):
 
     def size(self, struct: Struct, spec: Field, here: Here) -> str:
         """The size of a field, where it is known while it is written."""
-        if spec.size is None or looks_at_stream(spec.size, struct):
+        if spec.size is None:
+            return "None"
+        if looks_at_stream(spec.size, struct) and not (
+            here.io == "io" and only_where_it_stands(spec.size, struct)
+        ):
             return "None"
         return self.emitter.value(spec.size, here)
 
     def stored(self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str) -> list[Code]:
         """Write bytes, with what fills them up, and after their process."""
+        return self.aligned(self._stored(struct, kind, spec, here, value))
+
+    def _stored(self, struct: Struct, kind: TypeRef, spec: Field, here: Here, value: str) -> list[Code]:
         name = f'"{spec.id}"'
         end = self.terminator(kind, spec)
         if spec.contents is not None:
@@ -137,6 +147,9 @@ class Writer(Plans):
         if spec.size is not None or spec.size_eos:
             size = self.size(struct, spec, here)
             if spec.pad_right is not None or end is not None:
+                if spec.size is not None and size == "None":
+                    # what fills it up depends on it, so that it must be known
+                    size = self.emitter.value(spec.size, here)
                 filled = f"{value}, {size}, {spec.pad_right}, {end!r}, {spec.include}, {name}"
                 return [f"io.raw(io.filled({filled}), None, {name})"]
             return [f"io.raw({value}, {size}, {name})"]
@@ -151,7 +164,7 @@ class Writer(Plans):
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
         values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.text(arg, here)}'
+            f'"{attribute(param.id)}": {self.emitter.value(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
         given = f", params={{{values}}}" if values else ""
@@ -161,11 +174,12 @@ class Writer(Plans):
             return [f"io.{call}"]
         size = self.size(struct, spec, here)
         if plain:
-            return [
+            lines: list[Code] = [
                 f"part = io.part({size}, {value}, {name})",
                 f"part.{call}",
                 f"io.put(part, {size}, {value}, {name})",
             ]
+            return self.aligned(lines)
         whole = f"io.whole(part, None, {value}, {name})"
         return [
             f"part = io.part(None, {value}, {name})",

@@ -72,6 +72,7 @@ class ReadSwitch:
     on: str
     branches: tuple[ReadCase, ...]
     other: ReadElement | None
+    left_out: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,13 +69,17 @@ class WriteCase:
 
 @dataclass(frozen=True, slots=True)
 class WriteSwitch:
-    """`on` is None where the type of the value itself says which case it is; others are bytes if `raw`."""
+    """`on` is None where the type of the value itself says which case it is.
+
+    Where there is no case, and no `other`: bytes if `raw` holds; or nothing, unless `left_out` holds.
+    """
 
     kind: ClassVar[str] = "switch"
     on: str | None
     branches: tuple[WriteCase, ...]
     other: WriteElement | None
-    raw: bool
+    raw: str | None
+    left_out: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +146,17 @@ class WriteOne:
 
 @dataclass(frozen=True, slots=True)
 class WriteField:
-    """A field that is written by itself, where `guard` holds; else `original` must be `dropped`."""
+    """A field that is written by itself, where `guard` holds; else `original` must be `dropped`.
+
+    `required` must not be None where the field is written.
+    """
 
     kind: ClassVar[str] = "field"
     path: str
     out: str
     guard: str | None
     original: str
+    required: str | None
     dropped: str | None
     checks: tuple[Check, ...]
     marks: tuple[Place, ...]

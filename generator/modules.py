@@ -24,11 +24,11 @@ class Modules:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._name = f"_kodec_vectors_{next(_numbers)}"
+        self._name = f"_kodec_made_{next(_numbers)}"
 
     def __enter__(self) -> Modules:
         python = find("python")
-        with tempfile.TemporaryDirectory(prefix="kodec-vectors-") as folder:
+        with tempfile.TemporaryDirectory(prefix="kodec-made-") as folder:
             spec = ModuleSpec(self._name, None, is_package=True)
             spec.submodule_search_locations = [folder]
             sys.modules[self._name] = module_from_spec(spec)

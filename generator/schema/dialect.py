@@ -1,0 +1,207 @@
+"""The schema language as a JSON schema, with which editors complete and check `.ksy` files.
+
+Which keys there are is said by `keys.py` alone; here stands what each may hold, and a sentence about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kodec.generator.schema.keys import IGNORED, KEYS
+from kodec.generator.schema.model import ARROW_TYPE
+from kodec.generator.schema.roles import TRANSPARENT
+from kodec.generator.wire import ENCODINGS, INTRINSICS
+
+__all__ = ["dialect"]
+
+_Shape = Mapping[str, Any]
+
+
+def _ref(name: str) -> _Shape:
+    return {"$ref": f"#/definitions/{name}"}
+
+
+def _or(*shapes: _Shape) -> _Shape:
+    return {"anyOf": list(shapes)}
+
+
+def _list(of: _Shape) -> _Shape:
+    return {"type": "array", "items": of}
+
+
+def _map(of: _Shape, keys: str = "") -> _Shape:
+    names = {"propertyNames": {"pattern": keys}} if keys else {}
+    return {"type": "object", "additionalProperties": of, **names}
+
+
+def _words(*words: str | bool) -> _Shape:
+    return {"enum": list(words)}
+
+
+_NUMBERS = [
+    *(f"{sign}{width}{order}" for sign in "us" for width in (1, 2, 4, 8) for order in ("", "le", "be")),
+    *(f"f{width}{order}" for width in (4, 8) for order in ("", "le", "be")),
+]
+_TEXT: _Shape = {"type": ["string", "number", "boolean", "null"]}
+_EXPR: _Shape = {"type": ["string", "number", "boolean"]}
+_FLAG: _Shape = {"type": "boolean"}
+_WHOLE: _Shape = {"type": "integer"}
+_BYTE: _Shape = {"type": "integer", "minimum": 0, "maximum": 255}
+_NAME: _Shape = {"type": "string", "pattern": "^[a-z][a-z0-9_]*$"}
+_PROSE = _or(_TEXT, _list(_TEXT))
+_ORDER = _words("le", "be")
+_A_TYPE = _or(_words(*_NUMBERS, "b1", "str", "strz"), {"type": ["string", "boolean"]})
+_ENCODING = _or(_words(*ENCODINGS), {"type": "string"})
+_ARROW: _Shape = {"type": "string", "pattern": ARROW_TYPE.pattern.replace(r"\Z", "$")}
+_IDENT = "^[a-z][a-z0-9_]*$"
+_NUMBER = "^[-+]?(0x[0-9a-fA-F_]+|0o[0-7]+|0b[01_]+|[0-9][0-9_]*)$"
+
+# What a key holds wherever it stands, and what it says.
+_ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
+    "doc": (_PROSE, "What it is, for people; the docstring."),
+    "doc-ref": (_PROSE, "Where it is described: a title, an address, or a list of them."),
+    "-orig-id": (_PROSE, "Its name in the format's own documents."),
+    "id": (_NAME, "Its name, in lower_snake_case."),
+    "type": (
+        _or(_A_TYPE, _ref("switch")),
+        "A number (u1 to s8, f4, f8, b1 to b64), str, strz, a type of the schemas, or a choice of types.",
+    ),
+    "enum": (_TEXT, "The enum whose values the number has."),
+    "encoding": (_ENCODING, "How text is stored."),
+    "if": (_EXPR, "The condition under which it is there."),
+    "value": (_EXPR, "The expression that gives it."),
+    # of a schema or a type
+    "meta": (_ref("meta"), "What holds for all of it: byte order, encoding, imports."),
+    "params": (_list(_ref("parameter")), "What is passed to it."),
+    "seq": (_list(_ref("field")), "Its fields, in the order of their bytes."),
+    "instances": (_map(_ref("instance"), _IDENT), "Computed values, and what is read elsewhere."),
+    "types": (_map(_ref("type"), _IDENT), "Types inside it."),
+    "enums": (
+        _map(_map(_or(_TEXT, _ref("enum value")), _NUMBER), _IDENT),
+        "Enums: for each number its name.",
+    ),
+    "to-string": (_TEXT, "For other tools: how to show it."),
+    "-wire": (_words(*INTRINSICS, *TRANSPARENT, "tags"), "The primitive that the type is, or stands for."),
+    "-row": (_or(_FLAG, _ref("-row")), "One value is one row of a table."),
+    "-versions": (_or(_TEXT, _ref("-versions")), "The versions that there are: `0-4`."),
+    "-flexible": (_TEXT, "The flexible versions: `4+`, or `none`."),
+    "-topic": (_TEXT, "The topic that such records are in."),
+    # of a field or an instance
+    "size": (_EXPR, "How many bytes it takes."),
+    "size-eos": (_FLAG, "It takes all bytes to the end."),
+    "contents": (_or(_TEXT, _list(_or(_TEXT, _BYTE))), "The bytes that must stand there."),
+    "repeat": (_words("expr", "eos", "until"), "It is a list."),
+    "repeat-expr": (_EXPR, "How many elements there are."),
+    "repeat-until": (_EXPR, "The condition that ends the list; `_` is the element."),
+    "terminator": (_or(_BYTE, _list(_BYTE)), "The byte, or bytes, that end it."),
+    "consume": (_FLAG, "Whether the terminator is read with it; else what follows starts there."),
+    "include": (_FLAG, "Whether the terminator is a part of the value."),
+    "eos-error": (_FLAG, "Whether a missing terminator is an error."),
+    "pad-right": (_BYTE, "The byte that fills it up to its size."),
+    "process": (_TEXT, "How its bytes are stored: xor(key), rol(n), ror(n), zlib, or a registered name."),
+    "valid": (_or(_TEXT, _ref("valid")), "What the value must be."),
+    "parent": (_or(_TEXT, _FLAG), "What `_parent` is inside it."),
+    "io": (_TEXT, "The stream that it is read from."),
+    "pos": (_EXPR, "Where it stands in the stream."),
+    "-derive": (
+        _or({"type": "string"}, _ref("-derive")),
+        "What the writer computes and the reader checks: length_of(x), count_of(x), crc32c(a..b), max(x.y).",
+    ),
+    "-default": (_EXPR, "What is written where nothing is given, and read where the field is absent."),
+    "-nullable": (_EXPR, "When the field is null; agrees with `if`."),
+    "-since": (_WHOLE, "The first version that has it."),
+    "-until": (_WHOLE, "The last version that has it."),
+    "-ignorable": (_FLAG, "A value that a version cannot carry is dropped rather than refused."),
+    "-tags": (_map(_or(_NAME, _ref("tag")), _NUMBER), "The typed tags of a tagged section, by number."),
+    "-codec": (_or({"type": "string"}, _ref("-codec")), "The enum field that says how it is compressed."),
+    "-inner": ({"type": "string"}, "The type of what is compressed."),
+    "-column": (
+        _or(_words(False), {"type": "string"}, _ref("-column")),
+        "The column of a table: its name, or name, type and value; false hides it.",
+    ),
+}
+# What it holds in one kind of mapping.
+_IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
+    ("meta", "title"): (_TEXT, "What the format is called."),
+    ("meta", "application"): (_PROSE, "What uses it."),
+    ("meta", "file-extension"): (_PROSE, "How its files are called."),
+    ("meta", "xref"): ({}, "Its entries in catalogues of formats."),
+    ("meta", "tags"): (_PROSE, "Words for catalogues."),
+    ("meta", "license"): (_TEXT, "The licence of this file (SPDX)."),
+    ("meta", "ks-version"): (_TEXT, "The Kaitai Struct version that it needs."),
+    ("meta", "ks-debug"): (_FLAG, "For other tools."),
+    ("meta", "imports"): (_list(_TEXT), "Schemas whose types are used here, as paths without .ksy."),
+    ("meta", "endian"): (_or(_ORDER, _ref("switch")), "The byte order of numbers."),
+    ("meta", "bit-endian"): (_ORDER, "The order of bit fields."),
+    ("switch", "switch-on"): (_EXPR, "The value that chooses."),
+    ("switch", "cases"): (_map(_TEXT), "For each value what it chooses; `_` for all others."),
+    ("valid", "eq"): (_EXPR, "It is this."),
+    ("valid", "min"): (_EXPR, "It is at least this."),
+    ("valid", "max"): (_EXPR, "It is at most this."),
+    ("valid", "any-of"): ({**_list(_EXPR), "minItems": 1}, "It is one of these."),
+    ("valid", "expr"): (_EXPR, "The condition that holds; `_` is the value."),
+    ("valid", "in-enum"): (_FLAG, "It is a value of its enum."),
+    ("-derive", "value"): (
+        {"type": "string"},
+        "length_of(x), count_of(x), crc32c(a..b), last(x.y), max(x.y).",
+    ),
+    ("-derive", "verify"): (_words("equal", "at_least"), "How strictly a reader checks it."),
+    ("-derive", "when"): (_EXPR, "The condition under which it is checked."),
+    ("-codec", "field"): (_EXPR, "The enum field that says the codec."),
+    ("-codec", "replace"): (_map({"type": "string"}), "Names of codecs that are exchanged."),
+    ("-codec", "when"): (_EXPR, "The condition under which they are."),
+    ("-row", "columns"): (_list(_or({"type": "string"}, _ref("column of a -row"))), "The columns, in order."),
+    ("-row", "unless"): (_EXPR, "Where it holds, the rows of a container are hidden."),
+    ("-row", "bounds"): (_map(_ref("bound of a -row")), "What the container says of a column of its rows."),
+    ("-row", "head"): (
+        _list(_ref("column of a -row")),
+        "Columns with one value for all rows of a container.",
+    ),
+    ("bound of a -row", "first"): (_EXPR, "No row is below it."),
+    ("bound of a -row", "last"): (_EXPR, "No row is above it."),
+    ("-versions", "field"): (_TEXT, "The field that holds the version."),
+    ("-versions", "range"): (_TEXT, "The versions: `0-4`."),
+    **{
+        (kind, key): shape
+        for kind in ("-column", "column of a -row")
+        for key, shape in {
+            "name": ({"type": "string"}, "The name of the column."),
+            "type": (_ARROW, "Its Arrow type."),
+        }.items()
+    },
+}
+_REQUIRED = {"schema": ["meta"], "switch": ["switch-on", "cases"], "-derive": ["value"], "-codec": ["field"]}
+
+
+def dialect() -> dict[str, Any]:
+    """The JSON schema (draft 7) of a `.ksy` file."""
+    definitions = {kind: _mapping(kind) for kind in KEYS}
+    definitions["meta of a schema"] = {**definitions["meta"], "required": ["id"]}
+    whole = definitions.pop("schema")
+    whole["properties"]["meta"]["allOf"] = [_ref("meta of a schema")]
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Kaitai Struct schema, with kodec's extension keys",
+        **whole,
+        "definitions": definitions,
+    }
+
+
+def _mapping(kind: str) -> dict[str, Any]:
+    keys = KEYS[kind]
+    properties = {}
+    for key in sorted(keys.plain | keys.own, key=lambda key: (key.startswith("-"), key)):
+        shape, text = _IN.get((kind, key)) or _ANYWHERE[key]
+        # beside a reference, draft 7 ignores what else is said
+        plain = {"allOf": [shape]} if "$ref" in shape else shape
+        properties[key] = {**plain, "description": text}
+    found: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "patternProperties": {f"^{IGNORED.pattern.replace(chr(92) + 'Z', '$')}": {}},
+        "additionalProperties": False,
+    }
+    if kind in _REQUIRED:
+        found["required"] = _REQUIRED[kind]
+    return found

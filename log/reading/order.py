@@ -1,0 +1,106 @@
+"""Whether the offsets of a segment's batches ascend and stay within the segment: no checksum covers them.
+
+The rule is that of `verify`, and of recovery (`org.apache.kafka.storage.internals.log.LogSegment.recover`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kodec.log import kernel
+from kodec.log.backends.contract import Buffer
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.frame import Frame
+from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.files.listing import parse_segment_name, segment_offsets
+from kodec.runtime.errors import FormatError, Malformed
+
+__all__ = ["Order"]
+
+
+class Order:
+    """What the batches of a segment say of their offsets, as far as they were read.
+
+    A batch is wrong that starts at or below the last offset before it, or below the segment's base offset;
+    that ends at or above the next segment's base offset; or that leaves a gap before it which the batch
+    behind it contradicts, as that one goes on in the gap or in the middle of it.
+
+    Attributes:
+        last: the last offset so far; one below the segment's base offset where there is none.
+        sparse: whether some offsets below it have no record, as compaction, or a conversion, leaves a log.
+            True for formats v0 and v1, which may not say.
+    """
+
+    def __init__(self, base_offset: int, path: str | None) -> None:
+        self.last = base_offset - 1
+        self.sparse = False
+        self._base = base_offset
+        self._path = path
+        self._in_order = kernel.in_order()
+        # Only a gap leads above what follows in the next segment: before, the folder need not be listed.
+        self._most: int | None = None
+        self._skipped = False
+
+    @classmethod
+    def of(cls, path: str | None) -> Order | None:
+        """That of the segment with this path; None where its name is not a segment's."""
+        base_offset = None if path is None else parse_segment_name(Path(path).name)
+        return None if base_offset is None else cls(base_offset, path)
+
+    @property
+    def most(self) -> int:
+        """The largest offset that a batch here can have."""
+        if self._most is None:
+            self._most = self._base + MAX_RELATIVE
+            if self._path is not None and parse_segment_name(Path(self._path).name) is not None:
+                self._most = min(self._most, segment_offsets(self._path).stop - 1)
+        return self._most
+
+    def up_to(self, buf: Buffer, start: int, end: int) -> tuple[int, int, bool]:
+        """Where the first batch of `buf[start:end]` is that must be looked at alone, or is not whole.
+
+        Also the last offset before it, and whether one has no record: for `passed`.
+        """
+        most = self._base + MAX_RELATIVE if self._most is None else self._most
+        gaps = self._most is not None and not self._skipped
+        return self._in_order(buf, start, end, self.last, most, gaps)
+
+    def passed(self, last: int, sparse: bool) -> None:
+        """Note what was read."""
+        self._skipped &= last == self.last
+        self.last = last
+        self.sparse |= sparse
+
+    def skipped(self) -> None:
+        """Note that a batch was skipped: the gap that it leaves says nothing of the log."""
+        self._skipped = True
+
+    def starts_at(self, frame: Frame) -> None:
+        """Note that reading starts with this batch."""
+        self.last = max(self.last, frame.offset - 1)
+
+    def check(self, batch: Batch, following: Frame | None) -> tuple[int, bool]:
+        """What `passed` is to note of a batch that stands before one with this frame, if any.
+
+        Raises Malformed where its offset is wrong.
+        """
+        last = batch.last_offset
+        first = batch.base_offset if batch.magic == 2 else last
+        if first <= self.last:
+            raise _wrong(batch, "offsets ascend", f"more than {self.last}", first)
+        if last < first:
+            raise _wrong(batch, "last offset below the first", f"at least {first}", last)
+        if last > self._base + MAX_RELATIVE:
+            raise _wrong(batch, "outside of its segment", f"at most {self._base + MAX_RELATIVE}", last)
+        if first > self.last + 1:
+            if last > self.most:
+                raise _wrong(batch, "outside of its segment", f"at most {self.most}", last)
+            if following is not None and self.last < following.offset <= last:
+                need = f"what the next batch, from {following.offset}, follows"
+                raise _wrong(batch, "offsets ascend", need, f"{first} to {last}")
+        gap = first > self.last + 1 and not self._skipped
+        return last, batch.magic != 2 or gap or batch.count <= last - first
+
+
+def _wrong(batch: Batch, reason: str, need: object, have: object) -> FormatError:
+    return batch.located(Malformed("base_offset", reason, at=0, need=need, have=have))

@@ -1,0 +1,447 @@
+"""The options of the `kafka-log` source: every name, and what each value means.
+
+Names, values and defaults are those of Spark's Kafka source
+(`org.apache.spark.sql.kafka010.KafkaSourceProvider`) where it has them. Nothing is guessed: a name that is
+not known, and a value that cannot be read, is an error that says what would be right.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn
+from urllib.parse import unquote, urlsplit
+
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Limits
+from kodec.log.files.listing import TopicPartition
+from kodec.pipeline.columns import COLUMNS, QUARANTINE
+from kodec.runtime.errors import KodecError
+
+__all__ = ["DEFAULT_TASK_BYTES", "EARLIEST", "LATEST", "Edge", "Mode", "OptionError", "Options"]
+
+Mode = Literal["failfast", "permissive", "quarantine"]
+
+# A task costs some 30 ms whatever it does; this much log keeps a Python decoder busy for about a second.
+DEFAULT_TASK_BYTES = 32 * 2**20
+
+_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+
+EARLIEST, LATEST = -2, -1
+"""What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
+
+_CHOICES = ("subscribe", "subscribePattern", "assign")
+# By the end that they say, in the order in which Spark prefers them.
+_STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
+_ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+_STRATEGY = "startingOffsetsByTimestampStrategy"
+
+_OURS = (
+    *_CHOICES,
+    *_STARTS,
+    *_ENDS,
+    _STRATEGY,
+    "includeHeaders",
+    "failOnDataLoss",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "maxOffsetsPerTrigger",
+    "columns",
+    "mode",
+    "verifyCrc",
+    "includeControlRecords",
+    "includeBatchMetadata",
+    "includeInternal",
+    "allowEmpty",
+    "maxPartitionBytes",
+    "maxBatchBytes",
+    "maxDecompressedBytes",
+    "maxElements",
+    "path",
+)
+# What Spark's Kafka source asks brokers for, or does with them: files need none of it.
+_IGNORED = (
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "groupIdPrefix",
+)
+# What Spark itself adds: several paths, and the facts of a table.
+_OF_SPARK = ("paths", "provider", "owner")
+_KAFKA = "kafka."
+_ISOLATION = "kafka.isolation.level"
+_KNOWN = {name.lower(): name for name in (*_OURS, *_IGNORED, *_OF_SPARK, _ISOLATION)}
+# They mean something that is not to be had here, so that ignoring them would mislead.
+_NOT_HERE = {
+    "minoffsetspertrigger": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
+    "maxtriggerdelay": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
+    "topic": "it is for writing; to read, name topics with subscribe",
+    "kafka.auto.offset.reset": "use startingOffsets",
+    "kafka.key.deserializer": "keys are binary; use Spark's functions",
+    "kafka.value.deserializer": "values are binary; use Spark's functions",
+    "kafka.enable.auto.commit": "nothing is committed: leave it out",
+    "kafka.interceptor.classes": "there is no consumer: leave it out",
+}
+
+
+class OptionError(KodecError, ValueError):
+    """An option of the `kafka-log` source that cannot be followed; the message says what would be right.
+
+    Attributes: option, its name as documented.
+    """
+
+    def __init__(self, option: str, text: str) -> None:
+        super().__init__(option, text)
+        self.option = option
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"kafka-log: {self.option}: {self.text}"
+
+
+class Edge(NamedTuple):
+    """Where rows begin, or end, in each topic-partition.
+
+    Attributes:
+        option: which option says so, for messages.
+        of: an offset for each topic-partition, `EARLIEST` and `LATEST` among them, or a time in ms since
+            1970; one number is for all of them.
+        timed: whether the numbers are times.
+    """
+
+    option: str
+    of: int | Mapping[TopicPartition, int]
+    timed: bool = False
+
+    @property
+    def plain(self) -> int | None:
+        """`EARLIEST` or `LATEST`, where that is all it says."""
+        return self.of if isinstance(self.of, int) and not self.timed else None
+
+
+_EARLIEST = Edge("startingOffsets", EARLIEST)
+_LATEST = Edge("endingOffsets", LATEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of the `kafka-log` source, read and checked; docs/spark.md says what each means.
+
+    Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
+    the options in the words of this package.
+    """
+
+    paths: tuple[str, ...]
+    subscribe: frozenset[str] | None = None
+    pattern: re.Pattern[str] | None = None
+    assign: frozenset[TopicPartition] | None = None
+    start: Edge = field(default=_EARLIEST)
+    end: Edge = field(default=_LATEST)
+    latest_if_none: bool = False
+    include_internal: bool = False
+    include_headers: bool = False
+    include_batch: bool = False
+    columns: tuple[str, ...] | None = None
+    mode: Mode = "failfast"
+    fail_on_data_loss: bool = True
+    committed: bool = False
+    allow_empty: bool = False
+    min_tasks: int | None = None
+    task_offsets: int | None = None
+    trigger_offsets: int | None = None
+    reading: ReadOptions = field(default=ReadOptions())
+    task_bytes: int = field(default=DEFAULT_TASK_BYTES)
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str], *, streaming: bool | None = False) -> Options:
+        """Read the options of `spark.read.format("kafka-log")`, or of `readStream`; names are
+        case-insensitive.
+
+        With `streaming=None`, where neither is known yet, the start and the end are not looked at.
+        Raises: OptionError.
+        """
+        given = {name.lower(): value for name, value in options.items()}
+        _check_names(given)
+        several = [name for name in _CHOICES if name.lower() in given]
+        if len(several) > 1:
+            raise OptionError(several[1], f"give one of {', '.join(_CHOICES)}, not {' and '.join(several)}")
+        mode = _mode(given)
+        permissive = mode != "failfast"
+        return cls(
+            paths=_paths(given),
+            subscribe=_names(given, "subscribe"),
+            pattern=_pattern(given),
+            assign=_assignment(given),
+            start=_EARLIEST if streaming is None else _start(given, streaming),
+            end=_LATEST if streaming is None else _end(given, streaming),
+            latest_if_none=_word(given, _STRATEGY, ("error", "latest"), "error") == "latest",
+            include_internal=_flag(given, "includeInternal"),
+            include_headers=_flag(given, "includeHeaders"),
+            include_batch=_flag(given, "includeBatchMetadata"),
+            columns=_columns(given, mode),
+            mode=mode,
+            fail_on_data_loss=_flag(given, "failOnDataLoss", default=not permissive),
+            committed=_committed(given),
+            allow_empty=_flag(given, "allowEmpty"),
+            min_tasks=_count(given, "minPartitions"),
+            task_offsets=_count(given, "maxRecordsPerPartition"),
+            trigger_offsets=_count(given, "maxOffsetsPerTrigger"),
+            reading=ReadOptions(
+                check_crc=_flag(given, "verifyCrc", default=True),
+                control=_flag(given, "includeControlRecords"),
+                on_error="skip" if permissive else "raise",
+                limits=_limits(given),
+            ),
+            task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
+        )
+
+    @property
+    def chosen(self) -> str:
+        """Which topics are wanted, in words."""
+        if self.subscribe is not None:
+            return f"subscribe={','.join(sorted(self.subscribe))}"
+        if self.pattern is not None:
+            return f"subscribePattern={self.pattern.pattern}"
+        if self.assign is not None:
+            return f"assign={', '.join(map(str, sorted(self.assign)))}"
+        return "all topics" if self.include_internal else "all topics that are not internal"
+
+    def wants(self, topic_partition: TopicPartition) -> bool:
+        """Whether the options let this topic-partition in."""
+        if self.subscribe is not None:
+            return topic_partition.topic in self.subscribe
+        if self.assign is not None:
+            return topic_partition in self.assign
+        if not (self.include_internal or not topic_partition.is_internal):
+            return False
+        return self.pattern is None or self.pattern.fullmatch(topic_partition.topic) is not None
+
+
+def _check_names(given: Mapping[str, str]) -> None:
+    """Refuse a name that nobody knows: it may be one that chooses rows, misspelled."""
+    for name in given:
+        if name in _NOT_HERE:
+            raise OptionError(name, _NOT_HERE[name])
+        if name in _KNOWN or name.startswith((_KAFKA, "option.")):
+            continue
+        near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
+        hint = f"did you mean {_KNOWN[near[0]]}?" if near else "docs/spark.md lists those that there are"
+        raise OptionError(name, f"there is no such option; {hint}")
+
+
+def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
+    if "path" in given:
+        texts = [given["path"]]
+    elif "paths" in given:
+        texts = json.loads(given["paths"])
+    else:
+        texts = []
+    if not texts:
+        raise OptionError("path", 'say what to read: .load("/path/of/a/log/directory")')
+    return tuple(_path(text) for text in texts)
+
+
+def _path(text: str) -> str:
+    url = urlsplit(text)
+    # One letter is a drive, not a scheme.
+    if len(url.scheme) < 2:
+        return str(Path(text).absolute())
+    if url.scheme != "file" or url.netloc not in ("", "localhost"):
+        raise OptionError(
+            "path", f"{text}: only local paths can be read by the Python source, like /data/logs"
+        )
+    return unquote(url.path, errors="surrogateescape")
+
+
+def _names(given: Mapping[str, str], name: str) -> frozenset[str] | None:
+    text = given.get(name.lower())
+    if text is None:
+        return None
+    found = frozenset(each.strip() for each in text.split(",") if each.strip())
+    return found or _wrong(name, "topics with commas between them, like orders,paid", text)
+
+
+def _pattern(given: Mapping[str, str]) -> re.Pattern[str] | None:
+    """A pattern of Java as one of Python, where both mean the same."""
+    text = given.get("subscribepattern")
+    if text is None:
+        return None
+    if not text.strip():
+        return _wrong(
+            "subscribePattern", "a regular expression for whole names of topics, like orders.*", text
+        )
+    try:
+        with warnings.catch_warnings():
+            # Java has operators on sets of characters where Python takes the characters.
+            warnings.simplefilter("error")
+            return re.compile(text.strip(), re.ASCII)
+    except (re.error, Warning) as error:
+        raise OptionError(
+            "subscribePattern", f"{text!r} cannot be read ({error}); use what Java and Python share"
+        ) from None
+
+
+def _assignment(given: Mapping[str, str]) -> frozenset[TopicPartition] | None:
+    text = given.get("assign")
+    if text is None:
+        return None
+    try:
+        found = frozenset(
+            TopicPartition(topic, _whole(each))
+            for topic, numbers in json.loads(text).items()
+            for each in numbers
+        )
+    except (AttributeError, TypeError, ValueError):
+        found = frozenset()
+    return found or _wrong("assign", 'JSON like {"orders":[0,1]}', text)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError
+    return value
+
+
+# -- where rows begin and end ---------------------------------------------------------------------
+
+
+def _start(given: Mapping[str, str], streaming: bool) -> Edge:
+    default = "latest" if streaming else "earliest"
+    edge = _edge(given, _STARTS, {"earliest": EARLIEST, "latest": LATEST}, default)
+    if not streaming and _has(edge, LATEST):
+        raise OptionError(
+            edge.option, "a batch query cannot start at the latest offset; use earliest, or an offset"
+        )
+    return edge
+
+
+def _end(given: Mapping[str, str], streaming: bool) -> Edge:
+    if streaming:
+        for name in _ENDS:
+            if name.lower() in given:
+                raise OptionError(name, "a stream has no end; leave it out, or read a batch")
+        return _LATEST
+    edge = _edge(given, _ENDS, {"earliest": EARLIEST, "latest": LATEST}, "latest")
+    if _has(edge, EARLIEST):
+        raise OptionError(edge.option, "a query cannot end at the earliest offset; use latest, or an offset")
+    return edge
+
+
+def _has(edge: Edge, special: int) -> bool:
+    if edge.timed:
+        return False
+    return edge.of == special if isinstance(edge.of, int) else special in edge.of.values()
+
+
+def _edge(given: Mapping[str, str], names: tuple[str, ...], words: Mapping[str, int], default: str) -> Edge:
+    """The first of the three options that is given: a time, times as JSON, offsets as a word or as JSON."""
+    time, times, offsets = names
+    if (text := given.get(time.lower())) is not None:
+        return Edge(time, _time(time, text), timed=True)
+    if (text := given.get(times.lower())) is not None:
+        example = '{"orders":{"0":1700000000000}}, in milliseconds since 1970'
+        return Edge(times, _by_partition(times, text, 0, example), timed=True)
+    text = given.get(offsets.lower(), default)
+    word = words.get(text.strip().lower())
+    if word is not None:
+        return Edge(offsets, word)
+    example = 'earliest, latest, or JSON like {"orders":{"0":23,"1":-2}}, where -2 is earliest and -1 latest'
+    return Edge(offsets, _by_partition(offsets, text, EARLIEST, example))
+
+
+def _time(name: str, text: str) -> int:
+    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None:
+        _wrong(name, "a time in milliseconds since 1970, like 1700000000000", text)
+    return int(text)
+
+
+def _by_partition(name: str, text: str, least: int, example: str) -> Mapping[TopicPartition, int]:
+    try:
+        found = {
+            TopicPartition(topic, int(partition)): _whole(value)
+            for topic, values in json.loads(text).items()
+            for partition, value in values.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        found = {}
+    if not found or any(not least <= value < 2**63 for value in found.values()):
+        _wrong(name, example, text)
+    return found
+
+
+# -- words and numbers ----------------------------------------------------------------------------
+
+
+def _wrong(name: str, need: str, text: str) -> NoReturn:
+    raise OptionError(name, f"expected {need}; not {text!r}")
+
+
+def _word(given: Mapping[str, str], name: str, words: tuple[str, ...], default: str) -> str:
+    value = given.get(name.lower(), default)
+    return value.lower() if value.lower() in words else _wrong(name, " or ".join(words), value)
+
+
+def _flag(given: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+    return _word(given, name, ("true", "false"), str(default).lower()) == "true"
+
+
+def _mode(given: Mapping[str, str]) -> Mode:
+    modes: tuple[Mode, ...] = ("failfast", "permissive", "quarantine")
+    word = _word(given, "mode", modes, "failfast")
+    return next(mode for mode in modes if mode == word)
+
+
+def _committed(given: Mapping[str, str]) -> bool:
+    return (
+        _word(given, _ISOLATION, ("read_uncommitted", "read_committed"), "read_uncommitted")
+        == "read_committed"
+    )
+
+
+def _columns(given: Mapping[str, str], mode: Mode) -> tuple[str, ...] | None:
+    text = given.get("columns")
+    if text is None:
+        return None
+    known = [column.name for column in (QUARANTINE if mode == "quarantine" else COLUMNS)]
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    wrong = [name for name in found if name not in known]
+    if wrong:
+        near = difflib.get_close_matches(wrong[0], known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? There are " if near else "there are "
+        raise OptionError("columns", f"no column is called {wrong[0]}; {hint}{', '.join(known)}")
+    if not found or len(set(found)) < len(found):
+        _wrong("columns", "names of columns, each once, like offset,value", text)
+    return tuple(found)
+
+
+def _limits(given: Mapping[str, str]) -> Limits:
+    default = Limits()
+    return Limits(
+        batch_bytes=_size(given, "maxBatchBytes", default.batch_bytes),
+        decompressed_bytes=_size(given, "maxDecompressedBytes", default.decompressed_bytes),
+        elements=_size(given, "maxElements", default.elements),
+    )
+
+
+def _size(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name.lower())
+    if text is None:
+        return default
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _UNITS or int(match[1]) == 0:
+        _wrong(name, "a size above 0, like 64m", text)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _count(given: Mapping[str, str], name: str) -> int | None:
+    text = given.get(name.lower())
+    if text is None:
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) is None or int(text) == 0:
+        _wrong(name, "a whole number above 0", text)
+    return int(text)

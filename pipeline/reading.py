@@ -1,0 +1,122 @@
+"""What the readers of a query and of a stream have in common: tasks, and the rows of one."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
+from kodec.pipeline.options import OptionError, Options
+from kodec.pipeline.plan import Bounds, SourceSegment, Task, shown
+from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
+
+__all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
+
+
+def _all_columns(options: Options) -> StructType:
+    if options.mode == "quarantine":
+        return quarantine_schema()
+    return schema(headers=True, batch=True)
+
+
+def _check_columns(wanted: StructType, there: StructType) -> None:
+    """Refuse a schema that names other columns, or other types, than the source has.
+
+    Raises: OptionError.
+    """
+    types = {field.name: field.dataType.simpleString() for field in there}
+    wrong = [
+        f"{field.name} {field.dataType.simpleString()}"
+        for field in wanted
+        if types.get(field.name) != field.dataType.simpleString()
+    ]
+    if wrong:
+        known = ", ".join(f"{name} {kind}" for name, kind in types.items())
+        raise OptionError("schema", f"no such column: {', '.join(wrong)}; there are {known}")
+
+
+class TaskPartition(InputPartition):
+    """What one Spark task reads: some segments, in order."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.task = task
+
+
+_frozen = False
+
+
+def freeze_imports_once() -> None:
+    """Keep the objects that exist now out of later garbage collections of this process.
+
+    Spark's worker collects before each task, which costs some 30 ms with pyspark and pyarrow loaded.
+    """
+    global _frozen
+    if not _frozen:
+        _frozen = True
+        gc.collect()
+        gc.freeze()
+
+
+class TaskReader:
+    """Decodes the segments of one task."""
+
+    def __init__(self, wanted: StructType, options: Options) -> None:
+        _check_columns(wanted, _all_columns(options))
+        self.wanted = wanted
+        self.options = options
+        self.bounds = Bounds()
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Decode the segments of one task, a small batch first."""
+        if not isinstance(partition, TaskPartition):
+            return
+        freeze_imports_once()
+        if self.options.mode == "quarantine":
+            yield from self._quarantine(partition.task)
+            return
+        columns = arrow_schema(self.wanted)
+        first_rows: int | None = FIRST_ROWS
+        for part in partition.task:
+            for batch in self._rows(part, columns).batches(first_rows):
+                yield batch
+                first_rows = None
+
+    def _rows(self, part: SourceSegment, columns: pa.Schema) -> SegmentRows:
+        return SegmentRows(
+            part,
+            columns,
+            bounds=self.bounds,
+            options=self.options.reading,
+            committed=self.options.committed,
+            fail_on_loss=self.options.fail_on_data_loss,
+        )
+
+    def _quarantine(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """What is not among the rows: they are decoded as for a query, and counted only."""
+        columns = arrow_schema(self.wanted)
+        for part in task:
+            rows = self._rows(part, pa.schema([]))
+            for _ in rows.batches():
+                pass
+            owner = part.topic_partition
+            found = [
+                {
+                    "topic": owner.topic,
+                    "partition": owner.partition,
+                    "file": shown(left.path),
+                    "position": left.position,
+                    "size": left.size,
+                    "firstOffset": left.first_offset,
+                    "lastOffset": left.last_offset,
+                    "kind": left.kind,
+                    "message": left.message,
+                }
+                for left in rows.left
+            ]
+            if found:
+                yield pa.RecordBatch.from_pylist(found, schema=columns)

@@ -1,0 +1,132 @@
+"""The source as a stream: a log directory that grows, in micro-batches.
+
+Offsets have the JSON form of Spark's Kafka source, `{"topic":{"0":124}}`, and mean what they mean there: the
+next one to read. Follows `org.apache.spark.sql.kafka010.KafkaMicroBatchStream`. A batch that is not whole
+yet, or whose checksum is not yet right, is not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from kodec.log.files.listing import TopicPartition
+from kodec.pipeline.options import Options
+from kodec.pipeline.plan import Log, SourceSegment, data_loss, found_logs, tasks_of
+from kodec.pipeline.reading import TaskPartition, TaskReader
+from kodec.runtime.errors import KodecError
+
+__all__ = ["LogStreamReader"]
+
+Offsets = dict[str, dict[str, int]]
+"""By topic and partition, as text: the next offset to read."""
+
+
+class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Says how far the logs go, and reads what is between two such offsets."""
+
+    def __init__(self, wanted: StructType, options: Options) -> None:
+        super().__init__(wanted, options)
+        # Where a query that is to end, ends.
+        self._last: dict[TopicPartition, int] | None = None
+
+    def initialOffset(self) -> Offsets:
+        """Where a new query starts, by the options."""
+        return _json(
+            {owner: log.resolved(self.options.start, self.options) for owner, log in self._logs().items()}
+        )
+
+    def latestOffset(self, start: Offsets | None = None, limit: ReadLimit | None = None) -> Offsets:
+        """How far the next micro-batch goes: to what is there now, at most so many offsets from `start`."""
+        logs = self._logs()
+        ends = self._ends(logs) if self._last is None else self._last
+        if start is None:
+            return _json(ends)
+        if isinstance(limit, ReadMaxRows):
+            ends = _limited(_parsed(start), ends, logs, limit.max_rows)
+        found = _json(ends)
+        return start if found == start else found
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """That of maxOffsetsPerTrigger."""
+        most = self.options.trigger_offsets
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def reportLatestOffset(self) -> Offsets:
+        """How far the logs go now."""
+        return _json(self._ends(self._logs()))
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Note how far the logs go: the query ends there."""
+        self._last = self._ends(self._logs())
+
+    def partitions(self, start: Offsets, end: Offsets) -> list[InputPartition]:
+        """The tasks for what lies between two offsets. Raises DataLoss where some of it is not there."""
+        logs = self._logs()
+        first, last = _parsed(start), _parsed(end)
+        pieces: list[SourceSegment] = []
+        for owner in sorted(set(first) - set(last)):
+            data_loss(self.options, f"{owner} is gone; the query had read up to {first[owner]}")
+        for owner, stop in sorted(last.items()):
+            log = logs.get(owner)
+            if log is None:
+                if first.get(owner, 0) < stop:
+                    data_loss(self.options, f"{owner} is gone, with offsets up to {stop}")
+                continue
+            pieces += log.between(first.get(owner), stop, self.options)
+        return [TaskPartition(task) for task in tasks_of(self.options, pieces)]
+
+    def _logs(self) -> dict[TopicPartition, Log]:
+        found = found_logs(self.options)
+        return {owner: Log(owner, each, self.options.reading) for owner, each in found.items()}
+
+    def _ends(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
+        return {owner: log.stable_end(committed=self.options.committed) for owner, log in logs.items()}
+
+
+def _json(offsets: Mapping[TopicPartition, int]) -> Offsets:
+    found: Offsets = {}
+    for owner, offset in sorted(offsets.items()):
+        found.setdefault(owner.topic, {})[str(owner.partition)] = offset
+    return found
+
+
+def _parsed(offsets: Mapping[str, Any]) -> dict[TopicPartition, int]:
+    """The offsets of a checkpoint, which may be that of another source. Raises KodecError."""
+    try:
+        return {
+            TopicPartition(topic, int(partition)): int(offset)
+            for topic, each in offsets.items()
+            for partition, offset in each.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise KodecError(
+            f'kafka-log: the checkpoint has {offsets!r}; expected JSON like {{"orders":{{"0":23}}}}'
+        ) from None
+
+
+def _limited(
+    start: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+    logs: Mapping[TopicPartition, Log],
+    most: int,
+) -> dict[TopicPartition, int]:
+    """About `most` offsets, shared by what each topic-partition has; at least one of each that has some."""
+    begins = {owner: start.get(owner, logs[owner].earliest if owner in logs else 0) for owner in ends}
+    sizes = {owner: max(0, end - begins[owner]) for owner, end in ends.items()}
+    total = sum(sizes.values())
+    if total <= most:
+        return dict(ends)
+    return {
+        owner: begins[owner] + min(size, max(1, most * size // total)) if size else ends[owner]
+        for owner, size in sizes.items()
+    }

@@ -1,0 +1,42 @@
+package org.kodec.runtime;
+
+import java.util.Arrays;
+
+/** Bytes that grow at their end, by no more than is asked for and then only by doubling. */
+public final class Buffer {
+    /** The most bytes of an array. */
+    private static final int MOST = Integer.MAX_VALUE - 16;
+
+    /** The bytes; those from {@link #size} on mean nothing. */
+    public byte[] data;
+    /** How many there are. */
+    public int size;
+
+    /** An empty one with room for {@code capacity} bytes. */
+    public Buffer(int capacity) {
+        data = new byte[capacity];
+    }
+
+    /** Makes room for {@code more} bytes behind those that are there. */
+    public void reserve(long more) {
+        long need = size + more;
+        if (need > MOST) {
+            throw new OutOfMemoryError("more than " + MOST + " bytes in one buffer");
+        }
+        if (need > data.length) {
+            data = Arrays.copyOf(data, (int) Math.min(MOST, Math.max(need, 2L * data.length)));
+        }
+    }
+
+    /** Appends bytes. */
+    public void add(byte[] from, int start, int count) {
+        reserve(count);
+        System.arraycopy(from, start, data, size, count);
+        size += count;
+    }
+
+    /** A copy of what is there. */
+    public byte[] bytes() {
+        return Arrays.copyOf(data, size);
+    }
+}

@@ -1,0 +1,499 @@
+package org.kodec.runtime;
+
+import com.github.luben.zstd.ZstdDecompressCtx;
+import com.github.luben.zstd.ZstdException;
+import java.io.ByteArrayInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.zip.GZIPInputStream;
+import net.jpountz.lz4.LZ4Exception;
+import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4SafeDecompressor;
+import net.jpountz.xxhash.XXHash32;
+import net.jpountz.xxhash.XXHashFactory;
+import org.xerial.snappy.Snappy;
+
+/**
+ * Decompresses record data as Kafka's own code does, with a ceiling on the output.
+ *
+ * <p>gzip is the JDK's; for snappy, lz4 and zstd the jars {@code snappy-java}, {@code lz4-java} and
+ * {@code zstd-jni} have to be there, which Spark and Kafka carry; a codec whose jar is missing is UNSUPPORTED.
+ * For one thread.
+ */
+public final class Codecs implements AutoCloseable {
+    private static final int PIECE = 64 << 10;
+    private static final String LIMIT = "decompressed_bytes";
+
+    private Lz4 lz4;
+    private Zstd zstd;
+
+    /** What {@code codec} gives for the bytes. */
+    public static byte[] decompressed(String codec, byte[] src, long limit) {
+        try (Codecs codecs = new Codecs()) {
+            Buffer out = new Buffer(Math.min(PIECE, 4 * src.length + 64));
+            codecs.decompress(codec, src, 0, src.length, out, limit);
+            return out.bytes();
+        }
+    }
+
+    /**
+     * Decompresses {@code src} from {@code start} to {@code stop}, the whole compressed part of one batch, to the
+     * end of {@code out}.
+     *
+     * @param codec as schemas call it; {@code lz4_legacy} is LZ4 with any header checksum (KIP-57)
+     * @param limit the most bytes to append
+     * @throws FormatException whose position counts from {@code start} and whose path is empty
+     */
+    public void decompress(String codec, byte[] src, int start, int stop, Buffer out, long limit) {
+        int size = out.size;
+        try {
+            append(codec, src, start, stop, out, limit);
+        } catch (NoClassDefFoundError | ExceptionInInitializerError | UnsatisfiedLinkError missing) {
+            out.size = size;
+            throw FormatException.unsupported("", codec + ": its library cannot be used here", 0, null, missing);
+        } catch (FormatException error) {
+            out.size = size;
+            throw error;
+        }
+    }
+
+    private void append(String codec, byte[] src, int start, int stop, Buffer out, long limit) {
+        if (start == stop && !codec.equals("none")) {
+            throw FormatException.truncated("", codec + ": the payload is empty", 0, 1, 0);
+        }
+        switch (codec) {
+            case "none":
+                if (stop - start > limit) {
+                    throw overLimit("none", stop - start, limit, 0);
+                }
+                out.add(src, start, stop - start);
+                break;
+            case "gzip":
+                gzip(src, start, stop, out, limit);
+                break;
+            case "snappy":
+                SnappyFrames.read(src, start, stop, out, limit);
+                break;
+            case "lz4":
+            case "lz4_legacy":
+                lz4 = lz4 == null ? new Lz4() : lz4;
+                lz4.read(src, start, stop, out, limit, codec.equals("lz4"));
+                break;
+            case "zstd":
+                zstd = zstd == null ? new Zstd() : zstd;
+                zstd.read(src, start, stop, out, limit);
+                break;
+            default:
+                throw FormatException.unsupported("", "unknown codec", 0, null, codec);
+        }
+    }
+
+    /** Releases what the libraries hold. */
+    @Override
+    public void close() {
+        if (zstd != null) {
+            zstd.close();
+            zstd = null;
+        }
+    }
+
+    private static FormatException overLimit(String codec, long need, long limit, long at) {
+        return FormatException.limitExceeded("", codec + ": too many decompressed bytes", at, need, limit, LIMIT);
+    }
+
+    private static FormatException truncated(String what, long at, long need, long have) {
+        return FormatException.truncated("", what, at, need, have);
+    }
+
+    private static FormatException malformed(String what, long at, Object need, Object have) {
+        return FormatException.malformed("", what, at, need, have);
+    }
+
+    private static long littleEndian(byte[] src, int at, int size) {
+        long value = 0;
+        for (int index = size - 1; index >= 0; index--) {
+            value = value << 8 | src[at + index] & 0xFF;
+        }
+        return value;
+    }
+
+    private static void gzip(byte[] src, int start, int stop, Buffer out, long limit) {
+        int first = out.size;
+        int have = stop - start;
+        try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(src, start, have), 8192)) {
+            while (true) {
+                out.reserve(Math.min(PIECE, Math.max(1, limit - (out.size - first) + 1)));
+                long room = Math.min(out.data.length - out.size, limit - (out.size - first) + 1);
+                int count = in.read(out.data, out.size, (int) room);
+                if (count < 0) {
+                    return;
+                }
+                out.size += count;
+                if (out.size - first > limit) {
+                    throw overLimit("gzip", limit + 1, limit, 0);
+                }
+            }
+        } catch (EOFException error) {
+            throw truncated("gzip: the stream ends inside a member", 0, have + 1L, have);
+        } catch (IOException error) {
+            throw malformed("gzip: " + error.getMessage(), 0, null, null);
+        }
+    }
+
+    /** snappy-java's ("xerial") chunks, through repeated headers; else one raw block. */
+    private static final class SnappyFrames {
+        private static final byte[] MAGIC = {(byte) 0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
+        private static final int HEADER = MAGIC.length + 8;
+        private static final byte[] OFFICIAL = {(byte) 0xFF, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
+
+        static void read(byte[] src, int start, int stop, Buffer out, long limit) {
+            int size = stop - start;
+            if (size < HEADER || !startsWith(src, start, stop, MAGIC)) {
+                if (startsWith(src, start, stop, OFFICIAL)) {
+                    throw FormatException.unsupported(
+                            "", "snappy: the official framing format, which Kafka does not read", 0, null, null);
+                }
+                block(src, start, stop, start, out, 0, limit);
+                return;
+            }
+            int first = out.size;
+            int pos = start + HEADER;
+            while (stop - pos >= 4) {
+                if (src[pos] == MAGIC[0] && src[pos + 1] == MAGIC[1] && src[pos + 2] == MAGIC[2]
+                        && src[pos + 3] == MAGIC[3]) {
+                    header(src, pos, stop, pos - start);
+                    pos += HEADER;
+                    continue;
+                }
+                int length = Load.s4be(src, pos);
+                if (length < 0) {
+                    throw malformed("snappy: negative chunk length", pos - start, "0 or more", length);
+                }
+                if (length > stop - pos - 4) {
+                    throw truncated("snappy: chunk", pos + 4 - start, length, stop - pos - 4);
+                }
+                block(src, pos + 4, pos + 4 + length, start, out, out.size - first, limit);
+                pos += 4 + length;
+            }
+        }
+
+        private static void header(byte[] src, int pos, int stop, int at) {
+            if (stop - pos < HEADER) {
+                throw truncated("snappy: repeated header", at, HEADER, stop - pos);
+            }
+            if (!startsWith(src, pos, stop, MAGIC)) {
+                throw malformed("snappy: repeated header with a wrong magic", at, null, null);
+            }
+            int version = Load.s4be(src, pos + MAGIC.length);
+            if (version < 1) {
+                throw FormatException.unsupported(
+                        "", "snappy: version of a repeated header", at, "1 or more", version);
+            }
+        }
+
+        private static void block(byte[] src, int pos, int stop, int start, Buffer out, long done, long limit) {
+            long promised;
+            try {
+                Input in = new Input(src, pos, stop, ReadOptions.DEFAULT);
+                promised = in.uvarint32("");
+            } catch (FormatException error) {
+                String why = "snappy: no size in front of the block (" + error.reason() + ")";
+                throw malformed(why, pos - start, null, null);
+            }
+            if (done + promised > limit) {
+                throw overLimit("snappy", done + promised, limit, pos - start);
+            }
+            try {
+                out.reserve(promised);
+                if (Snappy.uncompress(src, pos, stop - pos, out.data, out.size) != promised) {
+                    throw malformed("snappy: not the size in front of the block", pos - start, null, null);
+                }
+                out.size += (int) promised;
+            } catch (IOException error) {
+                throw malformed("snappy: " + error.getMessage(), pos - start, null, null);
+            }
+        }
+
+        private static boolean startsWith(byte[] src, int start, int stop, byte[] prefix) {
+            return stop - start >= prefix.length
+                    && Arrays.equals(src, start, start + prefix.length, prefix, 0, prefix.length);
+        }
+    }
+
+    /** LZ4 frames as Kafka's {@code Lz4BlockInputStream} has them: the first one, of independent blocks. */
+    private static final class Lz4 {
+        private static final byte[] MAGIC = {4, 0x22, 0x4D, 0x18};
+        private static final int MOST_HEADER = 15;
+        private static final int INDEPENDENT = 32;
+        private static final int BLOCK_CHECKSUM = 16;
+        private static final int CONTENT_SIZE = 8;
+        private static final int CONTENT_CHECKSUM = 4;
+        private static final int RESERVED = 2;
+        private static final int DICTIONARY = 1;
+        private static final int MOST_EXPANSION = 255;
+
+        private final LZ4SafeDecompressor blocks = LZ4Factory.fastestInstance().safeDecompressor();
+        private final XXHash32 hash = XXHashFactory.fastestInstance().hash32();
+
+        void read(byte[] src, int start, int stop, Buffer out, long limit, boolean check) {
+            int have = Math.min(MOST_HEADER, stop - start);
+            for (int index = 0; index < Math.min(4, have); index++) {
+                if (src[start + index] != MAGIC[index]) {
+                    throw malformed("lz4: not an LZ4 frame", 0, spaced(MAGIC, 0, 4), spaced(src, start, have));
+                }
+            }
+            if (have < 6) {
+                throw truncated("lz4: frame header", 0, 6, have);
+            }
+            int flags = src[start + 4] & 0xFF;
+            int descriptor = src[start + 5] & 0xFF;
+            int end = header(src, start, have, flags, descriptor, check);
+            int maxBlock = 1 << 8 + 2 * (descriptor >> 4);
+            int checksum = (flags & BLOCK_CHECKSUM) != 0 ? 4 : 0;
+            int first = out.size;
+            int pos = start + end + 1;
+            while (true) {
+                if (stop - pos < 4) {
+                    throw truncated("lz4: no end mark", pos - start, 4, stop - pos);
+                }
+                int word = Load.s4le(src, pos);
+                int length = word & Integer.MAX_VALUE;
+                int at = pos + 4;
+                if (length == 0) {
+                    if ((flags & CONTENT_CHECKSUM) != 0 && stop - at < 4) {
+                        throw truncated("lz4: content checksum", at - start, 4, stop - at);
+                    }
+                    return;
+                }
+                if (length > maxBlock) {
+                    throw malformed("lz4: block size", pos - start, "at most " + maxBlock, length);
+                }
+                if (stop - at < length + checksum) {
+                    throw truncated("lz4: block", at - start, length + checksum, stop - at);
+                }
+                if (checksum > 0 && hash.hash(src, at, length, 0) != Load.s4le(src, at + length)) {
+                    throw malformed("lz4: block checksum", pos - start, null, null);
+                }
+                block(src, at, length, word < 0, maxBlock, out, pos - start);
+                if (out.size - first > limit) {
+                    throw overLimit("lz4", limit + 1, limit, pos - start);
+                }
+                pos = at + length + checksum;
+            }
+        }
+
+        private int header(byte[] src, int start, int have, int flags, int descriptor, boolean check) {
+            if (flags >> 6 != 1) {
+                throw FormatException.unsupported("", "lz4: frame version", 4, 1, flags >> 6);
+            }
+            if ((flags & INDEPENDENT) == 0) {
+                throw FormatException.unsupported(
+                        "", "lz4: blocks that depend on each other, which Kafka does not read", 4, null, null);
+            }
+            if ((flags & DICTIONARY) != 0) {
+                throw FormatException.unsupported(
+                        "", "lz4: a dictionary, which Kafka does not read", 4, null, null);
+            }
+            if ((flags & RESERVED) != 0 || (descriptor & 0x8F) != 0) {
+                throw malformed("lz4: reserved bits are set in the frame header", 4, null, null);
+            }
+            if (descriptor >> 4 < 4) {
+                throw malformed("lz4: block size code", 5, "4 to 7", descriptor >> 4);
+            }
+            int end = (flags & CONTENT_SIZE) != 0 ? 14 : 6;
+            if (have <= end) {
+                throw truncated("lz4: frame header", 0, end + 1, have);
+            }
+            int right = hash.hash(src, start + 4, end - 4, 0) >> 8 & 0xFF;
+            if (check && (src[start + end] & 0xFF) != right) {
+                throw malformed("lz4: frame header checksum", end, hex(right), hex(src[start + end] & 0xFF));
+            }
+            return end;
+        }
+
+        private void block(byte[] src, int at, int length, boolean stored, int maxBlock, Buffer out, int place) {
+            if (stored) {
+                out.add(src, at, length);
+                return;
+            }
+            int most = (int) Math.min(maxBlock, (long) length * MOST_EXPANSION);
+            out.reserve(most);
+            try {
+                out.size += blocks.decompress(src, at, length, out.data, out.size, most);
+            } catch (LZ4Exception error) {
+                throw malformed("lz4: " + error.getMessage(), place + 4, null, null);
+            }
+        }
+
+        private static String hex(int value) {
+            return String.format("0x%02x", value);
+        }
+    }
+
+    private static String spaced(byte[] src, int start, int have) {
+        StringBuilder text = new StringBuilder();
+        for (int index = start; index < start + Math.min(4, have); index++) {
+            text.append(text.length() == 0 ? "" : " ").append(String.format("%02x", src[index]));
+        }
+        return text.toString();
+    }
+
+    /** Zstandard: every frame in turn, with or without a content size; skippable frames give nothing. */
+    private static final class Zstd {
+        private static final byte[] MAGIC = {0x28, (byte) 0xB5, 0x2F, (byte) 0xFD};
+        private static final int[] DICTIONARY_SIZES = {0, 1, 2, 4};
+        private static final int MOST_BLOCK = 128 << 10;
+        private static final long MOST_WINDOW = 1 << 27;
+
+        private final ZstdDecompressCtx frames = new ZstdDecompressCtx();
+        // of the frame that was looked at last
+        private long window;
+        private long content;
+        private long most;
+
+        void close() {
+            frames.close();
+        }
+
+        void read(byte[] src, int start, int stop, Buffer out, long limit) {
+            int first = out.size;
+            int pos = start;
+            while (pos < stop) {
+                int skipped = skippable(src, start, pos, stop);
+                if (skipped > 0) {
+                    pos = skipped;
+                    continue;
+                }
+                int end = walk(src, start, header(src, start, pos, stop), stop, (src[pos + 4] & 4) != 0);
+                long room = limit - (out.size - first);
+                if (content > room) {
+                    throw overLimit("zstd", out.size - first + content, limit, pos - start);
+                }
+                if (content > most) {
+                    throw malformed("zstd: content size", pos - start, "at most " + most, content);
+                }
+                frame(src, start, pos, end, out, room, limit);
+                pos = end;
+            }
+        }
+
+        private void frame(byte[] src, int start, int pos, int end, Buffer out, long room, long limit) {
+            // a frame of few bytes may claim many: room is made as far as such frames mostly need, then more
+            long size = content >= 0 ? content : Math.min(Math.min(most, room + 1), 16L * (end - pos) + PIECE);
+            while (true) {
+                out.reserve(Math.max(1, size));
+                try {
+                    int given = (int) Math.min(Math.max(1, size), out.data.length - out.size);
+                    int count = frames.decompressByteArray(out.data, out.size, given, src, pos, end - pos);
+                    if (count > room) {
+                        throw overLimit("zstd", limit + 1, limit, pos - start);
+                    }
+                    out.size += count;
+                    return;
+                } catch (ZstdException error) {
+                    boolean small = error.getErrorCode() == com.github.luben.zstd.Zstd.errDstSizeTooSmall();
+                    if (small && size < Math.min(most, room + 1)) {
+                        size = Math.min(Math.min(most, room + 1), 4 * size);
+                    } else if (small && most > room) {
+                        throw overLimit("zstd", limit + 1, limit, pos - start);
+                    } else {
+                        throw malformed("zstd: " + error.getMessage(), pos - start, null, null);
+                    }
+                }
+            }
+        }
+
+        private static int skippable(byte[] src, int start, int pos, int stop) {
+            int have = stop - pos;
+            if ((src[pos] >> 4 & 15) != 5 || have > 1 && src[pos + 1] != 0x2A || have > 2 && src[pos + 2] != 0x4D
+                    || have > 3 && src[pos + 3] != 0x18) {
+                return 0;
+            }
+            if (have < 8) {
+                throw truncated("zstd: skippable frame", pos - start, 8, have);
+            }
+            long need = 8 + Load.u4le(src, pos + 4);
+            if (have < need) {
+                throw truncated("zstd: skippable frame", pos - start, need, have);
+            }
+            return pos + (int) need;
+        }
+
+        /** Where the first block of the frame at {@code pos} starts. */
+        private int header(byte[] src, int start, int pos, int stop) {
+            int have = stop - pos;
+            int at = pos - start;
+            for (int index = 0; index < Math.min(4, have); index++) {
+                if (src[pos + index] != MAGIC[index]) {
+                    throw malformed("zstd: not a frame", at, spaced(MAGIC, 0, 4), spaced(src, pos, have));
+                }
+            }
+            if (have < 5) {
+                throw truncated("zstd: frame header", at, 5, have);
+            }
+            int flags = src[pos + 4] & 0xFF;
+            int single = flags >> 5 & 1;
+            int dictionaryAt = 6 - single;
+            int contentAt = dictionaryAt + DICTIONARY_SIZES[flags & 3];
+            int width = flags >> 6 == 0 ? single : 1 << (flags >> 6);
+            int end = contentAt + width;
+            if (have < end) {
+                throw truncated("zstd: frame header", at, end, Math.min(have, 18));
+            }
+            long dictionary = littleEndian(src, pos + dictionaryAt, contentAt - dictionaryAt);
+            if (dictionary != 0) {
+                throw FormatException.unsupported(
+                        "", "zstd: a dictionary, which Kafka does not use", at, null, dictionary);
+            }
+            content = width == 0 ? -1 : littleEndian(src, pos + contentAt, width) + (width == 2 ? 256 : 0);
+            if (width == 8 && content < 0) {
+                content = Long.MAX_VALUE;
+            }
+            if (single == 1) {
+                window = content;
+            } else {
+                int code = src[pos + 5] & 0xFF;
+                window = (1L << 10 + (code >> 3)) / 8 * (8 + (code & 7));
+            }
+            if (window > MOST_WINDOW) {
+                throw FormatException.unsupported(
+                        "", "zstd: window size", at, "at most " + MOST_WINDOW, window);
+            }
+            return pos + end;
+        }
+
+        /** Where the frame ends whose first block is at {@code pos}; notes the most bytes that it can give. */
+        private int walk(byte[] src, int start, int pos, int stop, boolean checksum) {
+            long mostBlock = Math.min(window, MOST_BLOCK);
+            most = 0;
+            int at = pos;
+            boolean last = false;
+            while (!last) {
+                if (stop - at < 3) {
+                    throw truncated("zstd: block header", at - start, 3, stop - at);
+                }
+                int word = (int) littleEndian(src, at, 3);
+                last = (word & 1) != 0;
+                int kind = word >> 1 & 3;
+                int length = word >> 3;
+                if (kind == 3) {
+                    throw malformed("zstd: reserved block type", at - start, null, null);
+                }
+                most += kind < 2 ? length : mostBlock;
+                int stored = kind == 1 ? 1 : length;
+                if (stop - at - 3 < stored) {
+                    throw truncated("zstd: block", at + 3 - start, stored, stop - at - 3);
+                }
+                at += 3 + stored;
+            }
+            if (checksum) {
+                if (stop - at < 4) {
+                    throw truncated("zstd: frame checksum", at - start, 4, stop - at);
+                }
+                at += 4;
+            }
+            return at;
+        }
+    }
+}

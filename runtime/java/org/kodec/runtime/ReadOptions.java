@@ -1,0 +1,44 @@
+package org.kodec.runtime;
+
+/**
+ * How strict a generated reader is, and how much it may allocate.
+ *
+ * @param checkCrc verify checksum fields
+ * @param verify verify the other derived fields (last, max) against what they derive from
+ * @param decompressedBytes the most bytes that one compressed field may grow to
+ * @param elements the most elements that one list may have; rows count together with the lists in them
+ * @param compressed true inside decompressed bytes, where a second compression is refused
+ */
+public record ReadOptions(
+        boolean checkCrc, boolean verify, long decompressedBytes, long elements, boolean compressed) {
+    /** All is checked; 256 MiB, 4,000,000 elements. */
+    public static final ReadOptions DEFAULT = new ReadOptions(true, true, 256L << 20, 4_000_000, false);
+
+    /** The same, with checksums verified or not. */
+    public ReadOptions withCheckCrc(boolean value) {
+        return new ReadOptions(value, verify, decompressedBytes, elements, compressed);
+    }
+
+    /** The same, with lasts and maxima verified or not. */
+    public ReadOptions withVerify(boolean value) {
+        return new ReadOptions(checkCrc, value, decompressedBytes, elements, compressed);
+    }
+
+    /** The same, with another limit of decompressed bytes. */
+    public ReadOptions withDecompressedBytes(long value) {
+        return new ReadOptions(checkCrc, verify, value, elements, compressed);
+    }
+
+    /** The same, with another limit of elements. */
+    public ReadOptions withElements(long value) {
+        return new ReadOptions(checkCrc, verify, decompressedBytes, value, compressed);
+    }
+
+    /** The options for what {@code codec} gave. Throws where compression would nest. */
+    public ReadOptions inside(String path, String codec, long at) {
+        if (compressed) {
+            throw FormatException.malformed(path, codec + " data inside compressed data", at, null, null);
+        }
+        return new ReadOptions(checkCrc, verify, decompressedBytes, elements, true);
+    }
+}

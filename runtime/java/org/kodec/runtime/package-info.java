@@ -1,0 +1,2 @@
+/** What generated Java readers need by hand: bytes, varints, checksums, compression and one exception. */
+package org.kodec.runtime;

@@ -1,0 +1,32 @@
+"""Some seconds of what `make fuzz` does with schemas: they agree with ksc, and a fault is found."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kodec.runtime.streams import ByteSource
+from tests.fuzz import grammar, schemas
+
+
+def test_made_schemas_are_mostly_taken_and_agree_with_ksc(tmp_path: Path) -> None:
+    counts = schemas.run(120, 4000, tmp_path, [], most=30)
+    assert schemas.findings(counts) == 0, counts
+    assert sum(counts.values()) == 30
+    made = {what: count for what, count in counts.items() if what.startswith("made: ")}
+    assert made["made: taken and compared"] * 2 > sum(made.values())
+
+
+def test_a_reader_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ByteSource, "bits_be", lambda self, width, name: self.u1(name) & 1)
+    monkeypatch.setattr(ByteSource, "bits_le", lambda self, width, name: self.u1(name) & 1)
+    counts = schemas.run(120, 4000, tmp_path, [], most=30)
+    assert counts["made: wrong"] > 0
+    assert len(list(tmp_path.glob("*.ksy"))) == schemas.findings(counts)
+
+
+def test_a_seed_gives_the_same_schema_again() -> None:
+    first, second = (grammar.made(random.Random(7), "x") for _ in range(2))
+    assert first == second != grammar.made(random.Random(8), "x")

@@ -1,0 +1,134 @@
+"""Problems in the forms that editors, CI and programs read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kodec.generator.problems import Place, Problem
+from kodec.generator.reports import FORMS, Remark, remarks, stale
+from kodec.generator.watch import changes_of
+
+PROBLEMS = [
+    Problem(Place("formats/a.ksy", 3, 17), "a.size", "unknown type `uint32`", "u4"),
+    Problem(Place("formats/in ner/b.ksy", 1, 1), "", "100%: \x1b[31m,\nno more"),
+]
+FOUND = remarks(PROBLEMS, Path("src/app/formats"))
+
+
+def test_a_place_is_a_path_that_can_be_opened() -> None:
+    assert [each.file for each in FOUND] == ["src/app/formats/a.ksy", "src/app/formats/in ner/b.ksy"]
+    for folder, shown in (
+        ("formats", "formats/a.ksy"),
+        ("./formats", "formats/a.ksy"),
+        ("/x/formats", "/x/formats/a.ksy"),
+    ):
+        assert remarks(PROBLEMS[:1], Path(folder))[0].file == shown
+
+
+def test_text_is_a_line_for_each() -> None:
+    """As the problem matchers of editors expect it: VS Code's `$gcc`, vim's default `errorformat`."""
+    first, second = FORMS["text"](FOUND).splitlines()
+    assert first == "src/app/formats/a.ksy:3:17: error: a.size: unknown type `uint32` (u4)"
+    assert second.startswith("src/app/formats/in ner/b.ksy:1:1: error: 100%: \\x1b[31m,")
+    matched = re.fullmatch(r"(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)", first)
+    assert matched is not None
+    assert matched.groups() == (
+        "src/app/formats/a.ksy",
+        "3",
+        "17",
+        "error",
+        "a.size: unknown type `uint32` (u4)",
+    )
+
+
+def test_json() -> None:
+    (line,) = FORMS["json"](FOUND).splitlines()
+    first = json.loads(line)["problems"][0]
+    assert first == {
+        "file": "src/app/formats/a.ksy",
+        "line": 3,
+        "column": 17,
+        "severity": "error",
+        "rule": "schema",
+        "path": "a.size",
+        "text": "unknown type `uint32`",
+        "hint": "u4",
+    }
+    assert json.loads(FORMS["json"]([])) == {"problems": []}
+
+
+def test_github_escapes_what_commands_are_made_of() -> None:
+    first, second = FORMS["github"](FOUND).splitlines()
+    assert first == "::error file=src/app/formats/a.ksy,line=3,col=17::a.size: unknown type `uint32` (u4)"
+    assert second == "::error file=src/app/formats/in ner/b.ksy,line=1,col=1::100%25: \\x1b[31m,%0Ano more"
+    odd = Remark("a:b,c.ksy", 1, 2, "error", "schema", "", "t", "")
+    assert FORMS["github"]([odd]) == "::error file=a%3Ab%2Cc.ksy,line=1,col=2::t\n"
+
+
+def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inside = remarks(PROBLEMS[:1], tmp_path / "formats")
+    assert "file=formats/a.ksy," in FORMS["github"](inside)
+    assert '"uri": "formats/a.ksy"' in FORMS["sarif"](inside)
+
+
+def test_sarif() -> None:
+    """The properties that SARIF 2.1.0 requires, and those that code scanning reads."""
+    document = json.loads(FORMS["sarif"](FOUND))
+    assert document["version"] == "2.1.0" and "sarif-schema-2.1.0.json" in document["$schema"]
+    (run,) = document["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "kodec"
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    assert len(run["results"]) == len(FOUND)
+    for result in run["results"]:
+        assert result["ruleId"] in rules and result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        physical = result["locations"][0]["physicalLocation"]
+        assert re.fullmatch(r"[A-Za-z0-9_./%~-]+", physical["artifactLocation"]["uri"])
+        assert physical["region"]["startLine"] >= 1 and physical["region"]["startColumn"] >= 1
+    assert run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith(
+        "in%20ner/b.ksy"
+    )
+
+
+def test_stale_files() -> None:
+    found = stale([(Path("out/a.py"), "changed"), (Path("out/b.py"), "stale")])
+    assert FORMS["text"](found).splitlines() == [
+        "out/a.py:1:1: error: it is not what the schemas give (run `kodec generate`)",
+        "out/b.py:1:1: error: no schema gives it any more (run `kodec generate`)",
+    ]
+
+
+def test_changes_are_seen_once_each(tmp_path: Path) -> None:
+    """Written, added below, renamed over, removed; what is still being written is waited for."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.ksy").write_text("1")
+    todo = [
+        lambda: (tmp_path / "a.ksy").write_text("12"),
+        lambda: (tmp_path / "a.ksy").write_text("123"),
+        None,
+        lambda: (tmp_path / "inner/b.ksy").write_text("1"),
+        None,
+        lambda: (tmp_path / "other.txt").write_text("1"),
+        lambda: (tmp_path / "inner/b.ksy").replace(tmp_path / "a.ksy"),
+        None,
+        lambda: (tmp_path / "a.ksy").unlink(),
+        None,
+    ]
+    seen = []
+
+    def wait(seconds: float) -> None:
+        if todo and (action := todo.pop(0)) is not None:
+            action()
+
+    for _ in changes_of(tmp_path, wait):
+        seen.append(sorted(path.name for path in tmp_path.rglob("*.ksy")))
+        if not todo:
+            break
+    assert seen == [["a.ksy"], ["a.ksy"], ["a.ksy", "b.ksy"], ["a.ksy"], []]

@@ -1,0 +1,187 @@
+"""A log directory that grows, as a stream: without a JVM, and as a query that goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+import kodec
+from kodec.errors import FormatError
+from kodec.pipeline import KafkaLogDataSource
+from kodec.pipeline.options import OptionError
+from kodec.pipeline.plan import DataLoss
+
+Write = Callable[..., Path]
+ALL = ReadAllAvailable()
+
+
+@pytest.fixture
+def logs(tmp_path: Path, write_segment: Write) -> Path:
+    """t-0: 0 to 29 in three segments; t-1: 5 to 9."""
+    for first in (0, 10, 20):
+        write_segment(tmp_path / "logs" / "t-0", first, 10)
+    write_segment(tmp_path / "logs" / "t-1", 5, 5)
+    return tmp_path / "logs"
+
+
+def reader(logs: Path, **options: str) -> Any:
+    one = KafkaLogDataSource({"path": str(logs), **options})
+    return one.streamReader(one.schema())
+
+
+def read(stream: Any, start: Any, end: Any) -> list[tuple[int, int]]:
+    there = pickle.loads(pickle.dumps(stream))
+    return [
+        (row["partition"], row["offset"])
+        for task in stream.partitions(start, end)
+        for batch in there.read(pickle.loads(pickle.dumps(task)))
+        for row in batch.to_pylist()
+    ]
+
+
+def at(zero: int, one: int) -> dict[str, dict[str, int]]:
+    return {"t": {"0": zero, "1": one}}
+
+
+def test_offsets_have_the_form_of_sparks_kafka_source(logs: Path) -> None:
+    assert reader(logs).initialOffset() == at(30, 10)
+    assert reader(logs, startingOffsets="earliest").initialOffset() == at(0, 5)
+    assert reader(logs, startingOffsets='{"t":{"0":7,"1":-2}}').initialOffset() == at(7, 5)
+    assert reader(logs, startingTimestamp="1600000000008").initialOffset() == at(8, 8)
+    stream = reader(logs)
+    assert stream.latestOffset(at(0, 5), ALL) == at(30, 10) == stream.reportLatestOffset()
+    # As it was given, where there is nothing new: of another writer it may look different.
+    same = {"t": {"1": 10, "0": 30}}
+    assert stream.latestOffset(same, ALL) is same
+
+
+def test_what_lies_between_two_offsets(logs: Path, write_segment: Write) -> None:
+    stream = reader(logs)
+    assert read(stream, at(0, 5), at(30, 10)) == [(0, n) for n in range(30)] + [(1, n) for n in range(5, 10)]
+    assert read(stream, at(8, 10), at(21, 10)) == [(0, n) for n in range(8, 21)]
+    assert read(stream, at(30, 10), at(30, 10)) == []
+    start = stream.latestOffset(at(30, 10), ALL)
+    write_segment(logs / "t-0", 30, 4)
+    write_segment(logs / "t-2", 0, 2)
+    end = stream.latestOffset(start, ALL)
+    assert end == {"t": {"0": 34, "1": 10, "2": 2}}
+    assert read(stream, start, end) == [(0, 30), (0, 31), (0, 32), (0, 33), (2, 0), (2, 1)]
+
+
+def test_at_most_so_many_offsets(logs: Path) -> None:
+    stream = reader(logs, maxOffsetsPerTrigger="7")
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMaxRows(7) and reader(logs).getDefaultReadLimit() == ALL
+    start, steps = at(0, 5), []
+    while (end := stream.latestOffset(start, limit)) != start:
+        steps.append(read(stream, start, end))
+        start = end
+    assert sorted(row for step in steps for row in step) == sorted(read(stream, at(0, 5), at(30, 10)))
+    assert all(0 < len(step) <= 8 for step in steps)
+
+
+def test_a_query_that_ends_ends_where_the_log_was(logs: Path, write_segment: Write) -> None:
+    stream = reader(logs)
+    stream.prepareForTriggerAvailableNow()
+    write_segment(logs / "t-0", 30, 4)
+    assert stream.latestOffset(at(0, 5), ALL) == at(30, 10)
+    assert reader(logs).latestOffset(at(0, 5), ALL) == at(34, 10)
+
+
+@pytest.mark.parametrize("left", [1, 11, 17, 60, 100, 150])
+def test_a_batch_that_is_not_whole_yet_is_not_there(left: int, logs: Path) -> None:
+    log = logs / "t-0" / "00000000000000000030.log"
+    data = kodec.encode([kodec.Record(offset=n, value=bytes(40)) for n in (30, 31, 32)])
+    more = kodec.encode([kodec.Record(offset=n, value=bytes(40)) for n in (33, 34, 35)])
+    stream = reader(logs)
+    for rest in (b"", bytes(500)):
+        log.write_bytes(data[:left] + rest)
+        assert stream.latestOffset(at(30, 10), ALL) == at(30, 10)
+        log.write_bytes(data + more[:left] + rest)
+        assert stream.latestOffset(at(30, 10), ALL) == at(33, 10)
+        assert read(stream, at(30, 10), at(33, 10)) == [(0, 30), (0, 31), (0, 32)]
+
+
+def test_what_has_gone_is_an_error_or_left_out(logs: Path, caplog: pytest.LogCaptureFixture) -> None:
+    strict, loose = reader(logs), reader(logs, failOnDataLoss="false")
+    tasks = strict.partitions(at(8, 5), at(30, 10))
+    loose_tasks = loose.partitions(at(8, 5), at(30, 10))
+    (logs / "t-0" / "00000000000000000000.log").unlink()
+    with pytest.raises(DataLoss, match="offsets 8 to 9 of t-0 were deleted meanwhile"):
+        [list(strict.read(task)) for task in tasks]
+    assert sum(batch.num_rows for task in loose_tasks for batch in loose.read(task)) == 25
+    with pytest.raises(
+        DataLoss, match="t-0 has offsets from 10 on, not those from 8 on; failOnDataLoss=false"
+    ):
+        strict.partitions(at(8, 5), at(30, 10))
+    assert read(loose, at(8, 10), at(30, 10)) == [(0, n) for n in range(10, 30)]
+    with pytest.raises(DataLoss, match="t-0 ends at offset 30, and did at 99"):
+        strict.partitions(at(99, 5), at(99, 10))
+    assert read(loose, at(99, 10), at(99, 10)) == []
+    shutil.rmtree(logs / "t-1")
+    with pytest.raises(DataLoss, match="t-1 is gone"):
+        strict.partitions(at(10, 5), strict.latestOffset(at(10, 5), ALL))
+    assert read(loose, at(20, 5), loose.latestOffset(at(10, 5), ALL)) == [(0, n) for n in range(20, 30)]
+    assert "t-1 is gone" in caplog.text
+
+
+def test_damage_stops_the_stream_or_is_skipped(logs: Path) -> None:
+    log = logs / "t-0" / "00000000000000000020.log"
+    data = bytearray(log.read_bytes())
+    data[16] = 9  # the magic of the first batch
+    log.write_bytes(data)
+    with pytest.raises(FormatError):
+        reader(logs).reportLatestOffset()
+    loose = reader(logs, mode="permissive")
+    assert loose.reportLatestOffset() == at(30, 10)
+    assert read(loose, at(10, 10), at(30, 10)) == [(0, n) for n in (*range(10, 20), *range(25, 30))]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"endingOffsets": "latest"}, "endingOffsets: a stream has no end"),
+        ({"endingTimestamp": "5"}, "endingTimestamp: a stream has no end"),
+        ({"minOffsetsPerTrigger": "5"}, "up to maxOffsetsPerTrigger"),
+        ({"maxOffsetsPerTrigger": "0"}, "expected a whole number above 0"),
+    ],
+)
+def test_options_that_a_stream_does_not_have(options: dict[str, str], text: str, logs: Path) -> None:
+    with pytest.raises(OptionError, match=text):
+        reader(logs, **options)
+
+
+def test_a_query_goes_on_from_its_checkpoint(
+    spark: Any, logs: Path, tmp_path: Path, write_segment: Write
+) -> None:
+    out, state = tmp_path / "out", tmp_path / "state"
+
+    def run() -> list[tuple[int, int]]:
+        stream = spark.readStream.format("kafka-log").options(
+            startingOffsets="earliest", maxOffsetsPerTrigger="20"
+        )
+        query = (
+            stream.load(str(logs))
+            .select("partition", "offset")
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(state))
+            .trigger(availableNow=True)
+            .start(str(out))
+        )
+        assert query.awaitTermination(120)
+        return sorted((row.partition, row.offset) for row in spark.read.parquet(str(out)).collect())
+
+    wanted = [(0, n) for n in range(30)] + [(1, n) for n in range(5, 10)]
+    assert run() == wanted
+    write_segment(logs / "t-0", 30, 4)
+    (logs / "t-0" / "00000000000000000000.log").unlink()
+    assert run() == sorted(wanted + [(0, n) for n in range(30, 34)])
+    last = max((state / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    assert json.loads(last.read_text().splitlines()[-1]) == at(34, 10)
