@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = [
+    "ELSEWHERE",
     "ENCODINGS",
     "INTRINSICS",
     "VARINTS",
@@ -196,3 +197,18 @@ _OTHER_NAMES = (
 def encoding_named(name: str) -> str | None:
     """The name in `ENCODINGS` of an encoding, in whatever case; None where there is none."""
     return _OTHER_NAMES.get(name.lower())
+
+
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("byte", "ubyte", "uchar", "char"), "u1"),
+    **dict.fromkeys(("sbyte", "schar"), "s1"),
+    **dict.fromkeys(("float", "single"), "f4"),
+    "short": "s2",
+    "int": "s4",
+    "long": "s8",
+    "ushort": "u2",
+    "uint": "u4",
+    "ulong": "u8",
+    "double": "f8",
+}
+"""What numbers are called in other languages, in lower case."""

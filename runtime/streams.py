@@ -743,14 +743,14 @@ class StreamNode:
         raise NotImplementedError
 
     @classmethod
-    def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ) -> Self:
-        """Read one; `arguments` are the parameters of its type. Bytes behind it are kept for `to_bytes`.
+    def from_bytes(cls, data: Buffer, *arguments: Any, opt: ReadOptions = DEFAULT_READ, **named: Any) -> Self:
+        """Read one; `arguments` are the parameters of its type, in order or by name.
 
-        Raises: FormatError.
+        Bytes behind it are kept for `to_bytes`. Raises: FormatError; TypeError where a parameter is missing.
         """
         if cls._part:
             raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
-        return ByteSource.of(_whole(data), opt).read(cls(*arguments), None, "")
+        return ByteSource.of(_whole(data), opt).read(cls(*arguments, **named), None, "")
 
     @classmethod
     def each_of(

@@ -470,7 +470,9 @@ class Kinds:
                     raise KindError(f"`{struct.id}` has no `{name}`", nearest(name, known))
             return _common(kind for kind in kinds if kind is not None)
         if owner.name == "list" and owner.of is not None and name in ("first", "last", "min", "max"):
-            return replace(owner.of, maybe=False)
+            if owner.of.maybe and name in ("min", "max"):
+                raise KindError(f"`.{name}` of a list in which elements may be missing")
+            return owner.of
         found = _METHODS.get((owner.name, name))
         if found is None:
             raise KindError(f"{a(owner)} has no `.{name}`")
@@ -515,7 +517,7 @@ class Kinds:
             return INTEGER
         if owner.name != "list" or owner.of is None:
             raise KindError(f"{a(owner)} has no elements: {ex.text_of(of)}")
-        return replace(owner.of, maybe=False)
+        return owner.of
 
     def of_binary(self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope) -> Kind:
         if op in ("and", "or"):

@@ -205,6 +205,8 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "no number": ("seq:\n- {id: n, type: str, size: 1, encoding: ASCII}\n- {id: a, size: n.to_i}\n", b"z", Malformed, "needs a number"),
     "infinite": ("seq:\n- {id: n, type: f4}\n- {id: a, size: n.to_i}\n", b"\x7f\x80\0\0", Malformed, "whole number"),
     "absent": ("seq:\n- {id: n, type: u1}\n- {id: m, type: u1, if: n > 0}\n- {id: a, size: m}\n", b"\0\1\1", Malformed, "m: an expression needs it"),
+    "absent element": ("seq:\n- {id: n, type: u1}\n- {id: m, type: {switch-on: n, cases: {1: u1, 2: u2}}, repeat: expr, repeat-expr: 2}\n- {id: a, size: 'm[1] * 2'}\n", b"\3\1\1", Malformed, "an expression needs it"),
+    "last absent element": ("seq:\n- {id: n, type: u1}\n- {id: m, type: {switch-on: n, cases: {1: u1, 2: u2}}, repeat: expr, repeat-expr: 2}\n- {id: a, size: m.last + 1}\n", b"\3\1\1", Malformed, "an expression needs it"),
     "cast": ("seq:\n- {id: n, type: u1}\n- {id: m, type: {switch-on: n, cases: {1: p, 2: q}}}\n- {id: a, size: m.as<p>.b}\ntypes:\n  p: {seq: [{id: b, type: u1}]}\n  q: {seq: [{id: b, type: u1}]}\n", b"\2\1\1", Malformed, "needs a P"),
     "no terminator": ("seq:\n- {id: a, terminator: 0}\n", b"abc", Truncated, "a"),
     "position": ("seq:\n- {id: n, type: s1}\n- {id: a, size: b}\ninstances:\n  b: {pos: n, type: u1}\n", b"\xff", Malformed, "negative position"),
@@ -491,3 +493,13 @@ def test_an_id_that_is_no_name(tmp_path: Path) -> None:
     (tmp_path / "x.ksy").write_text("meta: {id: 'x::y'}\nseq: []\n")
     with pytest.raises(SchemaError, match="`x::y` is not a name"):
         render_all(tmp_path)
+
+
+def test_parameters_in_order_or_by_name(codec: Codec) -> None:
+    x = codec(
+        "params: [{id: k, type: u1}, {id: b, type: bool}]\nseq: [{id: n, size: k, if: b}, {id: z, terminator: 0}]\n"
+    )
+    read = x.X.from_bytes(b"ab\0", 2, True)
+    assert read == x.X.from_bytes(b"ab\0", k=2, b=True) == x.X.from_bytes(b"ab\0", 2, b=True)
+    with pytest.raises(TypeError):
+        x.X.from_bytes(b"ab\0", k=2)
