@@ -5,8 +5,8 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop foreign wheels lock clean
-.PHONY: setup java clients node
+.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: clean setup java clients node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bounds: ## try the lowest version of each dependency, and each Python that is he
 
 interop: clients ## make log directories with a real Kafka broker and compare what it says with what we read
 	@$(BIN)/python tests/interop/run.py
+
+messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
+	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
 
 foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for half an hour
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)

@@ -16,7 +16,7 @@ from pathlib import Path
 from setuptools import Distribution, Extension, errors, find_packages, setup
 
 PACKAGE = "kodec"
-FOLDERS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
+FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
 KERNELS = Path("generated", "kernels")
 HEADERS = Path("runtime", "native")
 # -O3 and nothing for one processor only: the kernels look at run time for what it can do.

@@ -14,9 +14,11 @@ from kodec import __version__
 
 __all__ = ["run"]
 
-# In the order of --help: each verb's function, in a module of the verb's name.
+# In the order of --help: each verb's function, in a module of the verb's name with `_` for `-`.
 _VERBS = {
     "generate": "generate",
+    "import-kafka": "import_kafka",
+    "check-evolution": "check_evolution",
     "dump": "dump",
     "ls": "list_logs",
     "verify": "verify",
@@ -44,7 +46,7 @@ def _application(verbs: Iterable[str]) -> typer.Typer:
     )
     app.callback()(options)
     for verb in verbs:
-        module = importlib.import_module(f"kodec.cli.verbs.{verb}")
+        module = importlib.import_module(f"kodec.cli.verbs.{verb.replace('-', '_')}")
         app.command(verb)(getattr(module, _VERBS[verb]))
     return app
 

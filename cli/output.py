@@ -14,6 +14,7 @@ from kodec.cli.lines import printable, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
+from kodec.log.messages.decoding import Decoded
 
 __all__ = [
     "JsonLines",
@@ -47,6 +48,8 @@ class Printer(Protocol):
     def batch(self, batch: Batch) -> None: ...
 
     def record(self, record: Record) -> None: ...
+
+    def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None: ...
 
     def item(self, kind: str, item: Mapping[str, object]) -> None: ...
 
@@ -126,8 +129,20 @@ class JsonLines:
             row |= {"controlType": record.type.name, "controlData": _plain(record.data)}
         print(json.dumps(row))
 
+    def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
+        print(json.dumps(row_of(record) | {"decodedKey": _message(key), "decodedValue": _message(value)}))
+
     def item(self, kind: str, item: Mapping[str, object]) -> None:
         print(as_json({"kind": kind, **{camel(name): value for name, value in item.items()}}))
+
+
+def _message(decoded: Decoded | None) -> dict[str, object] | None:
+    """A message as one JSON object, with the reason where there is none."""
+    if decoded is None:
+        return None
+    found: dict[str, object] = {"name": decoded.name, "type": decoded.number, "version": decoded.version}
+    data = decoded.plain()
+    return found | ({"reason": decoded.reason} if data is None else {"data": data})
 
 
 def _plain(data: object) -> object:
@@ -213,8 +228,24 @@ class Text:
             )
         print(line)
 
+    def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
+        start = f"  {record.offset}  {time_of(record.timestamp)}"
+        show(f"{start}  {_told(key)} = {_told(value)}")
+
     def item(self, kind: str, item: Mapping[str, object]) -> None:
         show("  " + ", ".join(f"{name} {value}" for name, value in item.items()))
+
+
+def _told(decoded: Decoded | None) -> str:
+    """A message for people; where there is none, why, and the bytes."""
+    if decoded is None:
+        return "null"
+    data = decoded.plain()
+    if data is None:
+        name = "" if decoded.name is None else f"{decoded.name}: "
+        return f"{name}{decoded.reason}: {_shown(decoded.data)}"
+    version = "" if decoded.version is None else f" v{decoded.version}"
+    return f"{decoded.name}{version} {json.dumps(data, ensure_ascii=False)}"
 
 
 def size_of(size: float) -> str:

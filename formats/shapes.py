@@ -151,7 +151,8 @@ class Shapes:
         struct = self.model.struct(target)
         if struct.wire in INTRINSICS:
             wire = WIRE[struct.wire]
-            return _plain(_ARROW[wire.arrow], None if wire.kind == "integer" else lambda value: value.bytes)
+            same = wire.kind in ("integer", "boolean")
+            return _plain(_ARROW[wire.arrow], None if same else lambda value: value.bytes)
         if struct.wire == "tags":
             self.left_out[path] = "a section of tagged fields"
             return None

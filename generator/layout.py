@@ -26,8 +26,21 @@ from kodec.generator.schema.expr import (
     settled,
     walk,
 )
-from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch, TypeRef, Valid
-from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.model import (
+    Bits,
+    Bytes,
+    Field,
+    Model,
+    Prim,
+    Ref,
+    Struct,
+    Switch,
+    Tag,
+    TypeRef,
+    Valid,
+)
+from kodec.generator.schema.roles import section_tags, transparent
+from kodec.generator.schema.versions import VersionRange
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = [
@@ -92,11 +105,22 @@ _MOST_FIELDS = 500
 
 @dataclass(frozen=True, slots=True)
 class Layout:
+    """One layout of a type.
+
+    Attributes:
+        known: the names whose values are known.
+        min_size: the fewest bytes that it takes.
+        absent: the fields that it lacks.
+        tags, absent_tags: of the type's tagged section, those that are known in it, and those that are not.
+    """
+
     struct: Struct
     known: tuple[tuple[str, int | bool], ...]
     steps: tuple[Step, ...]
     min_size: int
     absent: tuple[Field, ...]
+    tags: tuple[Tag, ...] = ()
+    absent_tags: tuple[Tag, ...] = ()
 
     @property
     def fixed(self) -> Run | None:
@@ -140,6 +164,7 @@ class Layouts:
         self.model = model
         self._made: dict[tuple[str, tuple[tuple[str, int | bool], ...]], Layout] = {}
         self._making: set[str] = set()
+        self._variants: dict[tuple[str, tuple[tuple[str, int | bool], ...]], list[Variant]] = {}
 
     # -- which layouts a type has -----------------------------------------------------------------
 
@@ -152,14 +177,19 @@ class Layouts:
         """The distinct layouts under `known`, each with its versions in order."""
         if not struct.versions:
             return [Variant(self.layout(struct, known), ())]
+        made = (struct.name, tuple(sorted(known.items())))
+        if made in self._variants:
+            return self._variants[made]
         groups: dict[tuple[object, ...], list[int]] = {}
         first: dict[tuple[object, ...], Layout] = {}
         for version in struct.versions:
             layout = self.layout(struct, {**known, struct.version_field: version})
-            key = (layout.steps, layout.absent)
+            key = (layout.steps, layout.absent, layout.tags)
             groups.setdefault(key, []).append(version)
             first.setdefault(key, layout)
-        return [Variant(first[key], tuple(versions)) for key, versions in groups.items()]
+        found = [Variant(first[key], tuple(versions)) for key, versions in groups.items()]
+        self._variants[made] = found
+        return found
 
     def extents(self, layout: Layout) -> list[Extent]:
         """Where each field of a layout stands, in order."""
@@ -238,7 +268,44 @@ class Layouts:
             steps.append(One(field))
         flush()
         least = sum(step.size if isinstance(step, Run) else self.least(step.field) for step in steps)
-        return Layout(struct, tuple(sorted(known.items())), tuple(steps), least, tuple(absent))
+        tags, absent_tags = self._tags(struct, known)
+        return Layout(
+            struct, tuple(sorted(known.items())), tuple(steps), least, tuple(absent), tags, absent_tags
+        )
+
+    def _tags(self, struct: Struct, known: dict[str, int | bool]) -> tuple[tuple[Tag, ...], tuple[Tag, ...]]:
+        """The tags of the type's section: those that are there under `known`, and the others."""
+        found: list[Tag] = []
+        for field in struct.fields:
+            target = self.model.struct(field.type.target) if isinstance(field.type, Ref) else None
+            body = section_tags(self.model, target) if target is not None and target.wire == "tags" else None
+            found += () if body is None else body.tags
+        version = known.get(struct.version_field)
+        if not struct.versions or version is None:
+            return tuple(found), ()
+        present = [
+            tag
+            for tag in found
+            if (tag.since is None or tag.since <= version) and (tag.until is None or version <= tag.until)
+        ]
+        folded = tuple(
+            dataclasses.replace(tag, null_versions=_nulls(tag.null_versions, version), since=None, until=None)
+            for tag in present
+        )
+        return folded, tuple(tag for tag in found if tag not in present)
+
+    def variant_of(self, struct: Struct, args: tuple[Expr, ...]) -> Variant | None:
+        """The variant that these arguments choose, where plain values say it."""
+        known: dict[str, int | bool] = {}
+        for param, arg in zip(struct.params, args, strict=True):
+            if isinstance(arg, Literal) and isinstance(arg.value, (bool, int)):
+                known[param.id] = arg.value
+        flags = {param.id: known.get(param.id) for param in struct.params if param.type == "bool"}
+        version = known.get(struct.version_field)
+        if not struct.versions or version is None or None in flags.values() or struct.name in self._making:
+            return None
+        chosen = self.variants(struct, {name: bool(value) for name, value in flags.items()})
+        return next((each for each in chosen if version in each.versions), None)
 
     def folded(self, struct: Struct, field: Field, known: dict[str, int | bool]) -> Field:
         """The field with its expressions folded under `known`, its type's value instances put in."""
@@ -268,6 +335,7 @@ class Layouts:
             repeat_until=f(self._element_value(field, field.repeat_until)),
             condition=None if condition == Literal(True) else condition,
             valid=valid,
+            null_versions=_nulls(field.null_versions, known.get(struct.version_field)),
         )
 
     def _element_value(self, field: Field, expr: Expr | None) -> Expr | None:
@@ -280,7 +348,16 @@ class Layouts:
 
     def _folded_type(self, struct: Struct, kind: TypeRef, known: dict[str, int | bool]) -> TypeRef:
         if isinstance(kind, Ref):
-            return Ref(kind.target, tuple(fold(self.inline(struct, arg), known) for arg in kind.args))
+            args = tuple(fold(self.inline(struct, arg), known) for arg in kind.args)
+            target = self.model.struct(kind.target)
+            chosen = self.variant_of(target, args)
+            if chosen is not None:
+                # versions with one layout are one: what holds the type then has one layout for them as well
+                args = tuple(
+                    Literal(chosen.versions[0]) if param.id == target.version_field else arg
+                    for param, arg in zip(target.params, args, strict=True)
+                )
+            return Ref(kind.target, args)
         if isinstance(kind, Switch):
             cases = tuple((case, self._folded_type(struct, each, known)) for case, each in kind.cases)
             default = None if kind.default is None else self._folded_type(struct, kind.default, known)
@@ -412,6 +489,13 @@ class Layouts:
     def least_of(self, kind: TypeRef) -> int:
         """The fewest bytes that one element of this type can take."""
         return self.least(Field("", kind, _NOWHERE)) if isinstance(kind, (Prim, Ref, Switch)) else 0
+
+
+def _nulls(versions: VersionRange | None, version: int | None) -> VersionRange | None:
+    """None where null is allowed, or nothing is said of it; an empty range where it is refused."""
+    if versions is None or version is None or version in versions:
+        return None
+    return VersionRange.parse("none")
 
 
 def _in_run(run: Run, start: int | None, prefix: str) -> Iterator[Extent]:

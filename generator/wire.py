@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = [
+    "ELSEWHERE",
     "ENCODINGS",
     "INTRINSICS",
     "VARINTS",
@@ -50,7 +51,7 @@ class WireType:
 
     Attributes:
         name: as schemas call it: a Kaitai number without its byte order, or a `-wire` name.
-        kind: of its values in expressions: integer, float or UUID.
+        kind: of its values in expressions: integer, float, boolean or UUID.
         least, most: bytes that a value takes; the same where its width is fixed.
         range: the least and the largest value of an integer.
         python, arrow, document: what it is in Python, in a table, and to a reader of a page.
@@ -113,6 +114,7 @@ def _varint(name: str, bits: int, zigzag: bool, document: str) -> WireType:
 
 
 _UUID = PythonForm("UUID", "UUID(int=0)", read="read_uuid")
+_BOOL = PythonForm("bool", "False", "?")
 _ROWS = (
     _whole("u1", "B"),
     _whole("s1", "b"),
@@ -128,6 +130,7 @@ _ROWS = (
     _varint("zigzag64", 64, True, "varint, zigzag, 64 bits"),
     _varint("uvarint32", 32, False, "varint, unsigned, 32 bits"),
     WireType("uuid", "UUID", 16, 16, None, _UUID, None, "binary", "UUID", intrinsic=True),
+    WireType("bool", "boolean", 1, 1, None, _BOOL, None, "bool", "bool", intrinsic=True),
 )
 WIRE: Mapping[str, WireType] = {row.name: row for row in _ROWS}
 """Every wire type by its name."""
@@ -194,3 +197,18 @@ _OTHER_NAMES = (
 def encoding_named(name: str) -> str | None:
     """The name in `ENCODINGS` of an encoding, in whatever case; None where there is none."""
     return _OTHER_NAMES.get(name.lower())
+
+
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("byte", "ubyte", "uchar", "char"), "u1"),
+    **dict.fromkeys(("sbyte", "schar"), "s1"),
+    **dict.fromkeys(("float", "single"), "f4"),
+    "short": "s2",
+    "int": "s4",
+    "long": "s8",
+    "ushort": "u2",
+    "uint": "u4",
+    "ulong": "u8",
+    "double": "f8",
+}
+"""What numbers are called in other languages, in lower case."""

@@ -19,7 +19,18 @@ from kodec.runtime.errors import MissingDependency
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contributing.md"
 # what a clone is generated, built and used from
-PARTS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runtime", "schemas", "src"]
+PARTS = [
+    "cli",
+    "formats",
+    "generated",
+    "generator",
+    "importer",
+    "log",
+    "pipeline",
+    "runtime",
+    "schemas",
+    "src",
+]
 FILES = ["LICENSE", "README.md", "pyproject.toml", "setup.py"]
 TESTS = ["conftest.py", "generated", "runtime"]
 

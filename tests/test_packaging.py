@@ -19,7 +19,7 @@ from kodec.log import kernel
 from kodec.runtime import native
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
+FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}

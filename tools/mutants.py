@@ -49,6 +49,7 @@ NEEDED = (
     "runtime",
     "generated",
     "generator",
+    "importer",
     "pipeline",
     "schemas",
     "tests",

@@ -17,6 +17,7 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.log.time_index import TimeIndex
 from kodec.generated.log.transaction_index import TransactionIndex
 from kodec.log.batches.batch import Batch
+from kodec.log.batches.records import ControlRecord
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
 from kodec.log.files.checkpoints import (
     read_clean_shutdown,
@@ -35,6 +36,7 @@ from kodec.log.files.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
+from kodec.log.messages.decoding import TOPICS, decode_record
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 
@@ -82,11 +84,15 @@ def dump(
     skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
     batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
+    decode: Annotated[
+        bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as their folder says.")
+    ] = False,
 ) -> None:
     """Print the batches and records of log files.
 
     With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
-    bytes in base64, null where there is none; with --batches --json a line for each batch.
+    bytes in base64, null where there is none; with --batches --json a line for each batch. With --decode,
+    records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data.
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
@@ -100,6 +106,7 @@ def dump(
         on_error="skip" if skip else "raise",
         check_crc=not no_crc,
         batches_only=batches,
+        decode=decode,
     )
     raise typer.Exit(code)
 
@@ -112,6 +119,7 @@ def _dump_paths(
     on_error: OnError,
     check_crc: bool,
     batches_only: bool,
+    decode: bool,
 ) -> int:
     """Dump each file; 0 when all were good, 1 when one was not (the others are dumped all the same)."""
     code = 0
@@ -127,7 +135,7 @@ def _dump_paths(
                     printer.item(name, line)
             elif path.suffix in _INDEXES:
                 _dump_index(path, printer)
-            elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only):
+            elif not _dump_segment(path, printer, control, on_error, check_crc, batches_only, decode):
                 code = 1
         except FormatError as error:
             output.warn(f"{type(error).__name__}: {error}")
@@ -187,11 +195,19 @@ def _files(paths: list[Path], unlisted: list[OSError], bare: list[Path]) -> Iter
 
 
 def _dump_segment(
-    path: Path, printer: output.Printer, control: bool, on_error: OnError, check_crc: bool, batches_only: bool
+    path: Path,
+    printer: output.Printer,
+    control: bool,
+    on_error: OnError,
+    check_crc: bool,
+    batches_only: bool,
+    decode: bool,
 ) -> bool:
     """Print the batches and records of one segment; whether nothing had to be skipped."""
     reader = read_batches(path, check_crc=check_crc, on_error=on_error)
     good = True
+    topic = path.resolve().parent.name.rpartition("-")[0]
+    decode = decode and topic in TOPICS
     for batch in _with_progress(reader, path):
         try:
             records = [] if batches_only else batch.records(control=control, check_crc=check_crc)
@@ -203,7 +219,10 @@ def _dump_segment(
             continue
         printer.batch(batch)
         for record in records:
-            printer.record(record)
+            if decode and not isinstance(record, ControlRecord):
+                printer.decoded(record, *decode_record(topic, record.key, record.value))
+            else:
+                printer.record(record)
     for skipped in reader.skipped:
         output.warn(
             f"{path}: skipped bytes {skipped.start} to {skipped.end}: "

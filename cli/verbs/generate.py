@@ -86,7 +86,10 @@ def generate(
     if dialect:
         sys.stdout.write(json.dumps(schema_of_schemas(), indent=1) + "\n")
         return
-    shown = FORMS["json" if as_json else form.value]
+    if as_json and form is not Form.text:
+        raise typer.BadParameter("--json and --format exclude each other")
+    form = Form.json if as_json else form
+    shown = FORMS[form.value]
     settings = _settings()
     given: dict[str, Any] = {
         "schemas": schemas,
@@ -124,10 +127,10 @@ def generate(
                 check=check,
             )
         except SchemaError as error:
-            _print(shown(remarks(error.problems, folder)), plain=form is Form.text and not as_json)
+            _print(shown(remarks(error.problems, folder)), plain=form is Form.text)
             lines.warn(error.summary)
             return FAILED
-        if form is Form.text and not as_json:
+        if form is Form.text:
             return _told(changes, check)
         differ = [(change.path, change.kind) for change in changes] if check else []
         _print(shown(stale(differ)))

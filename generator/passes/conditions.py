@@ -6,7 +6,8 @@ from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of, walk_fields
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Field, Model, Struct
+from kodec.generator.schema.model import Field, Model, Ref, Struct
+from kodec.generator.schema.roles import may_be_null, section_tags
 
 __all__ = ["check_conditions"]
 
@@ -19,6 +20,33 @@ def check_conditions(model: Model, problems: Problems) -> None:
             _nullable(layouts, struct, field, problems)
         if struct.versions:
             _versions(layouts, struct, field, problems)
+        _null_versions(layouts, struct, field, problems)
+
+
+def _null_versions(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
+    """`-nullable-versions` needs versions, and a value that may be null; the same of tags."""
+    path = path_of(struct, field.id)
+
+    def bad(key: str, text: str, hint: str = "") -> None:
+        problems.add(field.at(key), path, text, hint)
+
+    if field.null_versions is not None:
+        if not struct.versions:
+            bad("-nullable-versions", "`-nullable-versions` needs `-versions` on the type")
+        if not may_be_null(layouts.model, field):
+            bad("-nullable-versions", "`-nullable-versions` on a field that is never null")
+    section = layouts.model.struct(field.type.target) if isinstance(field.type, Ref) else None
+    body = section_tags(layouts.model, section) if section is not None and section.wire == "tags" else None
+    for tag in () if body is None else body.tags:
+        ranged = tag.since is not None or tag.until is not None or tag.null_versions is not None
+        if ranged and not struct.versions:
+            bad("type", f"tag `{tag.id}` has versions, and the type that holds it has no `-versions`")
+        for value in (tag.since, tag.until):
+            if value is not None and struct.versions and value not in struct.versions:
+                bad("type", f"tag `{tag.id}`: version {value} is not in -versions {struct.versions}")
+        one = Field(tag.id, tag.type, field.place)
+        if tag.null_versions is not None and not may_be_null(layouts.model, one):
+            bad("type", f"tag `{tag.id}`: `-nullable-versions` on what is never null")
 
 
 def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems) -> None:
@@ -31,8 +59,11 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
     if field.condition is None:
         bad("the field has no `if`", "if: len_x >= 0")
         return
-    for known in layouts.bindings(struct):
-        absent = {f.id for f in layouts.layout(struct, known).absent}
+    for variant in [each for known in layouts.bindings(struct) for each in layouts.variants(struct, known)]:
+        known = dict(variant.layout.known)
+        absent = {f.id for f in variant.layout.absent}
+        if field.id in absent:
+            continue
         lengths = [
             f
             for f in struct.fields
@@ -52,6 +83,10 @@ def _nullable(layouts: Layouts, struct: Struct, field: Field, problems: Problems
                 continue
             if ex.fold(condition, {**known, length.id: sign}) != ex.Literal(False):
                 bad(f"{length.id} = {sign} is null, and `if` reads the field then")
+            if length.derive is not None and length.derive.kind == "presence_of":
+                if ex.fold(condition, {**known, length.id: 1}) == ex.Literal(False):
+                    bad(f"{length.id} = 1 is written where it is there, and `if` does not read it then")
+                continue
             plus = (
                 int(length.derive.plus.value)
                 if length.derive and isinstance(length.derive.plus, ex.Literal)

@@ -61,6 +61,8 @@ def _one(
         and not _is_list(layouts.model, target)
     ):
         bad(f"`{derive.kind}`: `{target.id}` is not repeated")
+    elif derive.kind == "presence_of" and target.nullable is None:
+        bad(f"`presence_of`: `{target.id}` is never null", f"-nullable: {field.id} == -1")
     elif derive.member is not None:
         _member(layouts.model, derive, target, bad)
     if derive.is_length and derive.last is None:
@@ -110,6 +112,8 @@ def _agreement(
             if not any(f.id == target.id for f in there) or field.id in {f.id for f in variant.layout.absent}:
                 continue
             folded = next(f for f in there if f.id == target.id)
+            if derive.kind == "presence_of":
+                continue
             size = folded.repeat_expr if derive.kind == "count_of" else folded.size
             if size is None or field.id not in ex.names(size):
                 if derive.kind == "length_of":

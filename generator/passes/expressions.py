@@ -6,7 +6,7 @@ from kodec.generator.passes.common import path_of, refs, structs
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
-from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.roles import may_be_null
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["check_expressions"]
@@ -142,8 +142,10 @@ class _Checker:
         if isinstance(default, ex.Name) and field.enum is not None:
             return
         if isinstance(default, ex.Name) and default.name == "null":
-            if not _may_be_null(self.model, field):
+            if not may_be_null(self.model, field):
                 self.bad(place, field.id, "`-default: null` on a field that is never null")
+            return
+        if default == ex.Name("empty"):
             return
         if not isinstance(default, ex.Literal) or own not in (*NUMBERS, "boolean", "text"):
             self.bad(
@@ -183,7 +185,7 @@ class _Checker:
         return "switch"
 
     def of_field(self, field: Field) -> str:
-        if _may_be_null(self.model, field):
+        if may_be_null(self.model, field):
             raise _Wrong(f"`{field.id}` may be null", "use its length")
         if field.contents is not None:
             raise _Wrong(f"`{field.id}` has fixed contents, which expressions cannot use")
@@ -323,15 +325,6 @@ def _comparable(first: str, second: str) -> bool:
     return (first == second and first in (*NUMBERS, "boolean", "text", "bytes")) or {first, second} == set(
         NUMBERS
     )
-
-
-def _may_be_null(model: Model, field: Field) -> bool:
-    if field.nullable is not None:
-        return True
-    if not isinstance(field.type, Ref) or field.repeat is not None:
-        return False
-    inner = transparent(model.struct(field.type.target))
-    return inner is not None and inner.nullable is not None
 
 
 def _range(kind: Prim | Bits) -> tuple[int, int]:

@@ -72,7 +72,7 @@ class _Checker:
 
     def default(self, field: Field) -> None:
         """An enum's default is named by its id alone."""
-        if isinstance(field.default, ex.Name) and field.default.name != "null":
+        if isinstance(field.default, ex.Name) and field.default.name not in ("null", "empty"):
             items = [item.id for item in self.model.enum(field.enum).items] if field.enum else []
             if field.default.name not in items:
                 self.bad(

@@ -35,8 +35,13 @@ def own_key(schemas: Sequence[Schema]) -> tuple[Place, str] | None:
     """The first extension key that only layouts can do, and its place."""
     for schema in schemas:
         for struct in schema.structs:
-            keys = ((struct.wire, "-wire"), (struct.versions, "-versions"), (struct.row, "-row"))
-            for value, key in (*keys, (struct.flexible, "-flexible"), (struct.topic, "-topic")):
+            keys: tuple[tuple[object, str], ...] = (
+                (struct.wire, "-wire"),
+                (struct.versions, "-versions"),
+                (struct.row, "-row"),
+            )
+            keys += ((struct.flexible, "-flexible"), (struct.topic, "-topic"), (struct.message, "-message"))
+            for value, key in keys:
                 if value:
                     return struct.at(key), key
             for field in struct.fields:
@@ -51,6 +56,7 @@ _OWN = (
         "-derive",
         "-default",
         "-nullable",
+        "-nullable-versions",
         "-since",
         "-until",
         "-ignorable",

@@ -40,7 +40,7 @@ def _bad(problems: Problems, struct: Struct, place: Place, name: str, text: str,
 
 def _wire(model: Model, struct: Struct, problems: Problems) -> None:
     wire = struct.wire
-    if wire in ("string", "bytes") and struct.field("value") is None:
+    if wire in ("string", "bytes", "value") and struct.field("value") is None:
         _bad(problems, struct, struct.place, "", f"`-wire: {wire}` needs a field `value`")
     if wire == "list" and (len(struct.fields) == 0 or len([f for f in struct.fields if f.repeat]) != 1):
         _bad(problems, struct, struct.place, "", "`-wire: list` needs exactly one repeated field")
@@ -243,7 +243,8 @@ def _field(model: Model, struct: Struct, field: Field, problems: Problems) -> No
     for tag in field.tags:
         if not all(isinstance(arg, ex.Literal) for ref in refs(tag.type) for arg in ref.args):
             bad("type", f"the type of tag `{tag.id}` takes only plain values")
-        if tag.default is not None and not isinstance(tag.default, ex.Literal):
+        plain = (ex.Name("empty"), ex.Name("null"))
+        if tag.default is not None and not isinstance(tag.default, ex.Literal) and tag.default not in plain:
             bad("-tags", f"the default of tag `{tag.id}` must be a plain value")
     for ref in refs(field.type):
         target = model.struct(ref.target)

@@ -18,6 +18,7 @@ from kodec.generator.schema.model import (
     EnumItem,
     Field,
     Instance,
+    Message,
     Model,
     Param,
     Prim,
@@ -136,8 +137,21 @@ class Builder(Fields):
             self.version_range(node, "-flexible", path),
             self.words(node, "-topic"),
             endian,
+            self._message(node, path),
+            self.words(node, "-orig-id"),
             {str(key): place for key, place in node.keys.items()},
         )
+
+    def _message(self, node: Node, path: str) -> Message | None:
+        child = node.get("-message")
+        if child is None:
+            return None
+        self.known(child, "-message", path)
+        kind, number = self.words(child, "kind"), self.number(child, "number", path)
+        if not kind or number is None:
+            self.bad(child, path, "`-message` needs `kind` and `number`", "{kind: request, number: 3}")
+            return None
+        return Message(kind, number)
 
     def _defaults(self, name: str, path: str) -> Endian | None:
         """Take byte order, bit order and encoding of a type from its `meta`, or those around it.
@@ -264,8 +278,6 @@ class Builder(Fields):
         if peek is not None and at is not None:
             return Instance(ident, node.place, None, at, peek, doc, key_places=places)
         io = self.expr(node.get("io"), path)
-        if io == ex.Name("_io"):
-            io = None  # the stream that it is read from anyway
         return Instance(ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places)
 
     def _enum(self, name: str, node: Node) -> Enum:

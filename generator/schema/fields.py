@@ -24,7 +24,7 @@ from kodec.generator.schema.types import Types
 __all__ = ["Fields"]
 
 _DERIVE = re.compile(
-    r"\s*(length_of|count_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
+    r"\s*(length_of|count_of|presence_of|crc32c|crc32|last|max)\(\s*([a-z][a-z0-9_]*)"
     r"(?:\s*\.\.\s*([a-z][a-z0-9_]*)|\.([a-z][a-z0-9_]*))?\s*\)\s*(?:\+\s*(.+))?\Z"
 )
 
@@ -78,6 +78,7 @@ class Fields(Types):
             self.flag(node, "eos-error", path, usual=True),
             self._byte(node, "pad-right", path),
             self._process(node, path),
+            self.version_range(node, "-nullable-versions", path),
             {str(key): each.place for key, each in node.map.items()},
         )
 
@@ -185,13 +186,15 @@ class Fields(Types):
                 text_node or child,
                 path,
                 "`-derive` cannot be read",
-                "length_of(x), length_of(a..b), count_of(x), crc32(a..b), crc32c(a..b), "
+                "length_of(x), length_of(a..b), count_of(x), presence_of(x), crc32(a..b), crc32c(a..b), "
                 "last(x.y) or max(x.y), then `+ n`",
             )
             return None
         kind, first, last, member, plus = match.groups()
         wants_member = kind in ("last", "max")
-        if wants_member != (member is not None) or (last is not None and kind in ("count_of", "last", "max")):
+        if wants_member != (member is not None) or (
+            last is not None and kind in ("count_of", "presence_of", "last", "max")
+        ):
             self.bad(
                 text_node or child,
                 path,
@@ -264,6 +267,9 @@ class Fields(Types):
                         self.words(item, "doc"),
                         self.expr(item.get("-default"), path),
                         self.flag(item, "-ignorable", path),
+                        self.number(item, "-since", path),
+                        self.number(item, "-until", path),
+                        self.version_range(item, "-nullable-versions", path),
                     )
                 )
             else:

@@ -27,7 +27,8 @@ def _keys(text: str) -> Keys:
 
 
 _TYPE = (
-    "doc doc-ref to-string params seq instances types enums -wire -row -versions -flexible -topic -orig-id"
+    "doc doc-ref to-string params seq instances types enums -wire -row -versions -flexible -topic -message "
+    "-orig-id"
 )
 KEYS: Mapping[str, Keys] = {
     "meta": _keys(
@@ -39,7 +40,8 @@ KEYS: Mapping[str, Keys] = {
     "field": _keys(
         "id size size-eos type enum valid contents repeat repeat-expr repeat-until if encoding doc doc-ref "
         "terminator consume include eos-error pad-right process parent "
-        "-orig-id -derive -default -nullable -since -until -ignorable -tags -codec -inner -column"
+        "-orig-id -derive -default -nullable -nullable-versions -since -until -ignorable -tags -codec -inner "
+        "-column"
     ),
     "parameter": _keys("id type doc doc-ref enum -orig-id"),
     "instance": _keys(
@@ -55,7 +57,8 @@ KEYS: Mapping[str, Keys] = {
     "-row": _keys("columns unless bounds head"),
     "column of a -row": _keys("name type value"),
     "bound of a -row": _keys("first last"),
-    "tag": _keys("id doc doc-ref -orig-id -default -ignorable"),
+    "tag": _keys("id doc doc-ref -orig-id -default -ignorable -nullable-versions -since -until"),
+    "-message": _keys("kind number"),
     "-versions": _keys("field range"),
 }
 """A key that is not here is a problem where it stands; nothing is passed over."""

@@ -31,6 +31,7 @@ __all__ = [
     "EnumItem",
     "Field",
     "Instance",
+    "Message",
     "Model",
     "Param",
     "Prim",
@@ -155,7 +156,7 @@ class Derive:
     """How the writer computes a field, and the reader checks it.
 
     `kind` of `first` (to `last`, or its members' `member`), `plus` something; checked `verify`
-    (`equal`, or `at_least`) where `when` holds.
+    (`equal`, or `at_least`) where `when` holds. `presence_of` gives 1, or what `-nullable` says is null.
     """
 
     kind: str
@@ -177,7 +178,7 @@ class Derive:
 
     @property
     def is_length(self) -> bool:
-        return self.kind in ("length_of", "count_of")
+        return self.kind in ("length_of", "count_of", "presence_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A typed optional field of a tagged section."""
+    """A typed optional field of a tagged section; `null_versions` are those in which it may be null."""
 
     number: int
     id: str
@@ -204,6 +205,9 @@ class Tag:
     doc: Text = NO_TEXT
     default: Expr | None = None
     ignorable: bool = False
+    since: int | None = None
+    until: int | None = None
+    null_versions: VersionRange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +261,7 @@ class Field:
     eos_error: bool = True
     pad_right: int | None = None
     process: Process | None = None
+    null_versions: VersionRange | None = None
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -338,6 +343,14 @@ class Enum:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """What other parts of a format call a message by: its kind, and its number among those of that kind."""
+
+    kind: Text
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Struct:
     """A type. `name` is full (`schema::type`); `wire` names the primitive it stands for, if any."""
 
@@ -359,6 +372,8 @@ class Struct:
     flexible: VersionRange | None = None
     topic: Text = NO_TEXT
     endian: Endian | None = None
+    message: Message | None = None
+    orig_id: Text = NO_TEXT
     places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
 
     def at(self, key: str) -> Place:

@@ -13,11 +13,13 @@ __all__ = [
     "codec_enum",
     "codec_field",
     "listed_rows",
+    "may_be_null",
     "row_content",
+    "section_tags",
     "transparent",
 ]
 
-TRANSPARENT = ("string", "bytes", "list")
+TRANSPARENT = ("string", "bytes", "list", "value")
 """The `-wire` types that stand for their one member."""
 
 
@@ -37,11 +39,31 @@ class RowContent:
 
 def transparent(struct: Struct) -> Field | None:
     """The member whose value the type stands for, where `-wire` says that it does."""
-    if struct.wire in ("string", "bytes"):
+    if struct.wire in ("string", "bytes", "value"):
         return struct.field("value")
     if struct.wire == "list":
         return next((spec for spec in struct.fields if spec.repeat is not None), None)
     return None
+
+
+def section_tags(model: Model, section: Struct) -> Field | None:
+    """The field that carries `-tags` in a type with `-wire: tags`."""
+    for part in section.fields:
+        if part.repeat is not None and isinstance(part.type, Ref):
+            for body in model.struct(part.type.target).fields:
+                if body.tags:
+                    return body
+    return None
+
+
+def may_be_null(model: Model, field: Field) -> bool:
+    """Whether the value of a field can be null."""
+    if field.nullable is not None:
+        return True
+    if not isinstance(field.type, Ref) or field.repeat is not None:
+        return False
+    inner = transparent(model.struct(field.type.target))
+    return inner is not None and inner.nullable is not None
 
 
 def codec_field(struct: Struct) -> Field | None:

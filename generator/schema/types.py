@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.load import Node, word_of
 from kodec.generator.schema.model import Bits, Bytes, Prim, Ref, Str, Switch, TypeRef
 from kodec.generator.schema.values import Values
-from kodec.generator.wire import ENCODINGS, WIRE, encoding_named
+from kodec.generator.wire import ELSEWHERE, ENCODINGS, WIRE, encoding_named
 
 __all__ = ["PRIM", "Types"]
 
@@ -17,7 +17,15 @@ PRIM = re.compile(r"([us])([1248])(le|be)?\Z")
 _FLOAT = re.compile(r"f([48])(le|be)?\Z")
 _BITS = re.compile(r"b([1-9][0-9]*)(be|le)?\Z")
 _LIKE = {"uint": "u", "int": "s", "sint": "s", "float": "f", "i": "s"}
-_WORDS = {"string": "str", "text": "str", "cstring": "strz", "bytes": "leave `type` out and give a `size`"}
+_WORDS = {
+    "string": "str",
+    "text": "str",
+    "cstring": "strz",
+    "bytes": "leave `type` out and give a `size`",
+    "bool": "b1",
+    "boolean": "b1",
+    **ELSEWHERE,
+}
 
 
 class Types(Values):

@@ -12,6 +12,7 @@ meta:
   imports:
     - ../primitives/tagged_fields
   endian: be
+-orig-id: KRaftVersionRecord
 -versions: 0
 -flexible: 0+
 doc: |

@@ -14,6 +14,7 @@ meta:
     - ../primitives/unsigned_varint
     - ../primitives/uuid
   endian: be
+-orig-id: LeaderChangeMessage
 -versions: 0-1
 -flexible: 0+
 doc: |
@@ -66,6 +67,7 @@ seq:
     doc: Optional fields. None is defined yet; unknown ones are kept.
 types:
   voter:
+    -orig-id: Voter
     -versions: 0-1
     doc: A voter of the quorum.
     params:

@@ -15,6 +15,7 @@ meta:
     - ../primitives/unsigned_varint
     - ../primitives/uuid
   endian: be
+-orig-id: VotersRecord
 -versions: 0
 -flexible: 0+
 doc: |
@@ -48,6 +49,7 @@ seq:
     doc: Optional fields. None is defined yet; unknown ones are kept.
 types:
   voter:
+    -orig-id: Voter
     doc: A voter of the quorum.
     seq:
       - id: voter_id
@@ -78,6 +80,7 @@ types:
         type: tagged_fields
         doc: Optional fields. None is defined yet; unknown ones are kept.
   endpoint:
+    -orig-id: Endpoint
     doc: An address of a voter.
     seq:
       - id: name
@@ -96,6 +99,7 @@ types:
         type: tagged_fields
         doc: Optional fields. None is defined yet; unknown ones are kept.
   kraft_version_feature:
+    -orig-id: KRaftVersionFeature
     doc: A range of the feature level `kraft.version`.
     seq:
       - id: min_supported_version

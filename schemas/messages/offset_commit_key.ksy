@@ -12,39 +12,40 @@ meta:
   imports:
     - ../primitives/text
   endian: be
--versions: 0-1
+-orig-id: OffsetCommitKey
 -row: true
 -topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 1
 doc: |
   Key of an offset commit: which consumer group's position in which partition
   the value is about. A record with this key and a null value deletes the
   position.
-doc-ref: >-
-  https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json
-  OffsetCommitKey
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitKey.json OffsetCommitKey
 seq:
-  - id: version
+  - id: record_type
     type: s2
     valid:
-      min: 0
-      max: 1
-    -default: 1
+      eq: 1
     -column: false
     doc: |
-      Type of the record, called the key's version up to Kafka 4.0. 0 and 1 are
-      offset commits with the same fields; 1 is written since 0.9. Other
-      numbers are other records of the topic.
+      Number of the record's type, called the key's version up to Kafka 4.0.
+      0, before 0.9, is `legacy_offset_commit_key`.
   - id: group
+    -orig-id: group
     type: text(false)
     -column:
       type: string
     doc: Id of the consumer group. Never null.
   - id: topic
+    -orig-id: topic
     type: text(false)
     -column:
       type: string
     doc: Name of the topic. Never null.
   - id: partition
+    -orig-id: partition
     type: s4
     -column:
       type: int32

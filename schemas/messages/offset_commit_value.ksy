@@ -14,18 +14,20 @@ meta:
     - ../primitives/unsigned_varint
     - ../primitives/uuid
   endian: be
+-orig-id: OffsetCommitValue
 -versions: 0-4
 -flexible: 4+
 -row: true
 -topic: __consumer_offsets
+-message:
+  kind: coordinator-value
+  number: 1
 doc: |
   Value of an offset commit: a consumer group's position in a partition.
   Version 4 is the first flexible version: strings are compact and the value
   ends with tagged fields. Kafka writes 3, or 4 since 4.1, or 1 where an expiry
   time is set.
-doc-ref: >-
-  https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json
-  OffsetCommitValue
+doc-ref: https://github.com/apache/kafka/blob/4.1.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue
 seq:
   - id: version
     type: s2
@@ -53,6 +55,7 @@ seq:
     doc: |
       Leader epoch of the last record that was read (KIP-320); -1 is unknown.
   - id: metadata
+    -orig-id: metadata
     type: text(version >= 4)
     -column:
       type: string
@@ -77,25 +80,25 @@ seq:
       When the position expires, in milliseconds since 1970-01-01 UTC; -1 is
       by the broker's retention. In version 1 only.
   - id: tagged_fields
-    type: value_tagged_fields
+    type: message_tags
     if: version >= 4
     -since: 4
     doc: Optional fields, known and unknown.
 types:
-  value_tagged_fields:
+  message_tags:
     -wire: tags
-    doc: The tagged-field section of the value.
+    doc: The tagged-field section.
     seq:
       - id: num_fields
         type: unsigned_varint
         -derive: count_of(fields)
-        doc: Number of tagged fields that follow. 0 where there are none.
+        doc: Number of tagged fields that follow.
       - id: fields
-        type: value_tagged_field
+        type: message_tag
         repeat: expr
         repeat-expr: num_fields.value
         doc: The tagged fields, in ascending order of their tags.
-  value_tagged_field:
+  message_tag:
     doc: One optional field.
     seq:
       - id: tag
@@ -118,6 +121,6 @@ types:
             -ignorable: true
             doc: |
               Id of the topic, since Kafka 4.1. Absent or all zeros is unknown.
-        doc: |
-          The field's value. A tag that is not known here gives bytes, which
-          are kept. Never null.
+        doc: >-
+          The field's value. A tag that is not known here gives bytes, which are
+          kept.

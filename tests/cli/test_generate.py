@@ -101,13 +101,14 @@ def test_problems_in_each_form(formats: Path, tmp_path: Path) -> None:
         "app/formats/x.ksy:3:17: error: x.a: unknown type `uint16` (u2)",
         "1 problem in 1 file; nothing was written",
     ]
-    for option in (("--json",), ("--format", "json")):
+    for option in (["--json"], ["--format", "json"]):
         found = json.loads(generated(tmp_path, *option).stdout)["problems"]
         assert [(each["file"], each["line"]) for each in found] == [("app/formats/x.ksy", 3)]
     assert generated(tmp_path, "--format", "github").stdout.startswith(
         "::error file=app/formats/x.ksy,line=3,"
     )
     assert json.loads(generated(tmp_path, "--format", "sarif").stdout)["version"] == "2.1.0"
+    assert generated(tmp_path, "--json", "--format", "github").returncode == 2
     (formats / "x.ksy").write_text(GOOD)
     stale = generated(tmp_path, "--check", "--format", "github")
     assert stale.returncode == 1

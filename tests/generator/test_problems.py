@@ -26,7 +26,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "terminator, consume, include, eos-error": ("seq:\n- {id: a, size-eos: true, terminator: 0}\n", "5:39", "`terminator` is not supported", "length field"),
     "strz": ("seq:\n- {id: a, type: strz, encoding: UTF-8}\n", "5:17", "`strz` is not supported", "length field"),
     "pad-right": ("seq:\n- {id: a, size: 4, pad-right: 0}\n", "5:31", "`pad-right` is not supported", "field of its own"),
-    "io": ("seq: []\ninstances:\n  a: {pos: 0, size: 4, io: _io}\n", "6:28", "`io` is not supported", "stream at hand"),
+    "io": ("seq: []\ninstances:\n  a: {pos: 0, size: 4, io: _root._io}\n", "6:28", "`io` is not supported", "stream at hand"),
     "parent": ("seq:\n- {id: a, size: 4, parent: false}\n", "5:28", "`parent` is not supported", "parent"),
     "opaque types": ("seq:\n- {id: a, type: elsewhere}\n", "5:17", "unknown type `elsewhere`", ""),
     "little-endian bits": ("seq:\n- {id: a, type: b4le}\n- {id: b, type: b4}\n", "5:17", "little-endian bit fields are not supported", "bit-endian: be"),
@@ -81,6 +81,7 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "unknown - key": ("seq:\n- {id: a, type: u1, -derived: x}\n", "5:21", "x.a", "unknown extension key `-derived`", "did you mean `-derive`?"),
     "unknown - key of a type": ("-version: 0-4\nseq: []\n", "4:1", "x", "unknown extension key `-version`", "did you mean `-versions`?"),
     "unknown plain key": ("seq:\n- {id: a, tpye: u1}\n", "5:11", "x.a", "unknown key `tpye`", "did you mean `type`?"),
+    "unknown type of another language": ("seq:\n- {id: a, type: double}\n", "5:17", "x.a", "unknown type `double`", "f8"),
     "unknown type": ("seq:\n- {id: a, type: iner}\ntypes:\n  inner: {seq: []}\n", "5:17", "x.a", "unknown type `iner`", "did you mean `inner`?"),
     "unknown enum": ("seq:\n- {id: a, type: u1, enum: kid}\nenums:\n  kind: {0: none}\n", "5:27", "x.a", "unknown enum `kid`", "did you mean `kind`?"),
     "unknown enum value": ("seq:\n- {id: a, type: u1}\n- {id: b, type: u1, if: a == kind::nine}\nenums:\n  kind: {0: none}\n", "6:25", "x.b", "enum `kind` has no `nine`", "none"),
@@ -132,6 +133,10 @@ WRONG: dict[str, tuple[str, str, str, str, str]] = {
     "derive: starts at a bit": ("seq:\n- {id: c, type: u4, -derive: crc32(a..b)}\n- {id: a, type: b4}\n- {id: b, type: b4}\n", "5:30", "x.c", "cannot start at a bit field", "bits in a type"),
     "nullable without if": ("seq:\n- {id: n, type: s1, valid: {min: 0}, -derive: length_of(a)}\n- {id: a, size: n, -nullable: n == -1}\n", "6:31", "x.a", "the field has no `if`", "if:"),
     "nullable disagrees with if": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n > 0, -nullable: n == -1}\n", "6:42", "x.a", "only n = -1 is null", ""),
+    "nullable versions without versions": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == -1, -nullable-versions: 1+}\n", "6:72", "x.a", "`-nullable-versions` needs `-versions`", ""),
+    "nullable versions of what is never null": ("-versions: 0-1\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, -nullable-versions: 1+}\n", "7:41", "x.a", "on a field that is never null", ""),
+    "presence of what is never null": ("seq:\n- {id: h, type: s1, -derive: presence_of(a)}\n- {id: a, type: u1}\n", "5:30", "x.h", "`a` is never null", "-nullable: h == -1"),
+    "message without a number": ("-message: {kind: request}\nseq: []\n", "4:11", "x", "`-message` needs `kind` and `number`", "number: 3"),
     "nullable never true": ("seq:\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == 77}\n", "6:43", "x.a", "no value of `n` makes it true", ""),
     "since without versions": ("seq:\n- {id: a, type: u1, -since: 2}\n", "5:29", "x.a", "need `-versions` on the type", ""),
     "since without if": ("-versions: 0-3\nseq:\n- {id: version, type: u1}\n- {id: a, type: u1, -since: 2}\n", "7:29", "x.a", "without `if`", "if: version >= 2"),
@@ -431,3 +436,12 @@ def test_one_mistake_hides_no_other(first: str, tmp_path: Path) -> None:
         alone = said(head | one, tmp_path) | said(head | other, tmp_path)
         both = head | one | {"types": {**one.get("types", {}), "other": other}}
         assert said(both, tmp_path) == alone, second
+
+
+def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) -> None:
+    schema = (
+        "seq:\n- {id: n, type: u1, -derive: count_of(all)}\n"
+        "- {id: all, type: u1, repeat: expr, repeat-expr: n, if: 'false'}\n"
+    )
+    (found,) = problems(schema)
+    assert found.text == "`-derive` needs `all`, which is not there"

@@ -35,6 +35,8 @@ def plain(value: object) -> Any:
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 
+FLAG = "meta: {id: flag}\n-wire: bool\nseq:\n- {id: stored, type: u1}\ninstances:\n  value: {value: stored != 0}\n"
+
 # row of the page -> schema, bytes, what is read from them
 SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "u1 u2 u4 u8": (
@@ -200,6 +202,22 @@ SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b"\xff\xff\xff",
         {"a": None, "b": None},
     ),
+    "-derive: presence_of(x)": (
+        "seq:\n- {id: has_a, type: s1, -derive: presence_of(a)}\n- {id: a, type: p, if: has_a >= 0, -nullable: has_a == -1}\n- {id: has_b, type: s1, -derive: presence_of(b)}\n- {id: b, type: p, if: has_b >= 0, -nullable: has_b == -1}\n"
+        "types:\n  p:\n    seq:\n    - {id: q, type: u1}\n",
+        b"\xff\x01\x09",
+        {"a": None, "b": {"q": 9}},
+    ),
+    "-nullable-versions": (
+        "-versions: 0-1\nseq:\n- {id: version, type: u1}\n- {id: n, type: s1, -derive: length_of(a)}\n- {id: a, size: n, if: n >= 0, -nullable: n == -1, -nullable-versions: 1+, -default: empty}\n",
+        b"\x01\xff",
+        {"version": 1, "a": None},
+    ),
+    "-message": (
+        "-message: {kind: request, number: 3}\nseq:\n- {id: a, -orig-id: theA, type: u1}\n",
+        b"\x01",
+        {"a": 1},
+    ),
     "-versions, -since, -until, -ignorable": (
         "-versions: 0-3\n-flexible: 2+\nseq:\n- {id: version, type: s2, -default: 3}\n- {id: a, type: u1, if: version >= 1, -since: 1, -default: 7}\n- {id: b, type: u1, if: version < 2, -until: 1, -ignorable: true}\n",
         b"\x00\x02\x05",
@@ -269,6 +287,18 @@ types:
     - {id: q, type: u1}
 """
 OF_WIRE: dict[str, tuple[dict[str, str], bytes, dict[str, Any]]] = {
+    "-wire: bool": (
+        {"flag.ksy": FLAG, "x.ksy": "meta: {id: x, imports: [flag]}\n-topic: t\nseq:\n- {id: a, type: flag}\n- {id: b, type: flag, -default: true}\n- {id: n, type: u1, -derive: count_of(c)}\n- {id: c, type: flag, repeat: expr, repeat-expr: n}\n- {id: d, type: u1, if: c.size > 1 and a, -default: 4}\n"},
+        b"\x01\x00\x02\x00\x01\x07",
+        {"a": True, "b": False, "c": [False, True], "d": 7},
+    ),
+    "-wire: value": (
+        {"x.ksy": "meta: {id: x, endian: be}\nseq:\n- {id: a, type: maybe}\n- {id: b, type: maybe}\n- {id: c, type: number}\n"
+        "types:\n  maybe:\n    -wire: value\n    seq:\n    - {id: has_value, type: u1, -derive: presence_of(value)}\n    - {id: value, type: p, if: has_value >= 1, -nullable: has_value == 0}\n"
+        "  number:\n    -wire: value\n    seq:\n    - {id: value, type: u2}\n  p:\n    seq:\n    - {id: q, type: u1}\n"},
+        b"\x01\x05\x00\x01\x02",
+        {"a": {"q": 5}, "b": None, "c": 258},
+    ),
     "-wire: zigzag32 zigzag64 uvarint32 uuid": (
         INTRINSIC | {"uuid.ksy": UUID_TYPE, "varlong.ksy": VARINT.replace("zigzag32", "zigzag64").replace("id: varint", "id: varlong"),
         "x.ksy": "meta: {id: x, imports: [varint, varlong, uvarint, uuid]}\nseq:\n- {id: a, type: varint}\n- {id: b, type: varlong}\n- {id: c, type: uvarint}\n- {id: d, type: uuid}\n- {id: e, type: varint, repeat: until, repeat-until: _.value == 0 or e.size == 9}\n"},
@@ -516,3 +546,104 @@ def test_types_that_hold_each_other_twice(head: str, codec: Codec) -> None:
     x = codec(f"{head}seq: [{{id: a, type: p0}}]\ntypes:\n{levels}  p40: {{seq: [{{id: v, type: u1}}]}}\n")
     with pytest.raises(Truncated):
         x.X.from_bytes(bytes(999))
+
+
+VERSIONED = """meta: {id: x, endian: be, imports: [uvarint]}
+-versions: 0-3
+-flexible: 1+
+seq:
+- {id: version, type: u1}
+- {id: num_items, type: s2, if: version < 1, -until: 0, -derive: count_of(items)}
+- {id: num_items_plus_one, type: uvarint, if: version >= 1, -since: 1, -derive: count_of(items) + 1}
+- id: items
+  type: item(version)
+  repeat: expr
+  repeat-expr: 'version >= 1 ? num_items_plus_one.value - 1 : num_items'
+  if: '(version >= 1 ? num_items_plus_one.value - 1 : num_items) >= 0'
+  -nullable: '(version >= 1 ? num_items_plus_one.value - 1 : num_items) == -1'
+  -nullable-versions: 2+
+  -default: empty
+- {id: tags, type: tags, if: version >= 1, -since: 1}
+types:
+  item:
+    -versions: 0-3
+    params: [{id: version, type: s2}]
+    seq:
+    - {id: a, type: u1}
+    - {id: b, type: u1, if: version >= 2, -since: 2}
+  tags:
+    -wire: tags
+    seq:
+    - {id: n, type: uvarint, -derive: count_of(fields)}
+    - {id: fields, type: tag, repeat: expr, repeat-expr: n.value}
+  tag:
+    seq:
+    - {id: tag, type: uvarint}
+    - {id: len_body, type: uvarint, -derive: length_of(body)}
+    - id: body
+      size: len_body.value
+      type: {switch-on: tag.value, cases: {0: u1, 1: maybe, 2: u1}}
+      -tags:
+        0: {id: early, -until: 2, -ignorable: true}
+        1: {id: late, -since: 2, -nullable-versions: 3+, -default: empty}
+        2: {id: always, -default: 7}
+  maybe:
+    -wire: string
+    seq:
+    - {id: n, type: uvarint, -derive: length_of(value) + 1}
+    - {id: value, type: str, encoding: UTF-8, size: n.value - 1, if: n.value - 1 >= 0, -nullable: n.value - 1 == -1}
+"""
+
+
+@pytest.fixture
+def versioned(codec: Codec) -> ModuleType:
+    return codec(INTRINSIC | {"x.ksy": VERSIONED})
+
+
+def test_a_list_with_two_counts(versioned: ModuleType) -> None:
+    item = versioned.Item
+    for version, data in ((0, b"\0\0\1\5"), (1, b"\1\2\5\0"), (2, b"\2\2\5\6\0")):
+        value = versioned.X(version=version, items=[item(a=5, b=6 * (version == 2))])
+        assert value.to_bytes() == data
+        assert versioned.X.from_bytes(data) == value
+
+
+def test_null_is_of_some_versions(versioned: ModuleType) -> None:
+    assert versioned.X().items == []
+    assert versioned.X(version=2, items=None).to_bytes() == b"\2\0\0"
+    assert versioned.X.from_bytes(b"\2\0\0").items is None
+    for version, data in ((0, b"\0\xff\xff"), (1, b"\1\0\0")):
+        with pytest.raises(EncodeError, match="items: null in a version that does not allow it"):
+            versioned.X(version=version, items=None).to_bytes()
+        with pytest.raises(FormatError, match="items: null in a version that does not allow it"):
+            versioned.X.from_bytes(data)
+
+
+def test_tags_have_versions(versioned: ModuleType) -> None:
+    kind = versioned.X
+    assert kind.TAGS == {"early": 0, "late": 1, "always": 2}
+    assert kind.IN_VERSIONS["early"] == range(1, 3) and kind.IN_VERSIONS["late"] == range(2, 4)
+    assert (kind().late, kind().always) == ("", 7)
+    # a tag that this version lacks is kept as one that nobody knows
+    read = kind.from_bytes(b"\1\1\2\0\1\x09\1\2\2a")
+    assert (read.early, read.late, read.tags) == (9, "", [(1, b"\2a")])
+    assert read.to_bytes() == b"\1\1\2\0\1\x09\1\2\2a"
+    read = kind.from_bytes(b"\3\1\2\0\1\x09\1\1\0")
+    assert (read.early, read.late, read.tags) == (0, None, [(0, b"\x09")])
+    # an older version drops what may be dropped, and refuses the rest
+    assert kind(version=3, early=5).to_bytes() == b"\3\1\0"
+    with pytest.raises(EncodeError, match="late: not in version 1"):
+        kind(version=1, late="x").to_bytes()
+    with pytest.raises(EncodeError, match="late: null in a version"):
+        kind(version=2, late=None).to_bytes()
+    with pytest.raises(FormatError, match="late: null in a version"):
+        kind.from_bytes(b"\2\1\1\1\1\0")
+
+
+def test_versions_with_one_layout_share_a_function(versioned: ModuleType) -> None:
+    """The layouts of what is inside do not multiply those outside, and are called without a look at the version."""
+    readers = versioned._READERS_read_x
+    assert len({readers[version] for version in (2, 3)}) == 2
+    assert len(set(versioned._READERS_read_item.values())) == 2
+    names = readers[3].__code__.co_names
+    assert "_read_item_v2" in names and "read_item" not in names

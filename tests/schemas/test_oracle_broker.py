@@ -179,7 +179,7 @@ def test_offset_commits(broker: Path, ksc: Any) -> None:
             continue
         key = ksc("offset_commit_key").from_bytes(body.key)
         assert json.loads(told[1]) == {
-            "type": str(key.version),
+            "type": str(key.record_type),
             "data": {"group": key.group.value, "topic": key.topic.value, "partition": key.partition},
         }
         if told[2] == "<DELETE>":

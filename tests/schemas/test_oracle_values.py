@@ -138,12 +138,13 @@ def test_offset_commit_value(ksc: Any, version: int) -> None:
         ksc("offset_commit_value").from_bytes(struct.pack(">h", 5) + data[2:])
 
 
-@pytest.mark.parametrize("version", [0, 1])
-def test_offset_commit_key(ksc: Any, version: int) -> None:
-    key = ksc("offset_commit_key").from_bytes(
-        struct.pack(">h", version) + b"\x00\x01g\x00\x02tt\x00\x00\x00\x05"
-    )
-    assert (key.version, key.group.value, key.topic.value, key.partition) == (version, "g", "tt", 5)
+@pytest.mark.parametrize(("number", "name"), [(0, "legacy_offset_commit_key"), (1, "offset_commit_key")])
+def test_offset_commit_key(ksc: Any, number: int, name: str) -> None:
+    data = b"\x00\x01g\x00\x02tt\x00\x00\x00\x05"
+    key = ksc(name).from_bytes(struct.pack(">h", number) + data)
+    assert (key.record_type, key.group.value, key.topic.value, key.partition) == (number, "g", "tt", 5)
+    with pytest.raises(kaitaistruct.ValidationFailedError):
+        ksc(name).from_bytes(struct.pack(">h", 2) + data)
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Endian, Field, Instance, Model, Str, Struct
+from kodec.generator.schema.model import Bits, Endian, Field, Instance, Model, Ref, Str, Struct, Switch
 from kodec.generator.schema.widths import field_bits
 from kodec.generator.wire import ENCODINGS
 
@@ -23,8 +23,9 @@ def places(model: Model, struct: Struct) -> Iterator[tuple[Field, int | None]]:
     at: int | None = 0
     for spec in struct.fields:
         size = field_bits(model, spec)
-        if at is not None and not isinstance(spec.type, Bits):
-            at = (at + 7) // 8 * 8
+        if at is not None and at % 8 and not isinstance(spec.type, Bits):
+            # bits go on in a type that starts with some
+            at = None if isinstance(spec.type, (Ref, Switch)) else (at + 7) // 8 * 8
         yield spec, at
         at = None if at is None or size is None else at + size
 

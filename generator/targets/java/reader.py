@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 
 from kodec.generator.layout import BitGroup, Layout, Run
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Schema, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.model import (
+    Bytes,
+    Derive,
+    Field,
+    Prim,
+    Ref,
+    Schema,
+    Str,
+    Struct,
+    Switch,
+    Tag,
+    TypeRef,
+)
 from kodec.generator.schema.roles import transparent
+from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.java.expressions import Java, plain
 from kodec.generator.targets.java.names import Names, camel, component, local
 from kodec.generator.targets.java.types import LONG, JType, Types
@@ -98,6 +111,7 @@ class Reader:
         self.back = back
         self.model = back.model
         self.layouts = back.layouts
+        self._tags_there: dict[int, Tag] = {}
         self.names = names
         self.schema = schema
         self.types = Types(back, names, schema)
@@ -121,6 +135,7 @@ class Reader:
         code = Code()
         scope = Scope(struct, self.types)
         ranges = _Ranges(layout)
+        self._tags_there = {tag.number: tag for tag in layout.tags}
         if self._loads(layout):
             code.add("byte[] buf = in.buf;")
         self._peeks(code, struct, layout)
@@ -236,6 +251,8 @@ class Reader:
             kind = self.types.single(spec)
             if isinstance(item.what, Prim):
                 text = load(item.what, where)
+            elif isinstance(item.what, Ref) and kind.kind == "bool":
+                text = f"buf[{where}] != 0"
             elif isinstance(item.what, Ref):
                 text = f"new UUID(Load.s8be(buf, {where}), Load.s8be(buf, in.pos{_plus(at + 8)}))"
             else:
@@ -349,7 +366,7 @@ class Reader:
         for step in layout.steps:
             for spec in fields_of(step):
                 derive = spec.derive
-                if derive is None or derive.is_checksum or derive.kind == "length_of":
+                if derive is None or derive.is_checksum or derive.kind in ("length_of", "presence_of"):
                     continue
                 if (holder is not None and derive.first == holder.id) is not after_head:
                     continue
@@ -428,6 +445,7 @@ class Reader:
         tagged = self.back.tag_section(spec)
         if spec.condition is None:
             self._there(code, struct, spec, tagged, scope, ranges, declared=False)
+            self._not_null(code, spec, spec.null_versions)
             self._after(code, spec, scope, ranges)
             return
         kind = self.types.field(struct, original)
@@ -443,12 +461,22 @@ class Reader:
             code.add(f"{kind.text} {var}Parsed = {self.types.absent(struct, original)};")
             code.add(f"byte[] {var} = null;")
         else:
-            code.add(f"{kind.text} {var} = {self.types.absent(struct, original)};")
+            unset = "null" if original.nullable is not None else self.types.absent(struct, original)
+            code.add(f"{kind.text} {var} = {unset};")
         if spec.id in ranges.starts:
             code.add(f"int startOf{camel(spec.id)} = in.pos;")
         with code.block(f"if ({plain(scope.java.condition(spec.condition))})"):
             self._there(code, struct, spec, tagged, scope, ranges, declared=True)
+        self._not_null(code, spec, spec.null_versions)
         self._after(code, spec, scope, ranges)
+
+    @staticmethod
+    def _not_null(code: Code, spec: Field, versions: VersionRange | None) -> None:
+        """Refuse null in a layout of versions that do not allow it."""
+        if versions is not None and not versions:
+            with code.block(f"if ({local(spec.id)} == null)"):
+                why = "null in a version that does not allow it"
+                code.add(_malformed(spec.id, why, "in.pos", '"a value"', '"null"'))
 
     def _there(
         self,
@@ -563,7 +591,7 @@ class Reader:
         with code.block(f"for (int {index} = 0; {index} < {tags}.tag.length; {index}++)"):
             code.add(f"in.pos = {tags}.start[{index}];", f"in.end = {tags}.stop[{index}];")
             keyword = "if"
-            for tag in section.tags:
+            for tag in self._tags_there.values():
                 made = Field(tag.id, tag.type, spec.place, default=tag.default)
                 code.add(f"{keyword} ({tags}.tag[{index}] == {tag.number}) {{")
                 with code.deeper():
@@ -571,9 +599,10 @@ class Reader:
                     scope = Scope(NOTHING, self.types)
                     self._element(code, tag.type, made, scope, local(tag.id), tag.id, wrap)
                     code.add(f"in.endsExactly({java_literal(tag.id)});")
+                    self._not_null(code, made, tag.null_versions)
                 keyword = "} else if"
             rest = f"{var}.add(new TaggedField({tags}.tag[{index}], in.bytes(in.end)));"
-            if section.tags:
+            if self._tags_there:
                 code.add("} else {", f"    {rest}", "}")
             else:
                 code.add(rest)

@@ -81,6 +81,8 @@ class Types:
                 struct = self.model.struct(target)
                 if struct.wire in INTRINSICS:
                     form = WIRE[struct.wire]
+                    if form.kind == "boolean":
+                        return BOOL
                     return _UUID if form.kind == "UUID" else integer(form.bits, form.signed)
                 inner = transparent(struct)
                 if inner is not None:
@@ -125,6 +127,8 @@ class Types:
         value = spec.default
         if isinstance(value, ex.Name) and value.name == "null":
             return "null"
+        if value == ex.Name("empty") and spec.enum is None:
+            return "List.of()" if kind.kind == "list" else self._zero(kind, spec)
         if value is not None and spec.repeat is None and spec.codec is None:
             return self._literal(value, kind, spec)
         if spec.nullable is not None or (kind.text == kind.boxed and spec.derive is not None):

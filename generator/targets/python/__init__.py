@@ -12,6 +12,7 @@ from kodec.generator.targets.python.collisions import check_collisions
 from kodec.generator.targets.python.contract_tests import ContractTests, contract_tests
 from kodec.generator.targets.python.emit import (
     formatted,
+    render_index,
     render_module,
     render_package,
     render_streams,
@@ -34,6 +35,7 @@ class _Plan:
     modules: tuple[ModuleView, ...]
     streams: tuple[StreamModule, ...]
     tests: dict[str, ContractTests | StreamTests]
+    messages: dict[tuple[str, str, int], tuple[str, str]]
 
 
 class _Python:
@@ -75,7 +77,13 @@ class _Python:
             # `a/b.ksy` and `a_b.ksy` are two schemas
             name = flat if f"test_{flat}" not in tests else path.replace("/", "__")
             tests[f"test_{name}"] = each
-        return _Plan(tuple(modules), tuple(streams), tests)
+        messages = {}
+        for view in modules:
+            root = view.schema.root
+            if root.message is not None:
+                key = root.topic.raw, root.message.kind.raw, root.message.number
+                messages[key] = view.path.removesuffix(".py").replace("/", "."), back.classes[root.name]
+        return _Plan(tuple(modules), tuple(streams), tests, messages)
 
     def emit(self, plan: _Plan) -> Iterator[File]:
         views: list[ModuleView | StreamModule] = [*plan.modules, *plan.streams]
@@ -83,6 +91,8 @@ class _Python:
         modules = {view.path: render_module(view) for view in plan.modules}
         modules |= {view.path: render_streams(view) for view in plan.streams}
         packages = {f"{folder}/__init__.py".lstrip("/"): render_package(folder) for folder in folders}
+        if plan.messages:
+            packages["index.py"] = render_index(plan.messages)
         schemas = {view.path: view.schema for view in views}
         for path, text in formatted(modules | packages).items():
             yield File(path, text, schemas.get(path))

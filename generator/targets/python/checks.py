@@ -19,6 +19,13 @@ class Checks(Types):
         bad = f"{name} != {spec.contents!r}"
         return Check(bad, spec.id, "wrong fixed bytes", where, repr(spec.contents), name)
 
+    def null_checks(self, spec: Field, name: str, where: str) -> list[Check]:
+        """That a value is not null, in a version that does not have null for it."""
+        if spec.null_versions is None or spec.null_versions or not self.is_nullable(spec):
+            return []
+        reason = "null in a version that does not allow it"
+        return [Check(f"{name} is None", spec.id, reason, where, repr("a value"), "None")]
+
     def checks(self, spec: Field, name: str, where: str, env: Env, path: str | None = None) -> list[Check]:
         """The `valid` rules of a field; `name` is its value, `where` the byte that an error names."""
         valid = spec.valid

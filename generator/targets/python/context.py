@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
-from kodec.generator.schema.model import Prim, Schema
+from kodec.generator.schema.model import Prim, Ref, Schema, TypeRef
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel, member_names
 from kodec.generator.targets.python.views.modules import Run as RunView
-from kodec.generator.wire import WIRE
+from kodec.generator.wire import WIRE, WireType
 
 __all__ = ["BIT_CODES", "Context"]
 
@@ -99,10 +99,18 @@ class Context:
         assert isinstance(item.what, BitGroup)
         return item.what.members[0][0].id
 
-    @staticmethod
-    def code(item: RunField) -> str:
-        if isinstance(item.what, Prim):
-            return WIRE[item.what.name].python.code
+    def plain(self, kind: TypeRef) -> WireType | None:
+        """The wire type of a number or a bool of fixed width, which `struct` knows; None of anything else."""
+        name = kind.name if isinstance(kind, Prim) else None
+        if isinstance(kind, Ref):
+            name = self.model.struct(kind.target).wire
+        found = WIRE.get(name or "")
+        return found if found is not None and found.python.code else None
+
+    def code(self, item: RunField) -> str:
+        plain = None if isinstance(item.what, BitGroup) else self.plain(item.what)
+        if plain is not None:
+            return plain.python.code
         if isinstance(item.what, BitGroup):
             return BIT_CODES.get(item.size, f"{item.size}s")
         return f"{item.size}s"

@@ -27,7 +27,7 @@ class Derived(Runs):
         for step in layout.steps:
             for spec in fields_of(step):
                 derive = spec.derive
-                if derive is None or derive.is_checksum or derive.kind == "length_of":
+                if derive is None or derive.is_checksum or derive.kind in ("length_of", "presence_of"):
                     continue
                 if (container is not None and derive.first == container.id) is not after_head:
                     continue

@@ -18,7 +18,14 @@ from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 from kodec.generator.templates import Templates
 
-__all__ = ["formatted", "render_module", "render_package", "render_streams", "render_tests"]
+__all__ = [
+    "formatted",
+    "render_index",
+    "render_module",
+    "render_package",
+    "render_streams",
+    "render_tests",
+]
 
 LINE_LENGTH = 110
 
@@ -75,6 +82,23 @@ def render_package(folder: str) -> str:
     """The text of the `__init__.py` of a folder, whose name is empty for the outermost one."""
     inside = f" in `{folder}`" if folder else ""
     return f'# {mark()}\n"""Codecs made from the schemas{inside}; never edited by hand."""\n'
+
+
+def render_index(messages: Mapping[tuple[str, str, int], tuple[str, str]]) -> str:
+    """The text of `index.py`: where the class of each message is, by its topic, kind and number."""
+    lines = [
+        f"# {mark()}",
+        '"""Which class a message is: by topic, kind and number, its module in this package and its name."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        '__all__ = ["MESSAGES"]',
+        "",
+        "MESSAGES: dict[tuple[str, str, int], tuple[str, str]] = {",
+        *(f"    {key!r}: {value!r}," for key, value in sorted(messages.items())),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def formatted(texts: Mapping[str, str]) -> dict[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kodec.generator.layout import BitGroup, Layouts, One, Run
+from kodec.generator.layout import BitGroup, Layouts, One, Run, Variant
 from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, TypeRef
+from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, Tag, TypeRef
+from kodec.generator.schema.roles import section_tags
 from kodec.generator.targets.python.names import RUNTIME, camel, local
 from kodec.generator.wire import INTRINSICS
 
@@ -20,6 +21,7 @@ __all__ = [
     "bare",
     "expressions_of",
     "fields_of",
+    "of_tag",
     "targets_of",
     "with_type",
 ]
@@ -77,12 +79,13 @@ class Facts:
         if not isinstance(spec.type, Ref) or self.model.struct(spec.type.target).wire != "tags":
             return None
         section = self.model.struct(spec.type.target)
-        for inner in section.fields:
-            if isinstance(inner.type, Ref) and inner.repeat:
-                for part in self.model.struct(inner.type.target).fields:
-                    if part.tags:
-                        return part
-        return Field(spec.id, Bytes(), spec.place)
+        return section_tags(self.model, section) or Field(spec.id, Bytes(), spec.place)
+
+    def variant_suffix(self, struct: Struct, variant: Variant) -> str:
+        """What the name of a layout's function ends in: of several layouts, with its first version."""
+        known = {name: value for name, value in variant.layout.known if name != struct.version_field}
+        alone = len(self.layouts.variants(struct, known)) == 1
+        return "" if alone else f"_v{variant.versions[0]}"
 
     def checksum(self, struct: Struct) -> tuple[str, int, int] | None:
         """(function, its place, where it covers from) of a checksum at a fixed place, over all to the end."""
@@ -210,6 +213,13 @@ def targets_of(struct: Struct) -> list[str]:
 
 def bare(spec: Field) -> Field:
     return Field(spec.id, spec.type, spec.place)
+
+
+def of_tag(tag: Tag, section: Field) -> Field:
+    """A tag as a field of the type that holds its section."""
+    return Field(
+        tag.id, tag.type, section.place, doc=tag.doc, default=tag.default, null_versions=tag.null_versions
+    )
 
 
 def with_type(spec: Field, kind: TypeRef) -> Field:

@@ -8,7 +8,7 @@ from kodec.generator.layout import Run, Variant
 from kodec.generator.schema.model import Enum, Field, Prim, Ref, Struct
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.containers import Containers
-from kodec.generator.targets.python.facts import targets_of
+from kodec.generator.targets.python.facts import of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
 from kodec.generator.targets.python.units import units_view
@@ -90,12 +90,7 @@ class Module(Containers):
         for spec in struct.fields:
             section = self.back.tag_section(spec)
             if section is not None:
-                found += [
-                    self._attribute(
-                        struct, Field(tag.id, tag.type, spec.place, doc=tag.doc, default=tag.default)
-                    )
-                    for tag in section.tags
-                ]
+                found += [self._attribute(struct, of_tag(tag, spec)) for tag in section.tags]
                 doc = spec.doc or Text("Tagged fields that the schema does not know: (tag, bytes).")
                 found.append(
                     Attribute(
@@ -201,7 +196,50 @@ class Module(Containers):
             found.append(Constant("FLEXIBLE", "range", text))
         if struct.topic:
             found.append(Constant("TOPIC", "str", python_literal(struct.topic)))
-        return found + self._places(struct)
+        if struct.message is not None:
+            found.append(Constant("KIND", "str", python_literal(struct.message.kind)))
+            found.append(Constant("NUMBER", "int", str(struct.message.number)))
+        return found + self._of_fields(struct) + self._places(struct)
+
+    def _of_fields(self, struct: Struct) -> list[Constant]:
+        """Of messages: what the format calls fields, which versions have them, which of them are tagged."""
+        schema = self.schema.root
+        if not schema.versions and schema.message is None:
+            return []
+        names: dict[str, str] = {}
+        versions: dict[str, str] = {}
+        tags: dict[str, str] = {}
+
+        def add(name: str, text: Text, since: int | None, until: int | None) -> None:
+            if text:
+                names[name] = python_literal(text)
+            if struct.versions and (since is not None or until is not None):
+                first = struct.versions.first if since is None else since
+                versions[name] = f"range({first}, {(struct.versions.last if until is None else until) + 1})"
+
+        for spec in struct.fields:
+            section = self.back.tag_section(spec)
+            if section is None and self.stored(struct, spec):
+                add(attribute(spec.id), spec.orig_id, spec.since, spec.until)
+            for tag in () if section is None else section.tags:
+                since = spec.since if tag.since is None else tag.since
+                add(attribute(tag.id), tag.orig_id, since, spec.until if tag.until is None else tag.until)
+                tags[attribute(tag.id)] = str(tag.number)
+        made = (
+            ("NAMES", "str", names, "What the format itself calls fields."),
+            ("IN_VERSIONS", "range", versions, "Fields that not all versions have."),
+            ("TAGS", "int", tags, "Tagged fields."),
+        )
+        return [
+            Constant(
+                name,
+                f"dict[str, {kind}]",
+                "{" + ", ".join(f'"{k}": {v}' for k, v in found.items()) + "}",
+                doc,
+            )
+            for name, kind, found, doc in made
+            if found
+        ]
 
     def _places(self, struct: Struct) -> list[Constant]:
         """Sizes and places that hold in every layout."""

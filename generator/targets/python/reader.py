@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from kodec.generator.layout import Layout, One, Run, RunField
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Str, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.derived import Derived
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import NOTHING, Env, bare, expressions_of, fields_of
+from kodec.generator.targets.python.facts import NOTHING, Env, bare, expressions_of, fields_of, of_tag
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.spans import Spans
 from kodec.generator.targets.python.views.modules import Peek, PeekValue, ReadBody
@@ -49,7 +49,7 @@ class Reader(Derived):
         steps: list[ReadStep] = [
             self.read_run(step, env, spans)
             if isinstance(step, Run)
-            else self._field(struct, step.field, env, spans)
+            else self._field(struct, step.field, layout, env, spans)
             for step in layout.steps
         ]
         return ReadBody(
@@ -58,7 +58,7 @@ class Reader(Derived):
             returns=returns,
             steps=tuple(steps),
             checks=self.derived_checks(struct, layout, env, after_head=False),
-            result=self._result(struct, {spec.id for spec in layout.absent}),
+            result=self._result(struct, layout),
             peek=self._peeked(struct, layout),
         )
 
@@ -70,8 +70,9 @@ class Reader(Derived):
             if self.layouts.optional(struct, spec)
         }
 
-    def _result(self, struct: Struct, absent: set[str]) -> str:
+    def _result(self, struct: Struct, layout: Layout) -> str:
         """What the function gives: an object, or the value that the type stands for."""
+        absent = {spec.id for spec in layout.absent}
         inner = transparent(struct)
         if inner is not None:
             return "None" if inner.id in absent else local(inner.id)
@@ -81,7 +82,7 @@ class Reader(Derived):
                 continue
             section = self.back.tag_section(spec)
             if section is not None:
-                names += [tag.id for tag in section.tags] + [spec.id]
+                names += [tag.id for tag in layout.tags] + [spec.id]
             elif self.stored(struct, spec):
                 names.append(spec.id)
         args = ", ".join(f"{attribute(name)}={local(name)}" for name in names)
@@ -89,17 +90,19 @@ class Reader(Derived):
 
     # -- one field --------------------------------------------------------------------------------
 
-    def _field(self, struct: Struct, spec: Field, env: Env, spans: Spans) -> ReadField:
+    def _field(self, struct: Struct, spec: Field, layout: Layout, env: Env, spans: Spans) -> ReadField:
         original = struct.field(spec.id)
         assert original is not None
         tagged = self.back.tag_section(spec)
         kept = tagged is None and (self.stored(struct, original) or spec.repeat is not None)
         plain = tagged is None and spec.codec is None
-        value = "item" if spec.repeat else local(spec.id)
+        item = self.items(layout).get(spec.id, "item")
+        value = item if spec.repeat else local(spec.id)
         guard = None if spec.condition is None else emit(spec.condition, env, self.model)
         absent = "" if tagged is not None else self.absent_value(struct, original)
         annotation = self.annotation(struct, original) if kept else ""
         checks = self.checks(spec, value, "at", env) if plain else []
+        unset = [] if tagged is not None else self.null_checks(spec, local(spec.id), "pos")
         return ReadField(
             id=spec.id,
             var=local(spec.id),
@@ -109,19 +112,20 @@ class Reader(Derived):
             absent=absent,
             start=spec.id in spans.starts,
             checks=tuple(checks),
+            unset=tuple(unset),
             after=spans.after(One(spec)),
-            body=self._body(struct, spec, tagged, env),
+            body=self._body(struct, spec, tagged, layout.tags, env, item),
         )
 
     def _body(
-        self, struct: Struct, spec: Field, tagged: Field | None, env: Env
+        self, struct: Struct, spec: Field, tagged: Field | None, tags: tuple[Tag, ...], env: Env, item: str
     ) -> Stored | ReadRepeat | ReadTags | ReadOne:
         if tagged is not None:
-            return self._tags(spec, tagged)
+            return self._tags(spec, tags)
         if spec.codec is not None:
             return Stored(self._size(spec, env))
         if spec.repeat is not None:
-            return self._repeat(struct, spec, env)
+            return self._repeat(struct, spec, env, item)
         return ReadOne(self._element(spec.type, spec, env, local(spec.id), self.shown(struct, spec)))
 
     @staticmethod
@@ -133,17 +137,18 @@ class Reader(Derived):
     def _size(self, spec: Field, env: Env) -> str | None:
         return None if spec.size is None else emit(spec.size, env, self.model)
 
-    def _repeat(self, struct: Struct, spec: Field, env: Env) -> ReadRepeat:
+    def _repeat(self, struct: Struct, spec: Field, env: Env, item: str) -> ReadRepeat:
         inner = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
-        here = Env({**env.names, "_": "item", spec.id: local(spec.id)}, struct)
+        here = Env({**env.names, "_": item, spec.id: local(spec.id)}, struct)
         assert spec.repeat is not None
         return ReadRepeat(
             mode=spec.repeat,
             count=None if spec.repeat_expr is None else emit(spec.repeat_expr, env, self.model),
             until=None if spec.repeat_until is None else emit(spec.repeat_until, here, self.model),
-            element=self._element(spec.type, inner, env, "item", ""),
+            element=self._element(spec.type, inner, env, item, ""),
             least=self.least_of_element(spec),
             item_type=self.py_type(spec.type, spec),
+            item=item,
         )
 
     def least_of_element(self, spec: Field) -> int:
@@ -152,14 +157,15 @@ class Reader(Derived):
             return spec.size.value
         return self.layouts.least_of(spec.type) if spec.size is None else 0
 
-    def _tags(self, spec: Field, section: Field) -> ReadTags:
+    def _tags(self, spec: Field, tags: tuple[Tag, ...]) -> ReadTags:
         known = []
-        for tag in section.tags:
-            made = Field(tag.id, tag.type, spec.place, default=tag.default)
+        for tag in tags:
+            made = of_tag(tag, spec)
             var = local(tag.id)
             default = self.tag_default(made)
             element = self._element(tag.type, made, Env({}, NOTHING), var, tag.id)
-            known.append(ReadTag(tag.number, var, self.py_type(tag.type), default, element))
+            unset = tuple(self.null_checks(made, var, "pos"))
+            known.append(ReadTag(tag.number, var, self.py_type(tag.type), default, element, unset))
         return ReadTags(tuple(known))
 
     def tag_default(self, made: Field) -> str:
@@ -176,10 +182,12 @@ class Reader(Derived):
     def _how(
         self, kind: TypeRef, spec: Field, env: Env, var: str, path: str
     ) -> ReadPrim | ReadBytes | ReadText | ReadWire | ReadStruct | ReadSwitch:
+        plain = self.plain(kind)
+        if plain is not None:
+            assert isinstance(kind, (Prim, Ref))
+            run = Run((RunField(Field(spec.id, kind, spec.place), 0, plain.least, kind),), plain.least)
+            return ReadPrim(self.run_id(run), plain.least)
         match kind:
-            case Prim(width=width) as prim:
-                run = Run((RunField(Field(spec.id, prim, spec.place), 0, width, prim),), width)
-                return ReadPrim(self.run_id(run), width)
             case Bytes():
                 return ReadBytes()
             case Str(encoding):
@@ -201,8 +209,16 @@ class Reader(Derived):
     def call(
         self, verb: str, struct: Struct, args: Iterable[ex.Expr], env: Env
     ) -> tuple[str, tuple[str, ...]]:
-        """The function that reads or writes `struct`, chosen by its flags, and its further arguments."""
+        """The function that reads or writes `struct`, chosen by its flags, and its further arguments.
+
+        It is the one for the layout, where the version is known and the function is in this module.
+        """
         function = self.back.function(struct)
+        args = tuple(args)
+        variant = self.layouts.variant_of(struct, args)
+        layout = ""
+        if variant is not None and self.model.schema_of(struct.name).id == self.schema.id:
+            verb, layout = f"_{verb}", self.back.variant_suffix(struct, variant)
         extra: list[str] = []
         suffix = ""
         for param, arg in zip(struct.params, args, strict=True):
@@ -215,7 +231,7 @@ class Reader(Derived):
                 yes = self.imported(struct.name, f"{verb}_{function}_{param.id}")
                 no = self.imported(struct.name, f"{verb}_{function}")
                 return f"({yes} if {test} else {no})", tuple(extra)
-        return self.imported(struct.name, f"{verb}_{function}{suffix}"), tuple(extra)
+        return self.imported(struct.name, f"{verb}_{function}{suffix}{layout}"), tuple(extra)
 
     # -- what is looked at before -----------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Runs(Checks):
             if spec.contents is not None:
                 found.checks.append(self.contents_check(spec, name, where))
             found.checks += self.checks(spec, name, where, scope)
-            if isinstance(item.what, Ref):
+            if isinstance(item.what, Ref) and self.plain(item.what) is None:
                 values[spec.id] = f"UUID(bytes={name})"
             elif spec.enum is not None:
                 values[spec.id] = self.enum_get(spec.enum, name)

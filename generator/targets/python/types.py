@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from kodec.generator.layout import Layout
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Field, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import codec_field, transparent
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.facts import fields_of
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Types"]
@@ -52,6 +54,17 @@ class Types(Context):
                 return " | ".join(sorted(kinds, key=lambda text: (text == "None", text)))
         raise TypeError(kind)
 
+    def items(self, layout: Layout) -> dict[str, str]:
+        """What an element of each list is called while a layout is read or written: one name has one type."""
+        found: dict[str, str] = {}
+        first: str | None = None
+        for spec in (spec for step in layout.steps for spec in fields_of(step) if spec.repeat is not None):
+            kind = self.py_type(spec.type, spec)
+            first = first or kind
+            # no schema name ends in `_`
+            found[spec.id] = "item" if kind == first else f"item_of_{spec.id}_"
+        return found
+
     def is_nullable(self, spec: Field) -> bool:
         if spec.nullable is not None:
             return True
@@ -83,9 +96,10 @@ class Types(Context):
 
     def default(self, struct: Struct, spec: Field) -> str:
         """The value of the attribute when none is given, as Python."""
-        if spec.default is not None:
+        empty = spec.default == ex.Name("empty") and spec.enum is None
+        if spec.default is not None and not empty:
             return self.default_value(spec)
-        if spec.derive is not None or self.may_be_none(struct, spec):
+        if spec.derive is not None or (self.may_be_none(struct, spec) and not empty):
             return "None"
         if spec.repeat is not None:
             return "field(default_factory=list)"

@@ -10,7 +10,7 @@ from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, S
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.context import BIT_CODES
 from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import Env, fields_of, with_type
+from kodec.generator.targets.python.facts import Env, fields_of, of_tag, with_type
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.reader import Reader
 from kodec.generator.targets.python.views.checks import Check
@@ -56,6 +56,7 @@ class LayoutWriter:
         self.layout = layout
         self.inner = transparent(struct)
         self.fields = [spec for step in layout.steps for spec in fields_of(step)]
+        self._items = module.items(layout)
         values = {spec.id: self._value(spec) for spec in struct.fields}
         self.env = Env(values | module.given(struct, values), struct)
         for tag in (t for spec in struct.fields if (s := module.back.tag_section(spec)) for t in s.tags):
@@ -75,7 +76,11 @@ class LayoutWriter:
             name=name,
             versions=versions,
             type=returns,
-            absent=tuple(view for spec in self.layout.absent for view in self._absent(spec)),
+            absent=(
+                *(view for spec in self.layout.absent for view in self._absent(spec)),
+                *self._lost_tags(),
+            ),
+            unset=tuple(self._unset()),
             prepare=prepare,
             steps=tuple(steps),
             patches=tuple(self._patches()),
@@ -89,6 +94,10 @@ class LayoutWriter:
             return "v"
         return f"v.{attribute(spec.id)}" if self.m.stored(self.struct, spec) else local(spec.id)
 
+    def _item(self, spec: Field) -> str:
+        """What an element of a list is called."""
+        return self._items.get(spec.id, "item")
+
     def _emit(self, expr: ex.Expr) -> str:
         return emit(expr, self.env, self.m.model)
 
@@ -98,11 +107,7 @@ class LayoutWriter:
         """A value that this version cannot carry must be the default (or the field is ignorable)."""
         section = self.m.back.tag_section(spec)
         if section is not None:
-            known = [
-                Field(tag.id, tag.type, spec.place, default=tag.default)
-                for tag in section.tags
-                if not tag.ignorable
-            ]
+            known = [of_tag(tag, spec) for tag in self.layout.tags if not tag.ignorable]
             views = [self._must_be(made.id, self.m.tag_default(made)) for made in known]
             return [*views, self._must_be(spec.id, "[]")]
         if self.inner is not None or spec.ignorable or spec.derive is not None:
@@ -110,6 +115,22 @@ class LayoutWriter:
         if not self.m.stored(self.struct, spec):
             return []
         return [self._must_be(spec.id, self.m.plain_default(self.struct, spec))]
+
+    def _lost_tags(self) -> Iterator[Absent]:
+        """Tags that this version lacks: their values must be the defaults."""
+        for tag in self.layout.absent_tags:
+            if not tag.ignorable:
+                made = Field(tag.id, tag.type, self.struct.place, default=tag.default)
+                yield self._must_be(tag.id, self.m.tag_default(made))
+
+    def _unset(self) -> Iterator[Check]:
+        """What must not be null in this version."""
+        if self.inner is None:
+            for spec in self.fields:
+                yield from self.m.null_checks(spec, self._value(spec), "")
+        for tag in self.layout.tags:
+            made = Field(tag.id, tag.type, self.struct.place, null_versions=tag.null_versions)
+            yield from self.m.null_checks(made, f"v.{attribute(tag.id)}", "")
 
     @staticmethod
     def _must_be(name: str, default: str) -> Absent:
@@ -163,6 +184,8 @@ class LayoutWriter:
                 text = f"{null} if {given} is None else {text}"
             return Let(var, text, checks)
         given = f"v.{attribute(spec.id)}"
+        if derive.kind == "presence_of":
+            return Let(var, f"{null} if {value} is None else 1", checks)
         if derive.kind == "count_of":
             text = f"len({value}){plus}"
             if target.codec is not None:
@@ -234,7 +257,7 @@ class LayoutWriter:
                 continue
             if spec.contents is not None:
                 values.append(repr(spec.contents))
-            elif isinstance(item.what, Ref):
+            elif isinstance(item.what, Ref) and self.m.plain(item.what) is None:
                 values.append(f"{value}.bytes")
             elif isinstance(item.what, Bytes):
                 values.append(f'exact_size("{spec.id}", {value}, {item.size})')
@@ -259,7 +282,7 @@ class LayoutWriter:
         body = self._body(spec, value, source, into, unmeasured)
         checks: list[Check] = []
         if isinstance(body, WriteRepeat):
-            checks = self._rules(spec, "item", "")
+            checks = self._rules(spec, self._item(spec), "")
         elif isinstance(body, WriteOne):
             checks = self._rules(spec, value, spec.id)
         return WriteField(
@@ -290,7 +313,7 @@ class LayoutWriter:
     ) -> Copy | WriteRepeat | WriteTags | WriteOne:
         section = self.m.back.tag_section(spec)
         if section is not None:
-            return self._tags(spec, section)
+            return self._tags(spec)
         measured = self._is_measured(spec) and self._serialised(spec)
         if (measured and not unmeasured) or spec.codec is not None:
             return Copy(f"bytes_of_{spec.id}")
@@ -300,10 +323,10 @@ class LayoutWriter:
         if spec.repeat_expr is not None and not self._free(spec.repeat_expr, spec):
             count = self._emit(spec.repeat_expr)
         bare = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
-        element = self._element(bare, "item", into, "")
+        element = self._element(bare, self._item(spec), into, "")
         maybe_empty = spec.repeat == "eos" and self.m.least_of_element(spec) == 0
         until = None if spec.repeat_until is None else self._until(spec, spec.repeat_until)
-        return WriteRepeat(value, count, until, element, maybe_empty)
+        return WriteRepeat(value, self._item(spec), count, until, element, maybe_empty)
 
     def _dropped(self, spec: Field) -> str | None:
         """What a field must be where its condition does not hold, as it would not be written."""
@@ -321,7 +344,7 @@ class LayoutWriter:
                 return ex.Binary("+", ex.Name("_count"), ex.Literal(1))
             return None
 
-        env = Env({**self.env.names, "_": "item", "_count": "count"}, self.struct)
+        env = Env({**self.env.names, "_": self._item(spec), "_count": "count"}, self.struct)
         return emit(ex.fold(ex.replace(until, so_far)), env, self.m.model)
 
     def _free(self, expr: ex.Expr, target: Field) -> bool:
@@ -338,10 +361,10 @@ class LayoutWriter:
                     return True
         return False
 
-    def _tags(self, spec: Field, section: Field) -> WriteTags:
+    def _tags(self, spec: Field) -> WriteTags:
         known = []
-        for tag in section.tags:
-            made = Field(tag.id, tag.type, spec.place, default=tag.default)
+        for tag in self.layout.tags:
+            made = of_tag(tag, spec)
             value = f"v.{attribute(tag.id)}"
             default = self.m.tag_default(made)
             known.append(WriteTag(tag.number, value, default, self._element(made, value, "inner", tag.id)))
@@ -354,7 +377,7 @@ class LayoutWriter:
         value = source
         if isinstance(spec.type, Str) and source != f"bytes_of_{spec.id}":
             form = ENCODINGS[spec.type.encoding]
-            shown = "" if source == "item" else spec.id
+            shown = "" if source == self._item(spec) else spec.id
             value = f'encode_text("{shown}", {source}, "{form.python}", "{form.errors}")'
         elif self._is_bytes_of(spec):
             value = f"{source}.bytes"
@@ -363,16 +386,18 @@ class LayoutWriter:
     def _is_bytes_of(self, spec: Field) -> bool:
         """Whether the value is an object that knows its bytes: a UUID."""
         wire = self.m.model.struct(spec.type.target).wire if isinstance(spec.type, Ref) else None
-        return wire in INTRINSICS and wire not in VARINTS
+        return wire in INTRINSICS and wire not in VARINTS and self.m.plain(spec.type) is None
 
     def _how(
         self, spec: Field, source: str, into: str, path: str
     ) -> WritePrim | WriteBytes | WriteWire | WriteStruct | WriteSwitch:
+        plain = self.m.plain(spec.type)
+        if plain is not None:
+            assert isinstance(spec.type, (Prim, Ref))
+            name = "" if source == self._item(spec) else spec.id
+            one = RunField(Field(name, spec.type, spec.place), 0, plain.least, spec.type)
+            return WritePrim(self.m.run_id(Run((one,), plain.least)), _catch(plain.kind == "float"))
         match spec.type:
-            case Prim(width=width) as prim:
-                name = "" if source == "item" else spec.id
-                run = Run((RunField(Field(name, prim, spec.place), 0, width, prim),), width)
-                return WritePrim(self.m.run_id(run), _catch(prim.floating))
             case Bytes() | Str():
                 return WriteBytes()
             case Ref(target, args):

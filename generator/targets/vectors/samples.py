@@ -168,6 +168,8 @@ class Samples:
 
     def _ref(self, field: Field, target: Struct, number: int, version: int | None) -> Any:
         if target.wire in INTRINSICS:
+            if WIRE[target.wire].kind == "boolean":
+                return number % 2 == 1
             if WIRE[target.wire].range is None:
                 return _UUIDS[number]
             return self._whole(field.type, *interval_of(self.model, field), number)

@@ -38,10 +38,10 @@ def _run(command: list[str], what: str) -> None:
         raise Absent(f"{what}: {(done.stderr + done.stdout).strip()[-600:]}")
 
 
-def jars(version: str = KAFKA) -> Path:
-    """The folder with kafka-clients and its libraries; fetched by Maven once. Raises Absent."""
-    pom = SOURCES / "pom.xml"
-    folder = CACHE / f"jars-{version}"
+def jars(version: str = KAFKA, sources: Path = SOURCES) -> Path:
+    """The folder with what the pom.xml in `sources` names; fetched by Maven once. Raises Absent."""
+    pom = sources / "pom.xml"
+    folder = CACHE / (f"jars-{version}" if sources == SOURCES else f"jars-{sources.name}-{version}")
     stamp = folder / "pom.sha256"
     digest = hashlib.sha256(pom.read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == digest:
@@ -64,7 +64,7 @@ def classes(source: Path, version: str = KAFKA) -> Path:
     text = source.read_text()
     if int(version.partition(".")[0]) >= 4:
         text = _RECORD.sub(r"\1internal.", text)
-    library = jars(version)
+    library = jars(version, source.parent)
     digest = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:16]
     folder = CACHE / "classes" / digest
     if folder.is_dir():
@@ -92,7 +92,7 @@ def command(
     source: Path, version: str = KAFKA, *, heap: str = "256m", flags: tuple[str, ...] = ()
 ) -> list[str]:
     """The command that runs the class in `source`. Raises Absent."""
-    path = os.pathsep.join([str(classes(source, version)), str(jars(version) / "*")])
+    path = os.pathsep.join([str(classes(source, version)), str(jars(version, source.parent) / "*")])
     return [
         _program("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData",
         "-XX:-OmitStackTraceInFastThrow",

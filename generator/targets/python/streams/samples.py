@@ -187,7 +187,7 @@ class _Search:
                 ("little", "big") if prim.endian == "by" else ("little" if prim.endian == "le" else "big",)
             ):
                 byte_order: Literal["little", "big"] = "little" if order == "little" else "big"
-                for at in (error.at - prim.width, error.at):
+                for at in (error.at, error.at - prim.width):
                     stored = sample.data[max(at, 0) : at + prim.width]
                     if at >= 0 and int.from_bytes(stored, byte_order, signed=prim.signed) == have:
                         try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
-from kodec.generator.targets.python.views.checks import DerivedCheck
+from kodec.generator.targets.python.views.checks import Check, DerivedCheck
 from kodec.generator.targets.python.views.reading import Place, ReadStep
 from kodec.generator.targets.python.views.rows import Rows, Units
 from kodec.generator.targets.python.views.writing import Absent, Patch, Prepare, WriteStep
@@ -156,6 +156,7 @@ class WriteBody:
     versions: tuple[int, ...]
     type: str
     absent: tuple[Absent, ...]
+    unset: tuple[Check, ...]
     prepare: tuple[Prepare, ...]
     steps: tuple[WriteStep, ...]
     patches: tuple[Patch, ...]

@@ -131,6 +131,7 @@ class ReadRepeat:
     element: ReadElement
     least: int
     item_type: str
+    item: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class ReadTag:
     type: str
     default: str
     element: ReadElement
+    unset: tuple[Check, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class ReadOne:
 
 @dataclass(frozen=True, slots=True)
 class ReadField:
-    """A field that is read by itself, where `guard` holds; else it is `absent`."""
+    """A field that is read by itself, where `guard` holds; else it is `absent`, which `unset` may refuse."""
 
     kind: ClassVar[str] = "field"
     id: str
@@ -167,6 +169,7 @@ class ReadField:
     absent: str
     start: bool
     checks: tuple[Check, ...]
+    unset: tuple[Check, ...]
     after: tuple[After, ...]
     body: Stored | ReadRepeat | ReadTags | ReadOne
 

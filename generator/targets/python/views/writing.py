@@ -116,6 +116,7 @@ class Copy:
 class WriteRepeat:
     kind: ClassVar[str] = "repeat"
     value: str
+    item: str
     count: str | None
     until: str | None
     element: WriteElement

@@ -143,6 +143,14 @@ public final class Input {
         throw FormatException.malformed(path, "varint does not end within " + most + " bytes", pos, null, null);
     }
 
+    /** A byte that is not 0. */
+    public boolean bool(String path) {
+        int stop = span(path, 1);
+        boolean found = buf[pos] != 0;
+        pos = stop;
+        return found;
+    }
+
     /** 16 bytes, most significant first. */
     public UUID uuid(String path) {
         int stop = span(path, 16);

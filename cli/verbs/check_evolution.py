@@ -1,0 +1,47 @@
+"""kodec check-evolution: whether readers and writers of an older schema understand those of a newer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import lines
+from kodec.runtime.errors import KodecError, MissingDependency
+
+__all__ = ["check_evolution"]
+
+
+def check_evolution(
+    old: Annotated[Path, typer.Argument(help="A .ksy file, or a folder of them.")],
+    new: Annotated[Path, typer.Argument(help="What became of it: a file, or a folder.")],
+) -> None:
+    """Say whether a change of schemas is compatible: every version that was there means what it meant.
+
+    Each violation is named with its place. New versions, new tagged fields and new messages are none.
+
+    example:  kodec check-evolution before/schemas schemas
+
+    exit:     0 compatible   1 a violation, or a schema that cannot be used   2 bad usage
+    """
+    try:
+        from kodec.formats.evolution import violations
+    except ImportError as error:
+        raise MissingDependency(f"schemas need `{error.name}`: pip install 'kodec[generator]'") from error
+
+    for path in (old, new):
+        if not path.exists():
+            raise typer.BadParameter(f"no such file or folder: {path}")
+    if old.is_dir() != new.is_dir():
+        raise typer.BadParameter("a file is compared with a file, and a folder with a folder")
+    try:
+        found = violations(old, new)
+    except (KodecError, OSError) as error:
+        lines.warn(f"{type(error).__name__}: {error}")
+        raise typer.Exit(1) from None
+    for each in found:
+        lines.show(str(each))
+    count = len(found)
+    lines.show(f"{count} violation{'s' * (count != 1)}" if count else "compatible")
+    raise typer.Exit(1 if found else 0)

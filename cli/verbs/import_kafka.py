@@ -1,0 +1,81 @@
+"""kodec import-kafka: schemas from the message definitions in Kafka's jars."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kodec.cli import lines
+from kodec.runtime.errors import KodecError, MissingDependency
+
+if TYPE_CHECKING:
+    from kodec.importer.plan import ImportPlan
+
+__all__ = ["import_kafka"]
+
+LEFT_TO_DO = 3
+
+
+def import_kafka(
+    source: Annotated[
+        Path, typer.Argument(metavar="JAR_OR_DIR", help="A jar of Kafka's, or a folder of them.")
+    ],
+    schemas: Annotated[Path, typer.Option(help="Folder of .ksy files.", file_okay=False)] = Path("schemas"),
+    protocol: Annotated[
+        bool, typer.Option("--protocol", help="Requests, responses and headers too.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A message by its name in Kafka; may be repeated.")
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
+) -> None:
+    """Write or update schemas by Kafka's message definitions; a dry run without --apply.
+
+    Texts, columns and names that a schema has beyond the definition stay. After it: kodec generate.
+
+    example:  kodec import-kafka kafka-group-coordinator-4.4.0.jar
+              kodec import-kafka jars/ --schemas schemas --apply
+
+    exit:     0 nothing to do, or done   1 cannot be read, or said   2 bad usage   3 shown, --apply does it
+    """
+    try:
+        from kodec.importer.plan import plan_import
+    except ImportError as error:
+        raise MissingDependency(f"importing needs `{error.name}`: pip install 'kodec[generator]'") from error
+
+    if not source.exists():
+        raise typer.BadParameter(f"no such file or folder: {source}")
+    try:
+        plan = plan_import(source, schemas, protocol=protocol, only=only or ())
+        unknown = set(only or ()) - set(plan.messages)
+        if unknown or not plan.messages:
+            lines.warn(f"{source}: no definition of {', '.join(sorted(unknown)) or 'a message'}")
+            raise typer.Exit(1)
+        _tell(plan, apply)
+        if apply:
+            plan.apply()
+    except (KodecError, OSError, ValueError, zipfile.BadZipFile) as error:
+        name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
+        lines.warn(f"{name}: {error}")
+        raise typer.Exit(1) from None
+    raise typer.Exit(LEFT_TO_DO if plan.changes and not apply else 0)
+
+
+def _tell(plan: ImportPlan, apply: bool) -> None:
+    """What the plan changes: in a dry run with every line of schemas that are there."""
+    for name, reason in plan.skipped:
+        lines.show(f"skipped  {name}: {reason}")
+    for change in plan.changes:
+        lines.show(f"{change.kind:8} {change.path}")
+        if change.kind == "changed" and not apply:
+            sys.stdout.write(lines.unescaped(change.diff()))
+    done = "written" if apply else "would be written"
+    count = len(plan.changes)
+    files = f"{count} file{'s' * (count != 1)} {done}" if count else "nothing to do"
+    lines.show(f"{files}, {plan.unchanged} as defined")
+    if count and not apply:
+        lines.show("--apply does it; then: kodec generate")

@@ -1,0 +1,347 @@
+"""Whether a newer schema still means what an older one meant, version by version.
+
+The rules are those by which Kafka checks its own definitions (its generator's EvolutionVerifier and Unifier),
+held against layouts: in each version that both have, the same fields stand in the same order with the same
+types. Only tagged fields may join a version that is there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kodec.formats.collect import collect
+from kodec.generator.layout import Layout, Layouts
+from kodec.generator.passes import run_passes
+from kodec.generator.passes.order import members
+from kodec.generator.problems import Place, Problem, Problems
+from kodec.generator.schema.build import build
+from kodec.generator.schema.expr import Literal, text_of
+from kodec.generator.schema.model import (
+    Bits,
+    Field,
+    Model,
+    Prim,
+    Ref,
+    Schema,
+    Str,
+    Struct,
+    Switch,
+    Tag,
+    TypeRef,
+)
+from kodec.generator.schema.versions import OPEN, VersionRange
+
+__all__ = ["violations"]
+
+
+def violations(old: Path, new: Path) -> list[Problem]:
+    """What of `new` breaks what `old` promised, in the order of the places; nothing where it is compatible.
+
+    Both are files, or both folders, whose files are compared by their paths in them.
+
+    Raises: SchemaError for schemas that cannot be used; OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="kodec-evolution-") as scratch:
+        before, after = _load(old, Path(scratch, "old")), _load(new, Path(scratch, "new"))
+    problems = Problems()
+    newer = {schema.path: schema for schema in after.schemas}
+    pairs = [(schema, newer.get(schema.path)) for schema in before.schemas]
+    if old.is_file():
+        # the file, and of what it imports all that both have
+        one, other = (next(s for s in m.schemas if s.id == p.stem) for m, p in ((before, old), (after, new)))
+        pairs = [(one, other), *(pair for pair in pairs if pair[0] != one and pair[1] is not None)]
+    for schema, successor in pairs:
+        if successor is None:
+            problems.add(schema.root.place, schema.id, "the schema is gone")
+            continue
+        _Comparison(before, after, schema, successor, problems).run()
+    return sorted(set(problems.found))
+
+
+def _load(path: Path, scratch: Path) -> Model:
+    folder = path
+    if path.is_file():
+        name, files = collect(path)
+        # problems name the folder
+        folder = scratch / path.resolve().parents[name.count("/")].name
+        for each, data in files.items():
+            (folder / each).parent.mkdir(parents=True, exist_ok=True)
+            (folder / each).write_bytes(data)
+    problems = Problems()
+    return run_passes(build(folder, problems), problems)
+
+
+class _Comparison:
+    """One schema and what became of it."""
+
+    def __init__(self, before: Model, after: Model, old: Schema, new: Schema, problems: Problems) -> None:
+        self.before = Layouts(before)
+        self.after = Layouts(after)
+        self.old = old
+        self.new = new
+        self.problems = problems
+        self.found: dict[tuple[Place, str, str], list[int]] = {}
+
+    def bad(self, at: Struct | Field, path: str, text: str) -> None:
+        self.problems.add(at.place, path.replace("::", "."), text)
+
+    def bad_in(self, version: int | None, at: Struct | Field, path: str, text: str) -> None:
+        """The same of one version; what is wrong in several is said once."""
+        versions = self.found.setdefault((at.place, path.replace("::", "."), text), [])
+        versions += [] if version is None or version in versions else [version]
+
+    def run(self) -> None:
+        if self.old.streamed or self.new.streamed:
+            if self.old.sha256 != self.new.sha256:
+                text = "what is read as streams has no versions to compare: look at it yourself"
+                self.bad(self.new.root, self.new.id, text)
+            return
+        self.head(self.old.root, self.new.root)
+        self.enums()
+        newer = {self._name(struct, self.new): struct for struct in self.new.structs}
+        used = self._used()
+        for struct in self.old.structs:
+            successor = newer.get(self._name(struct, self.old))
+            if struct.name not in used:
+                continue
+            if successor is None:
+                self.bad(self.new.root, self.new.id, f"type `{struct.id}` is gone")
+            else:
+                self.struct(struct, successor)
+        for (place, path, text), versions in self.found.items():
+            shown = ", ".join(map(str, versions))
+            when = f" in version{'s' * (len(versions) > 1)} {shown}" if versions else ""
+            self.problems.add(place, path, text + when)
+
+    @staticmethod
+    def _name(struct: Struct, schema: Schema) -> str:
+        return "" if struct is schema.root else struct.orig_id.raw or struct.id
+
+    def _used(self) -> set[str]:
+        """The types that stand in bytes; what a tagged section is made of is compared by its tags."""
+        found: set[str] = set()
+        for struct in self.old.structs:
+            if struct.wire != "tags" and not any(field.tags for field in struct.fields):
+                found.add(struct.name)
+        return found
+
+    def head(self, old: Struct, new: Struct) -> None:
+        """What is said of the message as a whole."""
+        path = self.new.id
+        if old.message is not None and (new.message is None or new.message.number != old.message.number):
+            self.bad(new, path, f"its number was {old.message.number}")
+        if old.message is not None and new.message is not None and new.message.kind != old.message.kind:
+            self.bad(new, path, f"its kind was `{old.message.kind.raw}`")
+        if old.topic and new.topic != old.topic:
+            self.bad(new, path, f"its topic was `{old.topic.raw}`")
+        if old.versions and not (new.versions and _holds(new.versions, old.versions)):
+            self.bad(new, path, f"versions {old.versions} were valid, now {new.versions or 'none'} are")
+        both = old.versions.intersect(new.versions) if old.versions and new.versions else None
+        if old.flexible is not None and new.flexible is not None and both:
+            before, after = ([v for v in both if v in each] for each in (old.flexible, new.flexible))
+            if before != after:
+                text = f"flexible versions were {old.flexible}, now they are {new.flexible}"
+                self.bad(new, path, text)
+
+    def enums(self) -> None:
+        newer = {each.name.rpartition("::")[2]: each for each in self.new.enums}
+        for enum in self.old.enums:
+            ident = enum.name.rpartition("::")[2]
+            successor = newer.get(ident)
+            known = {} if successor is None else {item.value: item.id for item in successor.items}
+            for item in enum.items:
+                path = f"{self.new.id}.{ident}.{item.id}"
+                if item.value not in known:
+                    self.bad(self.new.root, path, f"value {item.value} is gone")
+                elif known[item.value] != item.id:
+                    self.bad(self.new.root, path, f"value {item.value} is `{known[item.value]}` now")
+
+    # -- types ------------------------------------------------------------------------------------
+
+    def struct(self, old: Struct, new: Struct) -> None:
+        if old.wire != new.wire:
+            self.bad(new, new.name, f"it stood for `{old.wire}`, and now for `{new.wire}`")
+            return
+        if [param.type for param in old.params if param.type == "bool"] != [
+            param.type for param in new.params if param.type == "bool"
+        ]:
+            self.bad(new, new.name, "its bool parameters are others")
+            return
+        for flags in self.before.bindings(old):
+            for version in self._versions(old, new):
+                known, also = dict(flags), dict(zip(
+                    (param.id for param in new.params if param.type == "bool"), flags.values(), strict=True
+                ))  # fmt: skip
+                if version is not None and old.versions:
+                    known[old.version_field] = version
+                if version is not None and new.versions:
+                    also[new.version_field] = version
+                self.layouts(self.before.layout(old, known), self.after.layout(new, also), version)
+        self.tags(old, new)
+
+    def _versions(self, old: Struct, new: Struct) -> list[int | None]:
+        """The versions in which two types are compared: those of both."""
+        root = self.old.root.versions
+        known = old.versions or (root if new.versions else None)
+        if not known:
+            return [None]
+        also = new.versions or known
+        return [version for version in known if version in also and (not root or version in root)]
+
+    def layouts(self, old: Layout, new: Layout, version: int | None) -> None:
+        before, after = _fields(old), _fields(new)
+        self.rename(before, after)
+        if old.struct is self.old.root and old.struct.version_field in before:
+            # what is written by default is no matter of what bytes mean
+            front = before[old.struct.version_field]
+            before[old.struct.version_field] = replace(front, default=None, valid=None)
+            if old.struct.version_field in after:
+                after[old.struct.version_field] = replace(after[old.struct.version_field], default=None)
+        path = new.struct.name
+        for name, field in before.items():
+            if name not in after:
+                self.bad_in(version, new.struct, f"{path}::{field.id}", "the field is gone")
+        for name, field in after.items():
+            if name not in before:
+                text = "the field is new, and only a tagged field may join a version that is there:"
+                self.bad_in(version, field, f"{path}::{field.id}", text)
+        common = [name for name in before if name in after]
+        moved = [name for name in after if name in before]
+        for first, second in zip(common, moved, strict=True):
+            if first != second:
+                text = f"it stands where `{before[first].id}` stood"
+                self.bad_in(version, after[second], f"{path}::{after[second].id}", text)
+                break
+        for name in common:
+            self.field(before[name], after[name], f"{path}::{after[name].id}", version)
+
+    def field(self, old: Field, new: Field, path: str, version: int | None) -> None:
+        for what, one, other in self.facts(old, new):
+            if one != other:
+                self.bad_in(version, new, path, f"{what} was `{one}`, and is `{other}`")
+        # after folding, a range that is not None allows no null
+        forbidden = old.null_versions is None and new.null_versions is not None
+        if forbidden or (old.nullable is not None and new.nullable is None):
+            self.bad_in(version, new, path, "it could be null, and cannot")
+
+    def rename(self, before: dict[str, Field], after: dict[str, Field]) -> None:
+        """A field with another name where the old one stood, and otherwise the same, is the same."""
+        pairs = list(zip(before.items(), after.items(), strict=False)) if len(before) == len(after) else []
+        renamed = {
+            name: other
+            for (other, old), (name, new) in pairs
+            if name not in before
+            and other not in after
+            and all(one == two for _, one, two in self.facts(old, new))
+        }
+        fields = [(renamed.get(name, name), field) for name, field in after.items()]
+        after.clear()
+        after.update(fields)
+
+    def facts(self, old: Field, new: Field) -> Iterator[tuple[str, str, str]]:
+        """What must be the same of a field in a version that both have."""
+        yield "the type", _type(old.type, self.before.model), _type(new.type, self.after.model)
+        for what, one, other in (
+            ("`size`", old.size, new.size),
+            ("`if`", old.condition, new.condition),
+            ("`repeat-expr`", old.repeat_expr, new.repeat_expr),
+            ("`repeat-until`", old.repeat_until, new.repeat_until),
+        ):
+            yield (
+                what,
+                text_of(one) if one is not None else "none",
+                text_of(other) if other is not None else "none",
+            )
+        yield "`repeat`", str(old.repeat), str(new.repeat)
+        yield "the default", _default(old.default), _default(new.default)
+        yield "`contents`", str(old.contents), str(new.contents)
+
+    # -- tags -------------------------------------------------------------------------------------
+
+    def tags(self, old: Struct, new: Struct) -> None:
+        before, after = (
+            {tag.number: tag for tag in each} for each in (_tags(self.before, old), _tags(self.after, new))
+        )
+        path = new.name
+        names = {tag.orig_id.raw or tag.id: tag.number for tag in after.values()}
+        for number, tag in before.items():
+            successor = after.get(number)
+            name = tag.orig_id.raw or tag.id
+            if successor is None:
+                moved = f", and `{tag.id}` is tag {names[name]} now" if name in names else ""
+                self.bad(new, f"{path}::{tag.id}", f"tag {number} is gone{moved}")
+                continue
+            if (successor.orig_id.raw or successor.id) != name:
+                text = f"tag {number} was `{tag.id}`: the number of a tag is not used again"
+                self.bad(new, f"{path}::{successor.id}", text)
+                continue
+            self.tag(old, new, tag, successor)
+
+    def tag(self, old: Struct, new: Struct, before: Tag, after: Tag) -> None:
+        path = f"{new.name}::{after.id}"
+        for what, one, other in (
+            ("the type", _type(before.type, self.before.model), _type(after.type, self.after.model)),
+            ("the default", _default(before.default), _default(after.default)),
+        ):
+            if one != other:
+                self.bad(new, path, f"{what} was `{one}`, now it is `{other}`")
+        for what, one_range, other_range in (
+            ("versions", _span(before, old), _span(after, new)),
+            ("nullable versions", before.null_versions or _ALL, after.null_versions or _ALL),
+        ):
+            asked = (old.versions or self.old.root.versions or _ALL).intersect(one_range)
+            if not _holds(other_range, asked):
+                self.bad(new, path, f"{what} were {one_range}, now they are {other_range}")
+
+
+_ALL = VersionRange(0, OPEN)
+
+
+def _holds(outer: VersionRange, inner: VersionRange) -> bool:
+    return not inner or (outer.first <= inner.first and inner.last <= outer.last)
+
+
+def _span(tag: Tag, struct: Struct) -> VersionRange:
+    return VersionRange(tag.since or 0, OPEN if tag.until is None else tag.until)
+
+
+def _tags(layouts: Layouts, struct: Struct) -> tuple[Tag, ...]:
+    known: dict[str, int | bool] = dict(layouts.bindings(struct)[0])
+    if struct.versions:
+        # without a version, every tag is there, as it is written
+        layout = layouts.layout(replace(struct, versions=None), known)
+        return layout.tags
+    return layouts.layout(struct, known).tags
+
+
+def _fields(layout: Layout) -> dict[str, Field]:
+    """The fields of a layout in their order, by what the format calls them."""
+    fields = [field for step in layout.steps for field in members(step)]
+    return {field.orig_id.raw or field.id: field for field in fields}
+
+
+def _default(default: object) -> str:
+    return "none" if default is None else text_of(default)  # type: ignore[arg-type]  # an expression
+
+
+def _type(kind: TypeRef, model: Model) -> str:
+    """A type as it is on the wire; which layout of another type it is, is compared there."""
+    if isinstance(kind, Ref) and model.struct(kind.target).wire == "tags":
+        return "tagged fields"
+    match kind:
+        case Prim(name, endian=endian):
+            return name if name[1:] == "1" else f"{name}{endian}"
+        case Bits(width, endian):
+            return f"b{width}{endian}"
+        case Str(encoding):
+            return f"str {encoding}"
+        case Ref(target, args):
+            flags = [text_of(arg) for arg in args if isinstance(arg, Literal) and isinstance(arg.value, bool)]
+            return target.rpartition("::")[2] + (f"({', '.join(flags)})" if flags else "")
+        case Switch(on, cases, default):
+            listed = ", ".join(f"{text_of(case)}: {_type(each, model)}" for case, each in cases)
+            return f"{text_of(on)} {{{listed}}}" + ("" if default is None else f" {_type(default, model)}")
+    return "bytes"

@@ -1,0 +1,246 @@
+"""Kafka's message definitions: JSON with comments, in its jars. What is taken is facts; texts stay there."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kodec.generator.schema.versions import VersionRange
+from kodec.runtime.errors import KodecError
+
+__all__ = ["BadDefinition", "FieldDef", "MessageDef", "StructDef", "read_definitions"]
+
+MOST_BYTES = 1 << 20
+"""No definition is nearly as large; a jar may claim anything."""
+MOST_DEPTH = 16
+NONE = VersionRange.parse("none")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
+_VERSIONED = re.compile(r"(?P<artifact>.+?)-(?P<version>[0-9][^/]*)\.jar\Z")
+
+
+class BadDefinition(KodecError):
+    """A definition that is none of Kafka's: `source` is its place, `reason` what is wrong."""
+
+    def __init__(self, source: str, reason: str) -> None:
+        super().__init__(f"{source}: {reason}")
+        self.source = source
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDef:
+    """A field of a definition.
+
+    Attributes:
+        type: a word of Kafka's, or the name of a struct; of an array, that of its elements.
+        nullable: the versions in which null is allowed.
+        tag, tagged: its number in the tagged section, and the versions in which it stands there.
+        default: as written, with numbers and booleans as values; None where nothing is said.
+        null_default: whether the default is null.
+        flexible: what the field says of its own encoding, against its message.
+    """
+
+    name: str
+    type: str
+    is_array: bool
+    versions: VersionRange
+    nullable: VersionRange = NONE
+    tag: int | None = None
+    tagged: VersionRange = NONE
+    default: str | int | float | bool | None = None
+    null_default: bool = False
+    ignorable: bool = False
+    flexible: VersionRange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StructDef:
+    name: str
+    fields: tuple[FieldDef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDef:
+    """A definition: its struct, and those inside it by name.
+
+    `artifact` and `release` are those of its jar, `entry` its path there; empty where it was found as a file.
+    """
+
+    name: str
+    kind: str
+    number: int | None
+    valid: VersionRange
+    flexible: VersionRange
+    root: StructDef
+    structs: Mapping[str, StructDef]
+    source: str
+    artifact: str = ""
+    release: str = ""
+    entry: str = ""
+
+
+def read_definitions(path: Path) -> list[MessageDef]:
+    """Every definition in a jar, or in the jars and JSON files below a folder, that has versions still.
+
+    Raises: BadDefinition; OSError and zipfile.BadZipFile for what cannot be read.
+    """
+    files = [path]
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.suffix in (".jar", ".json"))
+    found: dict[str, MessageDef] = {}
+    for file in files:
+        for each in _in_jar(file) if file.suffix == ".jar" else _in_file(file):
+            other = found.setdefault(each.name, each)
+            if other is not each and _facts(other) != _facts(each):
+                raise BadDefinition(each.source, f"`{each.name}` is also in {other.source}, and differs")
+    return [found[name] for name in sorted(found)]
+
+
+def _facts(message: MessageDef) -> tuple[object, ...]:
+    return (message.kind, message.number, message.valid, message.flexible, message.root, message.structs)
+
+
+def _in_file(file: Path) -> Iterator[MessageDef]:
+    if file.stat().st_size <= MOST_BYTES:
+        made = _definition(file.read_bytes(), str(file))
+        if made is not None:
+            yield made
+
+
+def _in_jar(file: Path) -> Iterator[MessageDef]:
+    match = _VERSIONED.match(file.name)
+    with zipfile.ZipFile(file) as jar:
+        for entry in sorted(jar.infolist(), key=lambda each: each.filename):
+            if not re.search(r"(\A|/)(message|metadata)/[A-Za-z0-9]+\.json\Z", entry.filename):
+                continue
+            if entry.file_size > MOST_BYTES:
+                raise BadDefinition(f"{file.name}!{entry.filename}", f"larger than {MOST_BYTES} bytes")
+            made = _definition(
+                jar.read(entry),
+                f"{file.name}!{entry.filename}",
+                match["artifact"] if match else "",
+                match["version"] if match else "",
+                entry.filename,
+            )
+            if made is not None:
+                yield made
+
+
+def _definition(
+    data: bytes, source: str, artifact: str = "", release: str = "", entry: str = ""
+) -> MessageDef | None:
+    """The definition in a file; None for other JSON, and for a message that has no version any more."""
+    try:
+        text = _STRING.sub(lambda found: found[0] if found[0][0] == '"' else "", data.decode("utf-8"))
+        document = json.loads(text)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise BadDefinition(source, f"not JSON: {error}") from None
+    if not isinstance(document, dict) or not {"type", "name", "validVersions"} <= document.keys():
+        return None
+    reader = _Reader(source)
+    name = reader.name(document)
+    valid = reader.versions(document, "validVersions", NONE)
+    if not valid:
+        return None
+    number = document.get("apiKey")
+    structs: dict[str, StructDef] = {}
+    for item in reader.items(document, "commonStructs"):
+        structs[reader.name(item)] = StructDef(reader.name(item), ())
+    for item in reader.items(document, "commonStructs"):
+        structs[reader.name(item)] = reader.struct(reader.name(item), item, structs, 0)
+    root = reader.struct(name, document, structs, 0)
+    return MessageDef(
+        name,
+        str(document["type"]),
+        number if isinstance(number, int) and not isinstance(number, bool) else None,
+        valid,
+        reader.versions(document, "flexibleVersions", NONE),
+        root,
+        structs,
+        source,
+        artifact,
+        release,
+        entry,
+    )
+
+
+class _Reader:
+    """Reads the parts of one definition."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def bad(self, reason: str) -> BadDefinition:
+        return BadDefinition(self.source, reason)
+
+    def name(self, item: Mapping[str, Any]) -> str:
+        name = item.get("name")
+        if not isinstance(name, str) or not _NAME.match(name):
+            raise self.bad(f"`{name}` is not a name")
+        return name
+
+    def items(self, item: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+        found = item.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise self.bad(f"`{key}` is not a list of objects")
+        return found
+
+    def versions(self, item: Mapping[str, Any], key: str, otherwise: VersionRange) -> VersionRange:
+        if key not in item:
+            return otherwise
+        try:
+            return VersionRange.parse(str(item[key]))
+        except ValueError as error:
+            raise self.bad(f"{key}: {error}") from None
+
+    def struct(
+        self, name: str, item: Mapping[str, Any], structs: dict[str, StructDef], depth: int
+    ) -> StructDef:
+        if depth > MOST_DEPTH:
+            raise self.bad(f"`{name}` is nested too deep")
+        fields = []
+        for each in self.items(item, "fields"):
+            field = self._field(each)
+            if "fields" in each:
+                if structs.get(field.type, StructDef("", ())).fields:
+                    raise self.bad(f"struct `{field.type}` is there twice")
+                structs[field.type] = self.struct(field.type, each, structs, depth + 1)
+            fields.append(field)
+        return StructDef(name, tuple(fields))
+
+    def _field(self, item: Mapping[str, Any]) -> FieldDef:
+        name, text = self.name(item), str(item.get("type", ""))
+        kind = text.removeprefix("[]")
+        if not _NAME.match(kind):
+            raise self.bad(f"`{name}`: `{text}` is not a type")
+        tag = item.get("tag")
+        if tag is not None and (not isinstance(tag, int) or isinstance(tag, bool) or tag < 0):
+            raise self.bad(f"`{name}`: `{tag}` is not a tag")
+        tagged = self.versions(item, "taggedVersions", NONE)
+        if (tag is None) != (not tagged):
+            raise self.bad(f"`{name}`: `tag` and `taggedVersions` go together")
+        if "versions" not in item and tag is None:
+            raise self.bad(f"`{name}` has no versions")
+        default = item.get("default")
+        if isinstance(default, (list, dict)):
+            raise self.bad(f"`{name}`: its default is no plain value")
+        return FieldDef(
+            name,
+            kind,
+            text.startswith("[]"),
+            self.versions(item, "versions", tagged),
+            self.versions(item, "nullableVersions", NONE),
+            tag,
+            tagged,
+            default,
+            # a null of JSON is no default: to Kafka's generator it is as if nothing were said
+            default == "null",
+            item.get("ignorable") is True,
+            self.versions(item, "flexibleVersions", NONE) if "flexibleVersions" in item else None,
+        )

@@ -1,0 +1,107 @@
+"""A schema made anew beside the one that is there: facts follow the definition, the rest stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kodec.importer.definitions import MessageDef
+from kodec.importer.schemas import snake
+
+__all__ = ["merged", "names_in"]
+
+Tree = dict[Any, Any]
+# what a definition says nothing of: it stays as it is in the file
+_KEPT_IN_TYPE = ("doc", "doc-ref", "to-string", "-row", "instances", "enums", "-affected-by")
+_KEPT_IN_FIELD = ("doc", "doc-ref", "enum", "-column")
+_KEPT_WHERE_UNSAID = ("valid",)
+
+
+def names_in(tree: Tree, message: MessageDef) -> dict[tuple[str, str], str]:
+    """What the schema that is there calls the fields, by the names of the definition."""
+    structs = {snake(name): name for name in message.structs}
+    found = _names(tree, message.name)
+    for ident, each in _mapping(tree, "types").items():
+        name = str(each.get("-orig-id") or structs.get(str(ident), ident))
+        found |= _names(each, name)
+    # tags stand in types of their own, which are named after the type whose they are
+    for ident, each in _mapping(tree, "types").items():
+        owner = str(ident).removesuffix("_tag")
+        struct = structs.get(owner, message.name)
+        for field in _list(each, "seq"):
+            for tag in _mapping(field, "-tags").values():
+                if isinstance(tag, dict) and "-orig-id" in tag:
+                    found[struct, str(tag["-orig-id"])] = str(tag["id"])
+    return found
+
+
+def _names(tree: Tree, struct: str) -> dict[tuple[str, str], str]:
+    return {
+        (struct, str(field["-orig-id"])): str(field["id"])
+        for field in _list(tree, "seq")
+        if "-orig-id" in field and "id" in field
+    }
+
+
+def _mapping(tree: Any, key: str) -> dict[Any, Any]:
+    found = tree.get(key) if isinstance(tree, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _list(tree: Any, key: str) -> list[Any]:
+    found = tree.get(key) if isinstance(tree, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def merged(new: Tree, old: Tree) -> Tree:
+    """The new schema with what the old one says beyond the definition: texts, names, columns, rows, enums."""
+    found = _type(new, old)
+    meta = {**_mapping(new, "meta"), **_mapping(old, "meta")}
+    imports = {*_strings(new, "imports"), *_strings(old, "imports")}
+    if imports:
+        meta["imports"] = sorted(imports)
+    order = [*_mapping(old, "meta"), *_mapping(new, "meta")]
+    if "imports" not in _mapping(old, "meta"):
+        order = [*_mapping(new, "meta"), *_mapping(old, "meta")]
+    found["meta"] = {key: meta[key] for key in dict.fromkeys(order)}
+    return found
+
+
+def _strings(tree: Tree, key: str) -> list[str]:
+    found = _mapping(tree, "meta").get(key)
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
+def _type(new: Tree, old: Tree) -> Tree:
+    found = dict(new)
+    for key, value in old.items():
+        if key in _KEPT_IN_TYPE or (str(key).startswith("-webide-")):
+            found[key] = value
+    for part in ("seq", "params"):
+        there = {each.get("id"): each for each in _list(old, part)}
+        if part in new:
+            found[part] = [_field(each, there.get(each["id"], {})) for each in new[part]]
+    if "types" in new:
+        types = _mapping(old, "types")
+        found["types"] = {name: _type(each, _as_tree(types.get(name))) for name, each in new["types"].items()}
+    return found
+
+
+def _as_tree(value: Any) -> Tree:
+    return value if isinstance(value, dict) else {}
+
+
+def _field(new: Tree, old: Tree) -> Tree:
+    found = dict(new)
+    for key, value in old.items():
+        keep = key in _KEPT_IN_FIELD or str(key).startswith("-webide-")
+        unsaid = key in _KEPT_WHERE_UNSAID and key not in new and "-derive" not in new
+        # the version in front is the format's own, of which no definition says what is written by default
+        front = key == "-default" and new["id"] == "version"
+        if keep or unsaid or front:
+            found[key] = value
+    if "-tags" in new:
+        tags = _mapping(old, "-tags")
+        found["-tags"] = {
+            number: _field(tag, _as_tree(tags.get(number))) for number, tag in new["-tags"].items()
+        }
+    return found

@@ -1,0 +1,109 @@
+"""What an import would write: a plan that only reads, and is applied when somebody says so."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.importer.definitions import read_definitions
+from kodec.importer.merge import merged, names_in
+from kodec.importer.places import PROTOCOL, place_of
+from kodec.importer.schemas import schema_of, snake
+from kodec.importer.text import ordered, text_of, tree_of
+
+__all__ = ["ImportPlan", "SchemaChange", "plan_import"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """A file that an import would write: `before` is None where it is new."""
+
+    path: Path
+    message: str
+    before: str | None
+    after: str
+
+    @property
+    def kind(self) -> str:
+        return "new" if self.before is None else "changed"
+
+    def diff(self) -> str:
+        """What changes, line by line."""
+        lines = difflib.unified_diff(
+            (self.before or "").splitlines(keepends=True),
+            self.after.splitlines(keepends=True),
+            str(self.path),
+            f"{self.path} (from the definition)",
+        )
+        return "".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import would do.
+
+    Attributes:
+        changes: the files that it would write, by path.
+        messages: the names of all that were found, those that are not asked for left out.
+        unchanged: how many are as their definitions say.
+        skipped: messages that are not imported, each with the reason.
+    """
+
+    schemas: Path
+    messages: tuple[str, ...]
+    changes: tuple[SchemaChange, ...]
+    unchanged: int
+    skipped: tuple[tuple[str, str], ...]
+
+    def apply(self) -> None:
+        """Write the files, each whole or not at all. Raises OSError, ValueError for one outside."""
+        for change in self.changes:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
+                raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
+            made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+            try:
+                with made.open("x", encoding="utf-8", newline="\n") as file:
+                    file.write(change.after)
+                made.replace(change.path)
+            except BaseException:
+                made.unlink(missing_ok=True)
+                raise
+
+
+def plan_import(
+    source: Path, schemas: Path, *, protocol: bool = False, only: Sequence[str] = ()
+) -> ImportPlan:
+    """What importing the definitions in `source`, a jar or a folder, into `schemas` would write.
+
+    With `protocol`, requests, responses and their headers too; with `only`, the messages of these names.
+
+    Raises: BadDefinition, SchemaError for a schema there that is not YAML, OSError, zipfile.BadZipFile.
+    """
+    found: list[SchemaChange] = []
+    seen: list[str] = []
+    skipped: list[tuple[str, str]] = []
+    unchanged = 0
+    for message in read_definitions(source):
+        place = place_of(message)
+        if only and message.name not in only:
+            continue
+        seen.append(message.name)
+        if not place.folder:
+            skipped.append((message.name, place.reason))
+            continue
+        if place.folder == PROTOCOL and not (protocol or only):
+            continue
+        path = schemas / place.folder / f"{snake(message.name)}.ksy"
+        before = path.read_text("utf-8") if path.is_file() else None
+        old = {} if before is None else tree_of(before, str(path))
+        new = schema_of(message, place, names_in(old, message))
+        tree = ordered(merged(new, old)) if old else ordered(new)
+        if tree == old:
+            unchanged += 1
+        else:
+            found.append(SchemaChange(path, message.name, before, text_of(tree)))
+    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped))

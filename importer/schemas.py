@@ -1,0 +1,605 @@
+"""A definition as the tree of a .ksy file: facts as keys, and of texts only what follows from the facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kodec.generator.schema.versions import VersionRange
+from kodec.importer.definitions import BadDefinition, FieldDef, MessageDef, StructDef
+from kodec.importer.places import Place
+
+__all__ = ["Names", "schema_of", "snake"]
+
+Tree = dict[Any, Any]
+Names = Mapping[tuple[str, str], str]
+"""What a schema calls fields: by the struct's name in the definition, and the field's."""
+
+_PRIMS = {
+    "int8": "s1",
+    "int16": "s2",
+    "uint16": "u2",
+    "int32": "s4",
+    "uint32": "u4",
+    "int64": "s8",
+    "float64": "f8",
+    "uuid": "uuid",
+    "bool": "bool8",
+}
+_NUMBERS = tuple(kind for kind in _PRIMS.values() if kind not in ("uuid", "bool8"))
+_SIZED = {"string": "text", "bytes": "blob", "records": "blob"}
+_TAGS = "tagged_fields"
+_IMPORTED = ("blob", "bool8", "nullable_blob", "nullable_text", _TAGS, "text", "unsigned_varint", "uuid")
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def snake(name: str) -> str:
+    """`TopicId` as `topic_id`, `KRaftVersion` as `kraft_version`."""
+    return _WORD.sub("_", name.replace("KRaft", "Kraft")).lower()
+
+
+def schema_of(message: MessageDef, place: Place, names: Names) -> Tree:
+    """The tree of the message's schema. Raises BadDefinition for what the schema language cannot say."""
+    return _Maker(message, place, names).schema()
+
+
+class _Maker:
+    """Makes one schema."""
+
+    def __init__(self, message: MessageDef, place: Place, names: Names) -> None:
+        self.message = message
+        self.place = place
+        self.names = names
+        self.id = snake(message.name)
+        self.imports: set[str] = set()
+        self.types: dict[str, Tree] = {}
+        # the versions in which each struct can be there, and whether it stands in a tagged section
+        self.reach: dict[str, VersionRange] = {message.name: message.valid}
+        self.in_tags: set[str] = set()
+        self._walk(message.root, message.valid)
+        self.varies = {name for name in self.reach if self._varies(self._struct(name))}
+        while grown := {n for n in self.reach.keys() - self.varies if self._inner(n) & self.varies}:
+            self.varies |= grown
+        for name in self.in_tags & self.varies:
+            raise self.bad(f"struct `{name}` differs between versions, and is a tagged field")
+
+    def bad(self, reason: str) -> BadDefinition:
+        return BadDefinition(self.message.source, reason)
+
+    # -- what there is ----------------------------------------------------------------------------
+
+    def _struct(self, name: str) -> StructDef:
+        if name == self.message.name:
+            return self.message.root
+        return self.message.structs[name]
+
+    def _walk(self, struct: StructDef, reach: VersionRange, depth: int = 0) -> None:
+        if depth > 16:
+            raise self.bad(f"struct `{struct.name}` holds itself")
+        for field in struct.fields:
+            there = field.versions.intersect(reach)
+            if field.type not in self.message.structs:
+                if field.type not in _PRIMS and field.type not in _SIZED:
+                    raise self.bad(f"`{field.name}`: unknown type `{field.type}`")
+                continue
+            if not there:
+                continue
+            if field.tag is not None:
+                self.in_tags.add(field.type)
+            old = self.reach.get(field.type)
+            hull = (
+                there if old is None else VersionRange(min(old.first, there.first), max(old.last, there.last))
+            )
+            self.reach[field.type] = hull
+            self._walk(self._struct(field.type), there, depth + 1)
+
+    def _inner(self, name: str) -> set[str]:
+        return {field.type for field in self._struct(name).fields if self._there(name, field)}
+
+    def _there(self, name: str, field: FieldDef) -> VersionRange:
+        """The versions of a struct in which it has the field."""
+        return field.versions.intersect(self.reach[name])
+
+    def _varies(self, struct: StructDef) -> bool:
+        """Whether a struct is encoded differently in different versions."""
+        reach = self.reach[struct.name]
+        flexible = self.message.flexible.intersect(reach)
+        if flexible and flexible != reach:
+            return True
+        for field in struct.fields:
+            there = self._there(struct.name, field)
+            nullable = field.nullable.intersect(there)
+            if there and (there != reach or (nullable and nullable != there)):
+                return True
+        return False
+
+    # -- the schema -------------------------------------------------------------------------------
+
+    def schema(self) -> Tree:
+        message, place = self.message, self.place
+        front, params = self._front()
+        seq = [*front, *self._seq(message.root)]
+        for name in self.reach:
+            if name != message.name:
+                self._type(name)
+        tree: Tree = {"meta": self._meta()}
+        if message.name != self.id:
+            tree["-orig-id"] = message.name
+        if place.frame != "number":
+            tree["-versions"] = _range(message.valid)
+            tree["-flexible"] = _range(message.flexible)
+        if place.topic:
+            tree["-topic"] = place.topic
+        if message.number is not None:
+            tree["-message"] = {"kind": message.kind, "number": message.number}
+        tree["doc"] = self._doc()
+        tree["doc-ref"] = place.link or "https://kafka.apache.org/protocol.html"
+        if params:
+            tree["params"] = params
+        tree["seq"] = seq
+        if self.types:
+            # those of the definition first, then what sections are made of
+            own = [self._id(name) for name in self.reach if name != message.name]
+            tree["types"] = {name: self.types[name] for name in dict.fromkeys([*own, *self.types])}
+        return tree
+
+    def _meta(self) -> Tree:
+        meta: Tree = {
+            "id": self.id,
+            "title": f"Kafka {self.message.name} ({self.place.what})",
+            "application": "Apache Kafka",
+            "xref": {"wikidata": "Q16235208"},
+            "tags": ["log", "serialization"],
+            "license": "Apache-2.0",
+            "ks-version": "0.10",
+        }
+        if self.imports:
+            meta["imports"] = [f"../primitives/{name}" for name in sorted(self.imports)]
+        return meta | {"endian": "be"}
+
+    def _doc(self) -> str:
+        message = self.message
+        text = f"Kafka's {message.name}: {self.place.what}"
+        text += "" if message.number is None else f", number {message.number} of its kind"
+        if self.place.frame == "number":
+            return f"{text}."
+        flexible, many = message.flexible.intersect(message.valid), "s" * (len([*message.valid]) > 1)
+        how = "not flexible" if not flexible else "flexible"
+        how += f" from {flexible.first}" if flexible and flexible != message.valid else ""
+        return f"{text}; version{many} {message.valid}, {how}."
+
+    def _front(self) -> tuple[list[Tree], list[Tree]]:
+        """What stands in front of the message's own fields, and the parameters that its type takes."""
+        message, valid = self.message, self.message.valid
+        if self.place.frame == "number":
+            if message.number is None:
+                raise self.bad("a key without a number")
+            doc = "Number of the record's type, which says what the key and the value are."
+            return [{"id": "record_type", "type": "s2", "valid": {"eq": message.number}, "doc": doc}], []
+        if self.place.frame == "given":
+            return [], [{"id": "version", "type": "s2", "doc": "Version of the message."}]
+        if self.place.frame == "own":
+            return [], []
+        field: Tree = {"id": "version", "type": "s2", "valid": {"min": valid.first, "max": valid.last}}
+        return [field | {"doc": "Version of the message."}], []
+
+    def _type(self, name: str) -> None:
+        struct = self._struct(name)
+        tree: Tree = {"-orig-id": name} if name != self._id(name) else {}
+        if name in self.varies:
+            tree["-versions"] = _range(self.reach[name])
+        tree["doc"] = f"Kafka's {name}."
+        if name in self.varies:
+            tree["params"] = [{"id": "version", "type": "s2", "doc": "Version of the message."}]
+        tree["seq"] = self._seq(struct)
+        self.types[self._id(name)] = tree
+
+    def _id(self, struct: str) -> str:
+        """The id of a struct's type."""
+        plain = snake(struct)
+        return f"{plain}_entry" if plain in (*_IMPORTED, self.id) else plain
+
+    # -- fields -----------------------------------------------------------------------------------
+
+    def _seq(self, struct: StructDef) -> list[Tree]:
+        reach = self.reach[struct.name]
+        ids = self._ids(struct)
+        seq: list[Tree] = []
+        tagged: list[FieldDef] = []
+        for field in struct.fields:
+            if not self._there(struct.name, field):
+                continue
+            if field.tag is None:
+                seq += self._field(struct, field, ids)
+                continue
+            untagged = [v for v in self._there(struct.name, field) if v not in field.tagged]
+            if untagged:
+                raise self.bad(f"`{field.name}` is a tagged field in some versions, and none in others")
+            tagged.append(field)
+        flexible = self.message.flexible.intersect(reach)
+        if flexible:
+            seq.append(self._section(struct, tagged, ids, flexible))
+        elif tagged:
+            raise self.bad(f"`{tagged[0].name}` is a tagged field of versions that are not flexible")
+        return seq
+
+    def _ids(self, struct: StructDef) -> dict[str, str]:
+        """An id for each field of a struct: what the schema calls it, or its name in snake case."""
+        root = struct.name == self.message.name
+        taken = {_TAGS} | ({"version"} if struct.name in self.varies or root else set())
+        ids: dict[str, str] = {}
+        own = root and self.place.frame == "own"
+        for field in struct.fields:
+            if own and not ids:
+                if field.name != "Version":
+                    raise self.bad("its first field is not its version")
+                ids[field.name] = "version"
+                continue
+            name = self.names.get((struct.name, field.name)) or snake(field.name)
+            while name in taken:
+                name = f"{name}_field"
+            ids[field.name] = name
+            taken.add(name)
+        return ids
+
+    def _when(self, struct: StructDef, there: VersionRange) -> tuple[str, Tree]:
+        """The condition on the version, with `-since` and `-until`; nothing where there is none."""
+        reach = self.reach[struct.name]
+        since, until = there.first > reach.first, there.last < reach.last
+        keys: Tree = ({"-since": there.first} if since else {}) | ({"-until": there.last} if until else {})
+        if since and until:
+            both = f"version >= {there.first} and version <= {there.last}"
+            return (f"version == {there.first}" if there.first == there.last else both), keys
+        return f"version >= {there.first}" if since else f"version <= {there.last}" if until else "", keys
+
+    def _flag(self, struct: StructDef, field: FieldDef) -> str:
+        """Whether text and bytes are compact, as an expression of the version."""
+        reach = self.reach[struct.name]
+        flexible = (self.message.flexible if field.flexible is None else field.flexible).intersect(reach)
+        if field.tag is not None or flexible == reach:
+            return "true"
+        return f"version >= {flexible.first}" if flexible else "false"
+
+    def _ordered(self, given: Tree) -> Tree:
+        order = (
+            "id", "-orig-id", "type", "valid", "repeat", "repeat-expr", "if", "-since", "-until",
+            "-ignorable", "-derive", "-default", "-nullable", "-nullable-versions", "doc",
+        )  # fmt: skip
+        return {key: given[key] for key in order if key in given}
+
+    def _field(self, struct: StructDef, field: FieldDef, ids: Mapping[str, str]) -> Iterator[Tree]:
+        there = self._there(struct.name, field)
+        condition, versions = self._when(struct, there)
+        ident = ids[field.name]
+        tree: Tree = {"id": ident, "-orig-id": field.name, **versions, "doc": self._text(field, there)}
+        if condition:
+            tree["if"] = condition
+        if field.ignorable:
+            tree["-ignorable"] = True
+        if ident == "version" and self.place.frame == "own" and struct is self.message.root:
+            valid = self.message.valid
+            tree["valid"] = {"min": valid.first, "max": valid.last}
+        tree |= self._default(field, there) | self._nulls(field, there)
+        nullable = bool(field.nullable.intersect(there))
+        if field.is_array:
+            yield from self._array(struct, field, tree, ids, there)
+            return
+        if field.type in self.message.structs:
+            tree["type"] = self._struct_type(field.type)
+            if nullable:
+                mark = self._free(f"has_{ident}", ids)
+                yield self._ordered(
+                    {
+                        "id": mark,
+                        "type": "s1",
+                        **{key: tree[key] for key in ("if", "-since", "-until") if key in tree},
+                        "-derive": f"presence_of({ident})",
+                        "doc": f"Whether `{ident}` is there: 1, or a negative number where it is null.",
+                    }
+                )
+                tree["if"] = _both(condition, f"{mark} >= 0")
+                tree["-nullable"] = f"{mark} == -1"
+            yield self._ordered(tree)
+            return
+        tree["type"] = self._plain_type(struct, field, nullable)
+        yield self._ordered(tree)
+
+    def _plain_type(self, struct: StructDef, field: FieldDef, nullable: bool) -> str:
+        if field.type in _PRIMS:
+            if nullable:
+                raise self.bad(f"`{field.name}`: a nullable {field.type}")
+            return self._prim(field.type)
+        name = ("nullable_" if nullable else "") + _SIZED[field.type]
+        self.imports.add(name)
+        return f"{name}({self._flag(struct, field)})"
+
+    def _prim(self, name: str) -> str:
+        kind = _PRIMS[name]
+        if kind in _IMPORTED:
+            self.imports.add(kind)
+        return kind
+
+    def _struct_type(self, name: str) -> str:
+        return f"{self._id(name)}(version)" if name in self.varies else self._id(name)
+
+    def _element(self, struct: StructDef, field: FieldDef) -> str:
+        if field.type in self.message.structs:
+            return self._struct_type(field.type)
+        return self._plain_type(struct, field, False)
+
+    def _array(
+        self, struct: StructDef, field: FieldDef, tree: Tree, ids: Mapping[str, str], there: VersionRange
+    ) -> Iterator[Tree]:
+        """The count in its form or forms, then the elements."""
+        ident = tree["id"]
+        nullable = bool(field.nullable.intersect(there))
+        flexible = self.message.flexible.intersect(there)
+        classic = VersionRange(there.first, flexible.first - 1 if flexible else there.last)
+        counts: list[tuple[str, str]] = []
+        for versions, compact in ((classic, False), (flexible, True)):
+            if not versions:
+                continue
+            condition, keys = self._when(struct, versions)
+            name = self._free(f"num_{ident}_plus_one" if compact else f"num_{ident}", ids)
+            plus = ", plus one" if compact else ""
+            null = "" if not nullable else " 0 is null." if compact else " Any negative number is null."
+            count: Tree = {"id": name, "type": "unsigned_varint" if compact else "s4", **keys}
+            if condition:
+                count["if"] = condition
+            if not nullable:
+                count["valid"] = {"expr": "_.value >= 1"} if compact else {"min": 0}
+            count["-derive"] = f"count_of({ident})" + (" + 1" if compact else "")
+            count["doc"] = f"Number of elements of `{ident}`{plus}.{null}"
+            yield self._ordered(count)
+            counts.append((name, condition))
+            if compact:
+                self.imports.add("unsigned_varint")
+        number = self._number(counts, bool(classic), bool(flexible))
+        tree["type"] = self._element(struct, field)
+        tree["repeat"] = "expr"
+        tree["repeat-expr"] = number
+        if nullable:
+            tree["if"] = _both(tree.get("if", ""), f"{number} >= 0")
+            tree["-nullable"] = f"{number} == -1"
+        yield self._ordered(tree)
+
+    def _number(self, counts: list[tuple[str, str]], classic: bool, flexible: bool) -> str:
+        """How many elements there are, as an expression: of ksc's types for every language."""
+        if classic and flexible:
+            first = self.message.flexible.first
+            (plain, _), (compact, _) = counts
+            more = f"({compact}.value - (1).as<s8>).as<s4>"
+            return f"(version >= {first} ? {more} : {plain}.as<s4>).as<s4>"
+        return f"{counts[0][0]}.value - 1" if flexible else counts[0][0]
+
+    def _free(self, name: str, ids: Mapping[str, str]) -> str:
+        """The name, or a longer one where a field has it."""
+        while name in ids.values():
+            name += "_listed"
+        return name
+
+    def _default(self, field: FieldDef, there: VersionRange) -> Tree:
+        """The default, where it is another than that of the type."""
+        nullable = bool(field.nullable.intersect(there))
+        null = field.null_default or (field.type == "records" and nullable and field.default is None)
+        if null:
+            if not nullable:
+                raise self.bad(f"`{field.name}`: null by default, and never null")
+            return {}
+        if nullable and field.default in (None, ""):
+            return {"-default": "empty"}
+        if field.default is None or field.is_array or field.type in self.message.structs:
+            return {}
+        value = self._value(field)
+        return {} if not value and not nullable else {"-default": value}
+
+    def _value(self, field: FieldDef) -> Any:
+        given = field.default
+        try:
+            match field.type:
+                case "bool":
+                    return {"true": True, "false": False}[str(given).lower()]
+                case "float64":
+                    return float(given or 0)
+                case "string":
+                    return f'"{given}"' if str(given).isascii() and '"' not in str(given) else _no(given)
+                case "uuid" | "bytes" | "records":
+                    return _no(given)
+            return given if isinstance(given, int) else int(str(given), 0)
+        except (KeyError, ValueError):
+            raise self.bad(f"`{field.name}`: `{given}` is no {field.type}") from None
+
+    def _nulls(self, field: FieldDef, there: VersionRange) -> Tree:
+        nullable = field.nullable.intersect(there)
+        return {"-nullable-versions": _range(nullable)} if nullable and nullable != there else {}
+
+    def _text(self, field: FieldDef, there: VersionRange) -> str:
+        """What a field is, in words that follow from its type."""
+        kind = f"`{self._id(field.type)}`" if field.type in self.message.structs else field.type
+        what = f"An array of {kind}" if field.is_array else f"{_article(kind)} {kind}"
+        if field.type in ("bytes", "records") and not field.is_array:
+            what = kind.capitalize()
+        if field.type == "uuid":
+            what += "; all zeros is none" if not field.is_array else ""
+        nullable = field.nullable.intersect(there)
+        if nullable == there and nullable:
+            return f"{what}, or null."
+        return f"{what}, or null in versions {nullable}." if nullable else f"{what}."
+
+    # -- tagged fields ----------------------------------------------------------------------------
+
+    def _section(
+        self, struct: StructDef, tagged: list[FieldDef], ids: Mapping[str, str], flexible: VersionRange
+    ) -> Tree:
+        condition, versions = self._when(struct, flexible)
+        tree: Tree = {"id": _TAGS, **versions}
+        if condition:
+            tree["if"] = condition
+        if not tagged:
+            self.imports.add(_TAGS)
+            doc = "Optional fields. None is defined; unknown ones are kept."
+            return self._ordered(tree | {"type": _TAGS, "doc": doc})
+        stem = "message" if struct.name == self.message.name else self._id(struct.name)
+        self.imports.add("unsigned_varint")
+        cases: Tree = {}
+        tags: Tree = {}
+        for field in sorted(tagged, key=lambda each: each.tag or 0):
+            if field.tag in cases:
+                raise self.bad(f"tag {field.tag} stands twice")
+            cases[field.tag] = self._tag_type(struct, field)
+            tags[field.tag] = self._tag(struct, field, ids, flexible)
+        prims = {number for number, kind in cases.items() if kind in _NUMBERS}
+        if prims and prims != cases.keys():
+            # ksc has no type for C++ that is a number here and an object there
+            for field in tagged:
+                if field.tag in prims:
+                    cases[field.tag] = self._boxed(field.type)
+        self.types[f"{stem}_tags"] = {
+            "-wire": "tags",
+            "doc": "The tagged-field section.",
+            "seq": [
+                {
+                    "id": "num_fields",
+                    "type": "unsigned_varint",
+                    "-derive": "count_of(fields)",
+                    "doc": "Number of tagged fields that follow.",
+                },
+                {
+                    "id": "fields",
+                    "type": f"{stem}_tag",
+                    "repeat": "expr",
+                    "repeat-expr": "num_fields.value",
+                    "doc": "The tagged fields, in ascending order of their tags.",
+                },
+            ],
+        }
+        self.types[f"{stem}_tag"] = {
+            "doc": "One optional field.",
+            "seq": [
+                {
+                    "id": "tag",
+                    "type": "unsigned_varint",
+                    "doc": "Number of the field, unique within its section.",
+                },
+                {
+                    "id": "len_body",
+                    "type": "unsigned_varint",
+                    "-derive": "length_of(body)",
+                    "doc": "Length of `body`, in bytes.",
+                },
+                {
+                    "id": "body",
+                    "size": "len_body.value",
+                    "type": {"switch-on": "tag.value.as<s4>", "cases": cases},
+                    "-tags": tags,
+                    "doc": "The field's value. A tag that is not known here gives bytes, which are kept.",
+                },
+            ],
+        }
+        return self._ordered(tree | {"type": f"{stem}_tags", "doc": "Optional fields, known and unknown."})
+
+    def _tag(
+        self, struct: StructDef, field: FieldDef, ids: Mapping[str, str], flexible: VersionRange
+    ) -> Tree:
+        there = self._there(struct.name, field)
+        if there.first < flexible.first:
+            raise self.bad(f"`{field.name}` is a tagged field of versions that are not flexible")
+        tree: Tree = {"id": ids[field.name], "-orig-id": field.name}
+        if there.first > flexible.first:
+            tree["-since"] = there.first
+        if there.last < flexible.last:
+            tree["-until"] = there.last
+        if field.ignorable:
+            tree["-ignorable"] = True
+        tree |= self._default(field, there) | self._nulls(field, there)
+        return tree | {"doc": self._text(field, there)}
+
+    def _tag_type(self, struct: StructDef, field: FieldDef) -> str:
+        """The type of a tag's value, which has a name: a list or a nullable struct gets one here."""
+        nullable = bool(field.nullable.intersect(self._there(struct.name, field)))
+        if field.is_array:
+            return self._list(struct, field, nullable)
+        if field.type not in self.message.structs:
+            return self._plain_type(struct, field, nullable)
+        kind = self._id(field.type)
+        if nullable:
+            self.types[f"nullable_{kind}"] = {
+                "-wire": "value",
+                "doc": f"A `{kind}`, or null.",
+                "seq": [
+                    {
+                        "id": "has_value",
+                        "type": "unsigned_varint",
+                        "-derive": "presence_of(value)",
+                        "doc": "Whether `value` is there: 1, or 0 where it is null.",
+                    },
+                    {
+                        "id": "value",
+                        "type": kind,
+                        "if": "has_value.value >= 1",
+                        "-nullable": "has_value.value == 0",
+                        "doc": "The value, or null.",
+                    },
+                ],
+            }
+        return f"nullable_{kind}" if nullable else kind
+
+    def _boxed(self, prim: str) -> str:
+        """A type that stands for a number."""
+        name = f"{prim}_value"
+        self.types[name] = {
+            "-wire": "value",
+            "doc": f"{_article(prim)} {prim}.",
+            "seq": [{"id": "value", "type": _PRIMS[prim], "doc": "The number."}],
+        }
+        return name
+
+    def _list(self, struct: StructDef, field: FieldDef, nullable: bool) -> str:
+        element = self._element(struct, field)
+        plain = self._id(field.type) if field.type in self.message.structs else field.type
+        name = f"{'nullable_' if nullable else ''}{plain}_list"
+        self.imports.add("unsigned_varint")
+        count: Tree = {
+            "id": "num_items_plus_one",
+            "type": "unsigned_varint",
+            "valid": {"expr": "_.value >= 1"},
+            "-derive": "count_of(items) + 1",
+            "doc": f"Number of elements, plus one.{' 0 is null.' if nullable else ''}",
+        }
+        items: Tree = {
+            "id": "items",
+            "type": element,
+            "repeat": "expr",
+            "repeat-expr": "num_items_plus_one.value - 1",
+            "doc": "The elements.",
+        }
+        if nullable:
+            del count["valid"]
+            items |= {
+                "if": "num_items_plus_one.value - 1 >= 0",
+                "-nullable": "num_items_plus_one.value - 1 == -1",
+            }
+        self.types[name] = {
+            "-wire": "list",
+            "doc": f"An array of {plain}{', or null' if nullable else ''}.",
+            "seq": [count, self._ordered(items)],
+        }
+        return name
+
+
+def _range(versions: VersionRange) -> str | int:
+    """A range as it is written; one version is a number in YAML."""
+    return versions.first if versions.first == versions.last else str(versions)
+
+
+def _both(first: str, second: str) -> str:
+    return f"{first} and {second}" if first else second
+
+
+def _no(given: object) -> Any:
+    raise ValueError(given)
+
+
+def _article(word: str) -> str:
+    return "An" if word.strip("`")[0] in "aeiou" and not word.startswith(("uint", "uuid")) else "A"

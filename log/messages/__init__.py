@@ -1,0 +1,1 @@
+"""Messages that Kafka stores in its own topics: which one a record holds, and its names and values."""

@@ -1,0 +1,161 @@
+"""Which message a record of one of Kafka's own topics holds, by topic, key and version.
+
+Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde, MetadataRecordSerde and
+RemoteLogMetadataSerde (AbstractApiMessageSerde).
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kodec.generated.index import MESSAGES
+from kodec.log.messages.plain import plain
+from kodec.runtime.errors import FormatError
+from kodec.runtime.varint import read_uvarint32
+
+__all__ = ["TOPICS", "Decoded", "decode_record"]
+
+_COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_FRAMED = ("__cluster_metadata", "__remote_log_metadata")
+TOPICS = (*_COORDINATORS, *_FRAMED)
+"""The topics whose records are known."""
+_FRAME_VERSION = 1
+_INT16 = struct.Struct(">h")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A key or a value.
+
+    Attributes:
+        name: Kafka's name of the message; None where it is not known which it is.
+        number: that of the record's type; None where it cannot be read.
+        version: that of the message; None of a key, and where it cannot be read.
+        message: an object of a generated class; None where the bytes could not be decoded.
+        data: the bytes.
+        reason: why there is no message; empty where there is one.
+    """
+
+    name: str | None
+    number: int | None
+    version: int | None
+    message: Any
+    data: bytes
+    reason: str = ""
+
+    def plain(self) -> dict[str, Any] | None:
+        """Kafka's names and values, as JSON has them; None where there is no message.
+
+        What consumers put into the metadata of a classic group is shown too, where it can be read.
+        """
+        if self.message is None:
+            return None
+        found = plain(self.message, self.version or 0)
+        if self.name == "GroupMetadataValue" and self.message.protocol_type == "consumer":
+            for member, shown in zip(self.message.members, found["members"], strict=True):
+                shown |= _of_consumer(member)
+        return found
+
+
+def _of_consumer(member: Any) -> dict[str, Any]:
+    """A member's subscription and assignment, each where it can be read."""
+    # imported late: few records have them
+    from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+    from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
+    found: dict[str, Any] = {}
+    kinds: tuple[tuple[str, Any], ...] = (
+        ("subscription", ConsumerProtocolSubscription),
+        ("assignment", ConsumerProtocolAssignment),
+    )
+    for name, kind in kinds:
+        try:
+            found[name] = plain(kind.from_bytes(getattr(member, name), exact=False))
+        except FormatError:
+            continue
+    return found
+
+
+@cache
+def _class_of(topic: str, kind: str, number: int) -> Any:
+    found = MESSAGES.get((topic, kind, number))
+    if found is None:
+        return None
+    return getattr(importlib.import_module(f"kodec.generated.{found[0]}"), found[1])
+
+
+def decode_record(
+    topic: str, key: bytes | None, value: bytes | None
+) -> tuple[Decoded | None, Decoded | None]:
+    """The message in a record's key, and that in its value; None where there are no bytes.
+
+    What is not known, or does not decode, is given with its bytes and the reason; nothing is raised for what
+    a record holds. Bytes behind the message are ignored in topics of coordinators, as by Kafka.
+    """
+    if topic in _COORDINATORS:
+        return _coordinator(topic, key, value)
+    if topic in _FRAMED:
+        plain_key = None if key is None else Decoded(None, None, None, None, key, "the topic has no keys")
+        return plain_key, None if value is None else _framed(topic, value)
+    reason = f"`{topic}` is not a topic of Kafka's own"
+    unknown = (
+        None if each is None else Decoded(None, None, None, None, each, reason) for each in (key, value)
+    )
+    first, second = unknown
+    return first, second
+
+
+def _coordinator(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
+    if key is None or len(key) < 2:
+        reason = "no key that says what it is"
+        return (
+            None if key is None else Decoded(None, None, None, None, key, reason),
+            None if value is None else Decoded(None, None, None, None, value, reason),
+        )
+    (number,) = _INT16.unpack_from(key)
+    first = _decoded(topic, "coordinator-key", number, None, key, {})
+    if value is None:
+        return first, None
+    if len(value) < 2:
+        return first, Decoded(None, number, None, None, value, "no version")
+    (version,) = _INT16.unpack_from(value)
+    return first, _decoded(topic, "coordinator-value", number, version, value, {})
+
+
+def _framed(topic: str, value: bytes) -> Decoded:
+    number: int | None = None
+    version: int | None = None
+    try:
+        frame, at = read_uvarint32(value, 0, len(value), "frame_version")
+        if frame != _FRAME_VERSION:
+            return Decoded(None, None, None, None, value, f"frame version {frame}")
+        number, at = read_uvarint32(value, at, len(value), "number")
+        version, at = read_uvarint32(value, at, len(value), "version")
+    except FormatError as error:
+        return Decoded(None, number, version, None, value, str(error))
+    return _decoded(topic, "metadata", number, version, value, {"version": version}, at)
+
+
+def _decoded(
+    topic: str,
+    kind: str,
+    number: int,
+    version: int | None,
+    data: bytes,
+    given: dict[str, int],
+    at: int = 0,
+) -> Decoded:
+    found = _class_of(topic, kind, number)
+    if found is None:
+        return Decoded(None, number, version, None, data, f"unknown type {number}")
+    try:
+        message, end = found.read_from(data, at, **given)
+    except FormatError as error:
+        return Decoded(found.__name__, number, version, None, data, str(error))
+    if given and end != len(data):
+        return Decoded(found.__name__, number, version, None, data, f"{len(data) - end} bytes are left over")
+    return Decoded(found.__name__, number, version, message, data)

@@ -1,0 +1,63 @@
+"""A message's names and values, as Kafka's own tools print them: what JSON can hold."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from typing import Any
+from uuid import UUID
+
+__all__ = ["plain", "uuid_text"]
+
+UNKNOWN = "unknownTaggedFields"
+
+
+def plain(message: Any, version: int | None = None) -> dict[str, Any]:
+    """A generated message as a dict: Kafka's names, in camel case, and values that JSON has.
+
+    Fields that `version` lacks are left out, and tagged fields with their default; `version` is that of the
+    message itself where it knows it. Bytes are base64, UUIDs what Kafka prints of them. Tagged fields that no
+    schema knows are a list under `unknownTaggedFields`, where there are any.
+
+    Source: what MessageDataGenerator of Kafka's generator makes: `...JsonConverter.write`.
+    """
+    kind = type(message)
+    names: dict[str, str] = getattr(kind, "NAMES", {})
+    present: dict[str, range] = getattr(kind, "IN_VERSIONS", {})
+    tags: dict[str, int] = getattr(kind, "TAGS", {})
+    version = getattr(message, "version", None) if version is None else version
+    found: dict[str, Any] = {}
+    for spec in dataclasses.fields(message):
+        value = getattr(message, spec.name)
+        if spec.name not in names:
+            if spec.name == "tagged_fields" and value:
+                found[UNKNOWN] = [
+                    {"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in value
+                ]
+            continue
+        if spec.name in present and version not in present[spec.name]:
+            continue
+        if spec.name in tags and value == _default(spec):
+            continue
+        name = names[spec.name]
+        found[name[:1].lower() + name[1:]] = _value(value, version)
+    return found
+
+
+def _default(spec: dataclasses.Field[Any]) -> Any:
+    return spec.default if spec.default_factory is dataclasses.MISSING else spec.default_factory()
+
+
+def _value(value: Any, version: int | None) -> Any:
+    if dataclasses.is_dataclass(value):
+        return plain(value, version)
+    if isinstance(value, list):
+        return [_value(each, version) for each in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return uuid_text(value) if isinstance(value, UUID) else value
+
+
+def uuid_text(value: UUID) -> str:
+    """22 characters of URL-safe base64, as Kafka writes topic ids."""
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")

@@ -1,0 +1,33 @@
+meta:
+  id: consumer_group_metadata_key
+  title: Kafka ConsumerGroupMetadataKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: ConsumerGroupMetadataKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 3
+doc: >-
+  Kafka's ConsumerGroupMetadataKey: key in __consumer_offsets, number 3 of its
+  kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataKey.json ConsumerGroupMetadataKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 3
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.

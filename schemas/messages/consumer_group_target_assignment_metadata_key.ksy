@@ -1,0 +1,34 @@
+meta:
+  id: consumer_group_target_assignment_metadata_key
+  title: >-
+    Kafka ConsumerGroupTargetAssignmentMetadataKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: ConsumerGroupTargetAssignmentMetadataKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 6
+doc: >-
+  Kafka's ConsumerGroupTargetAssignmentMetadataKey: key in __consumer_offsets,
+  number 6 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMetadataKey.json ConsumerGroupTargetAssignmentMetadataKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 6
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.

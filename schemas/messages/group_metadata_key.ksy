@@ -1,0 +1,32 @@
+meta:
+  id: group_metadata_key
+  title: Kafka GroupMetadataKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: GroupMetadataKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 2
+doc: >-
+  Kafka's GroupMetadataKey: key in __consumer_offsets, number 2 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupMetadataKey.json GroupMetadataKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 2
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group
+    -orig-id: group
+    type: text(false)
+    doc: A string.

@@ -1,0 +1,37 @@
+meta:
+  id: share_group_current_member_assignment_key
+  title: Kafka ShareGroupCurrentMemberAssignmentKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: ShareGroupCurrentMemberAssignmentKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 14
+doc: >-
+  Kafka's ShareGroupCurrentMemberAssignmentKey: key in __consumer_offsets,
+  number 14 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentKey.json ShareGroupCurrentMemberAssignmentKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 14
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.
+  - id: member_id
+    -orig-id: MemberId
+    type: text(false)
+    doc: A string.

@@ -1,0 +1,63 @@
+meta:
+  id: share_group_member_metadata_value
+  title: Kafka ShareGroupMemberMetadataValue (value in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/nullable_text
+    - ../primitives/tagged_fields
+    - ../primitives/text
+    - ../primitives/unsigned_varint
+  endian: be
+-orig-id: ShareGroupMemberMetadataValue
+-versions: 0
+-flexible: 0+
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-value
+  number: 10
+doc: >-
+  Kafka's ShareGroupMemberMetadataValue: value in __consumer_offsets, number 10
+  of its kind; version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMemberMetadataValue.json ShareGroupMemberMetadataValue
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+      max: 0
+    doc: Version of the message.
+  - id: rack_id
+    -orig-id: RackId
+    type: nullable_text(true)
+    -default: empty
+    doc: A string, or null.
+  - id: client_id
+    -orig-id: ClientId
+    type: text(true)
+    doc: A string.
+  - id: client_host
+    -orig-id: ClientHost
+    type: text(true)
+    doc: A string.
+  - id: num_subscribed_topic_names_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(subscribed_topic_names) + 1
+    doc: Number of elements of `subscribed_topic_names`, plus one.
+  - id: subscribed_topic_names
+    -orig-id: SubscribedTopicNames
+    type: text(true)
+    repeat: expr
+    repeat-expr: num_subscribed_topic_names_plus_one.value - 1
+    doc: An array of string.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.

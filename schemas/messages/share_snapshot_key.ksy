@@ -1,0 +1,41 @@
+meta:
+  id: share_snapshot_key
+  title: Kafka ShareSnapshotKey (key in __share_group_state)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+    - ../primitives/uuid
+  endian: be
+-orig-id: ShareSnapshotKey
+-topic: __share_group_state
+-message:
+  kind: coordinator-key
+  number: 0
+doc: >-
+  Kafka's ShareSnapshotKey: key in __share_group_state, number 0 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotKey.json ShareSnapshotKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 0
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.
+  - id: topic_id
+    -orig-id: TopicId
+    type: uuid
+    doc: A uuid; all zeros is none.
+  - id: partition
+    -orig-id: Partition
+    type: s4
+    doc: An int32.

@@ -1,0 +1,122 @@
+meta:
+  id: share_update_value
+  title: Kafka ShareUpdateValue (value in __share_group_state)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+    - ../primitives/unsigned_varint
+  endian: be
+-orig-id: ShareUpdateValue
+-versions: 0
+-flexible: 0+
+-topic: __share_group_state
+-message:
+  kind: coordinator-value
+  number: 1
+doc: >-
+  Kafka's ShareUpdateValue: value in __share_group_state, number 1 of its kind;
+  version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateValue.json ShareUpdateValue
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+      max: 0
+    doc: Version of the message.
+  - id: snapshot_epoch
+    -orig-id: SnapshotEpoch
+    type: s4
+    doc: An int32.
+  - id: leader_epoch
+    -orig-id: LeaderEpoch
+    type: s4
+    doc: An int32.
+  - id: start_offset
+    -orig-id: StartOffset
+    type: s8
+    doc: An int64.
+  - id: num_state_batches_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(state_batches) + 1
+    doc: Number of elements of `state_batches`, plus one.
+  - id: state_batches
+    -orig-id: StateBatches
+    type: state_batch
+    repeat: expr
+    repeat-expr: num_state_batches_plus_one.value - 1
+    doc: An array of `state_batch`.
+  - id: tagged_fields
+    type: message_tags
+    doc: Optional fields, known and unknown.
+types:
+  state_batch:
+    -orig-id: StateBatch
+    doc: Kafka's StateBatch.
+    seq:
+      - id: first_offset
+        -orig-id: FirstOffset
+        type: s8
+        doc: An int64.
+      - id: last_offset
+        -orig-id: LastOffset
+        type: s8
+        doc: An int64.
+      - id: delivery_state
+        -orig-id: DeliveryState
+        type: s1
+        doc: An int8.
+      - id: delivery_count
+        -orig-id: DeliveryCount
+        type: s2
+        doc: An int16.
+      - id: tagged_fields
+        type: tagged_fields
+        doc: Optional fields. None is defined; unknown ones are kept.
+  message_tags:
+    -wire: tags
+    doc: The tagged-field section.
+    seq:
+      - id: num_fields
+        type: unsigned_varint
+        -derive: count_of(fields)
+        doc: Number of tagged fields that follow.
+      - id: fields
+        type: message_tag
+        repeat: expr
+        repeat-expr: num_fields.value
+        doc: The tagged fields, in ascending order of their tags.
+  message_tag:
+    doc: One optional field.
+    seq:
+      - id: tag
+        type: unsigned_varint
+        doc: Number of the field, unique within its section.
+      - id: len_body
+        type: unsigned_varint
+        -derive: length_of(body)
+        doc: Length of `body`, in bytes.
+      - id: body
+        size: len_body.value
+        type:
+          switch-on: tag.value.as<s4>
+          cases:
+            0: s4
+        -tags:
+          0:
+            id: delivery_complete_count
+            -orig-id: DeliveryCompleteCount
+            -default: -1
+            doc: An int32.
+        doc: >-
+          The field's value. A tag that is not known here gives bytes, which are
+          kept.

@@ -1,0 +1,38 @@
+meta:
+  id: streams_group_current_member_assignment_key
+  title: >-
+    Kafka StreamsGroupCurrentMemberAssignmentKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: StreamsGroupCurrentMemberAssignmentKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 22
+doc: >-
+  Kafka's StreamsGroupCurrentMemberAssignmentKey: key in __consumer_offsets,
+  number 22 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentKey.json StreamsGroupCurrentMemberAssignmentKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 22
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.
+  - id: member_id
+    -orig-id: MemberId
+    type: text(false)
+    doc: A string.

@@ -1,0 +1,199 @@
+meta:
+  id: streams_group_current_member_assignment_value
+  title: >-
+    Kafka StreamsGroupCurrentMemberAssignmentValue (value in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+    - ../primitives/text
+    - ../primitives/unsigned_varint
+  endian: be
+-orig-id: StreamsGroupCurrentMemberAssignmentValue
+-versions: 0
+-flexible: 0+
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-value
+  number: 22
+doc: >-
+  Kafka's StreamsGroupCurrentMemberAssignmentValue: value in __consumer_offsets,
+  number 22 of its kind; version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentValue.json StreamsGroupCurrentMemberAssignmentValue
+seq:
+  - id: version
+    type: s2
+    valid:
+      min: 0
+      max: 0
+    doc: Version of the message.
+  - id: member_epoch
+    -orig-id: MemberEpoch
+    type: s4
+    doc: An int32.
+  - id: previous_member_epoch
+    -orig-id: PreviousMemberEpoch
+    type: s4
+    doc: An int32.
+  - id: state
+    -orig-id: State
+    type: s1
+    doc: An int8.
+  - id: num_active_tasks_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(active_tasks) + 1
+    doc: Number of elements of `active_tasks`, plus one.
+  - id: active_tasks
+    -orig-id: ActiveTasks
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_active_tasks_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: num_standby_tasks_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(standby_tasks) + 1
+    doc: Number of elements of `standby_tasks`, plus one.
+  - id: standby_tasks
+    -orig-id: StandbyTasks
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_standby_tasks_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: num_warmup_tasks_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(warmup_tasks) + 1
+    doc: Number of elements of `warmup_tasks`, plus one.
+  - id: warmup_tasks
+    -orig-id: WarmupTasks
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_warmup_tasks_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: num_active_tasks_pending_revocation_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(active_tasks_pending_revocation) + 1
+    doc: Number of elements of `active_tasks_pending_revocation`, plus one.
+  - id: active_tasks_pending_revocation
+    -orig-id: ActiveTasksPendingRevocation
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_active_tasks_pending_revocation_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: num_standby_tasks_pending_revocation_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(standby_tasks_pending_revocation) + 1
+    doc: Number of elements of `standby_tasks_pending_revocation`, plus one.
+  - id: standby_tasks_pending_revocation
+    -orig-id: StandbyTasksPendingRevocation
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_standby_tasks_pending_revocation_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: num_warmup_tasks_pending_revocation_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(warmup_tasks_pending_revocation) + 1
+    doc: Number of elements of `warmup_tasks_pending_revocation`, plus one.
+  - id: warmup_tasks_pending_revocation
+    -orig-id: WarmupTasksPendingRevocation
+    type: task_ids
+    repeat: expr
+    repeat-expr: num_warmup_tasks_pending_revocation_plus_one.value - 1
+    doc: An array of `task_ids`.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.
+types:
+  task_ids:
+    -orig-id: TaskIds
+    doc: Kafka's TaskIds.
+    seq:
+      - id: subtopology_id
+        -orig-id: SubtopologyId
+        type: text(true)
+        doc: A string.
+      - id: num_partitions_plus_one
+        type: unsigned_varint
+        valid:
+          expr: _.value >= 1
+        -derive: count_of(partitions) + 1
+        doc: Number of elements of `partitions`, plus one.
+      - id: partitions
+        -orig-id: Partitions
+        type: s4
+        repeat: expr
+        repeat-expr: num_partitions_plus_one.value - 1
+        doc: An array of int32.
+      - id: tagged_fields
+        type: task_ids_tags
+        doc: Optional fields, known and unknown.
+  nullable_int32_list:
+    -wire: list
+    doc: An array of int32, or null.
+    seq:
+      - id: num_items_plus_one
+        type: unsigned_varint
+        -derive: count_of(items) + 1
+        doc: Number of elements, plus one. 0 is null.
+      - id: items
+        type: s4
+        repeat: expr
+        repeat-expr: num_items_plus_one.value - 1
+        if: num_items_plus_one.value - 1 >= 0
+        -nullable: num_items_plus_one.value - 1 == -1
+        doc: The elements.
+  task_ids_tags:
+    -wire: tags
+    doc: The tagged-field section.
+    seq:
+      - id: num_fields
+        type: unsigned_varint
+        -derive: count_of(fields)
+        doc: Number of tagged fields that follow.
+      - id: fields
+        type: task_ids_tag
+        repeat: expr
+        repeat-expr: num_fields.value
+        doc: The tagged fields, in ascending order of their tags.
+  task_ids_tag:
+    doc: One optional field.
+    seq:
+      - id: tag
+        type: unsigned_varint
+        doc: Number of the field, unique within its section.
+      - id: len_body
+        type: unsigned_varint
+        -derive: length_of(body)
+        doc: Length of `body`, in bytes.
+      - id: body
+        size: len_body.value
+        type:
+          switch-on: tag.value.as<s4>
+          cases:
+            0: nullable_int32_list
+        -tags:
+          0:
+            id: assignment_epochs
+            -orig-id: AssignmentEpochs
+            -default: empty
+            doc: An array of int32, or null.
+        doc: >-
+          The field's value. A tag that is not known here gives bytes, which are
+          kept.

@@ -1,0 +1,37 @@
+meta:
+  id: streams_group_member_metadata_key
+  title: Kafka StreamsGroupMemberMetadataKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: StreamsGroupMemberMetadataKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 19
+doc: >-
+  Kafka's StreamsGroupMemberMetadataKey: key in __consumer_offsets, number 19 of
+  its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMemberMetadataKey.json StreamsGroupMemberMetadataKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 19
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.
+  - id: member_id
+    -orig-id: MemberId
+    type: text(false)
+    doc: A string.

@@ -1,0 +1,37 @@
+meta:
+  id: streams_group_target_assignment_member_key
+  title: Kafka StreamsGroupTargetAssignmentMemberKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: StreamsGroupTargetAssignmentMemberKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 21
+doc: >-
+  Kafka's StreamsGroupTargetAssignmentMemberKey: key in __consumer_offsets,
+  number 21 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberKey.json StreamsGroupTargetAssignmentMemberKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 21
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.
+  - id: member_id
+    -orig-id: MemberId
+    type: text(false)
+    doc: A string.

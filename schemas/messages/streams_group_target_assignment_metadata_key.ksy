@@ -1,0 +1,34 @@
+meta:
+  id: streams_group_target_assignment_metadata_key
+  title: >-
+    Kafka StreamsGroupTargetAssignmentMetadataKey (key in __consumer_offsets)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/text
+  endian: be
+-orig-id: StreamsGroupTargetAssignmentMetadataKey
+-topic: __consumer_offsets
+-message:
+  kind: coordinator-key
+  number: 20
+doc: >-
+  Kafka's StreamsGroupTargetAssignmentMetadataKey: key in __consumer_offsets,
+  number 20 of its kind.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMetadataKey.json StreamsGroupTargetAssignmentMetadataKey
+seq:
+  - id: record_type
+    type: s2
+    valid:
+      eq: 20
+    doc: Number of the record's type, which says what the key and the value are.
+  - id: group_id
+    -orig-id: GroupId
+    type: text(false)
+    doc: A string.

@@ -1,0 +1,72 @@
+meta:
+  id: begin_transaction_record
+  title: Kafka BeginTransactionRecord (record in __cluster_metadata)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/nullable_text
+    - ../primitives/unsigned_varint
+  endian: be
+-orig-id: BeginTransactionRecord
+-versions: 0
+-flexible: 0+
+-topic: __cluster_metadata
+-message:
+  kind: metadata
+  number: 23
+doc: >-
+  Kafka's BeginTransactionRecord: record in __cluster_metadata, number 23 of its
+  kind; version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BeginTransactionRecord.json BeginTransactionRecord
+params:
+  - id: version
+    type: s2
+    doc: Version of the message.
+seq:
+  - id: tagged_fields
+    type: message_tags
+    doc: Optional fields, known and unknown.
+types:
+  message_tags:
+    -wire: tags
+    doc: The tagged-field section.
+    seq:
+      - id: num_fields
+        type: unsigned_varint
+        -derive: count_of(fields)
+        doc: Number of tagged fields that follow.
+      - id: fields
+        type: message_tag
+        repeat: expr
+        repeat-expr: num_fields.value
+        doc: The tagged fields, in ascending order of their tags.
+  message_tag:
+    doc: One optional field.
+    seq:
+      - id: tag
+        type: unsigned_varint
+        doc: Number of the field, unique within its section.
+      - id: len_body
+        type: unsigned_varint
+        -derive: length_of(body)
+        doc: Length of `body`, in bytes.
+      - id: body
+        size: len_body.value
+        type:
+          switch-on: tag.value.as<s4>
+          cases:
+            0: nullable_text(true)
+        -tags:
+          0:
+            id: name
+            -orig-id: Name
+            doc: A string, or null.
+        doc: >-
+          The field's value. A tag that is not known here gives bytes, which are
+          kept.

@@ -1,0 +1,78 @@
+meta:
+  id: client_quota_record
+  title: Kafka ClientQuotaRecord (record in __cluster_metadata)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/bool8
+    - ../primitives/nullable_text
+    - ../primitives/tagged_fields
+    - ../primitives/text
+    - ../primitives/unsigned_varint
+  endian: be
+-orig-id: ClientQuotaRecord
+-versions: 0
+-flexible: 0+
+-topic: __cluster_metadata
+-message:
+  kind: metadata
+  number: 14
+doc: >-
+  Kafka's ClientQuotaRecord: record in __cluster_metadata, number 14 of its
+  kind; version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClientQuotaRecord.json ClientQuotaRecord
+params:
+  - id: version
+    type: s2
+    doc: Version of the message.
+seq:
+  - id: num_entity_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    -derive: count_of(entity) + 1
+    doc: Number of elements of `entity`, plus one.
+  - id: entity
+    -orig-id: Entity
+    type: entity_data
+    repeat: expr
+    repeat-expr: num_entity_plus_one.value - 1
+    doc: An array of `entity_data`.
+  - id: key
+    -orig-id: Key
+    type: text(true)
+    doc: A string.
+  - id: value
+    -orig-id: Value
+    type: f8
+    doc: A float64.
+  - id: remove
+    -orig-id: Remove
+    type: bool8
+    doc: A bool.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.
+types:
+  entity_data:
+    -orig-id: EntityData
+    doc: Kafka's EntityData.
+    seq:
+      - id: entity_type
+        -orig-id: EntityType
+        type: text(true)
+        doc: A string.
+      - id: entity_name
+        -orig-id: EntityName
+        type: nullable_text(true)
+        -default: empty
+        doc: A string, or null.
+      - id: tagged_fields
+        type: tagged_fields
+        doc: Optional fields. None is defined; unknown ones are kept.

@@ -1,0 +1,52 @@
+meta:
+  id: config_record
+  title: Kafka ConfigRecord (record in __cluster_metadata)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/nullable_text
+    - ../primitives/tagged_fields
+    - ../primitives/text
+  endian: be
+-orig-id: ConfigRecord
+-versions: 0
+-flexible: 0+
+-topic: __cluster_metadata
+-message:
+  kind: metadata
+  number: 4
+doc: >-
+  Kafka's ConfigRecord: record in __cluster_metadata, number 4 of its kind;
+  version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ConfigRecord.json ConfigRecord
+params:
+  - id: version
+    type: s2
+    doc: Version of the message.
+seq:
+  - id: resource_type
+    -orig-id: ResourceType
+    type: s1
+    doc: An int8.
+  - id: resource_name
+    -orig-id: ResourceName
+    type: text(true)
+    doc: A string.
+  - id: name
+    -orig-id: Name
+    type: text(true)
+    doc: A string.
+  - id: value
+    -orig-id: Value
+    type: nullable_text(true)
+    -default: empty
+    doc: A string, or null.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.

@@ -1,0 +1,33 @@
+meta:
+  id: no_op_record
+  title: Kafka NoOpRecord (record in __cluster_metadata)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+  endian: be
+-orig-id: NoOpRecord
+-versions: 0
+-flexible: 0+
+-topic: __cluster_metadata
+-message:
+  kind: metadata
+  number: 20
+doc: >-
+  Kafka's NoOpRecord: record in __cluster_metadata, number 20 of its kind;
+  version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/NoOpRecord.json NoOpRecord
+params:
+  - id: version
+    type: s2
+    doc: Version of the message.
+seq:
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.

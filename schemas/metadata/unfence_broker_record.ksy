@@ -1,0 +1,41 @@
+meta:
+  id: unfence_broker_record
+  title: Kafka UnfenceBrokerRecord (record in __cluster_metadata)
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - log
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - ../primitives/tagged_fields
+  endian: be
+-orig-id: UnfenceBrokerRecord
+-versions: 0
+-flexible: 0+
+-topic: __cluster_metadata
+-message:
+  kind: metadata
+  number: 8
+doc: >-
+  Kafka's UnfenceBrokerRecord: record in __cluster_metadata, number 8 of its
+  kind; version 0, flexible.
+doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnfenceBrokerRecord.json UnfenceBrokerRecord
+params:
+  - id: version
+    type: s2
+    doc: Version of the message.
+seq:
+  - id: id
+    -orig-id: Id
+    type: s4
+    doc: An int32.
+  - id: epoch
+    -orig-id: Epoch
+    type: s8
+    doc: An int64.
+  - id: tagged_fields
+    type: tagged_fields
+    doc: Optional fields. None is defined; unknown ones are kept.

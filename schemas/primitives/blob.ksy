@@ -1,0 +1,47 @@
+meta:
+  id: blob
+  title: Kafka BYTES and COMPACT_BYTES
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - unsigned_varint
+  endian: be
+-wire: bytes
+doc: |
+  Bytes that cannot be null, in one of two forms. Message versions before the
+  first flexible one put their number in front as a 32-bit integer; flexible
+  versions put the number plus one as an unsigned varint.
+doc-ref: https://kafka.apache.org/protocol.html#protocol_types COMPACT_BYTES
+params:
+  - id: is_compact
+    type: bool
+    doc: Whether the message version is flexible.
+seq:
+  - id: len_plus_one
+    type: unsigned_varint
+    valid:
+      expr: _.value >= 1
+    if: is_compact
+    -derive: length_of(value) + 1
+    doc: Length of `value` in bytes, plus one. 0 would be null.
+  - id: len_classic
+    type: s4
+    valid:
+      min: 0
+    if: not is_compact
+    -derive: length_of(value)
+    doc: Length of `value` in bytes. Negative would be null.
+  - id: value
+    size: len_value
+    doc: The bytes. May be empty, never null.
+instances:
+  len_value:
+    value: |
+      (is_compact
+      ? (len_plus_one.value - (1).as<s8>).as<s4> : len_classic.as<s4>).as<s4>
+    doc: Length of `value` in bytes, whichever form it came in.

@@ -1,0 +1,46 @@
+meta:
+  id: nullable_blob
+  title: Kafka NULLABLE_BYTES and COMPACT_NULLABLE_BYTES
+  application: Apache Kafka
+  xref:
+    wikidata: Q16235208
+  tags:
+    - serialization
+  license: Apache-2.0
+  ks-version: '0.10'
+  imports:
+    - unsigned_varint
+  endian: be
+-wire: bytes
+doc: |
+  Bytes or null, in one of two forms. Message versions before the first flexible
+  one put their number in front as a 32-bit integer, where any negative number
+  reads as null and -1 is written; flexible versions put the number plus one as
+  an unsigned varint, where 0 is null.
+doc-ref: https://kafka.apache.org/protocol.html#protocol_types COMPACT_NULLABLE_BYTES
+params:
+  - id: is_compact
+    type: bool
+    doc: Whether the message version is flexible.
+seq:
+  - id: len_plus_one
+    type: unsigned_varint
+    if: is_compact
+    -derive: length_of(value) + 1
+    doc: Length of `value` in bytes, plus one. 0 is null.
+  - id: len_classic
+    type: s4
+    if: not is_compact
+    -derive: length_of(value)
+    doc: Length of `value` in bytes. Any negative length is null.
+  - id: value
+    size: len_value
+    if: len_value >= 0
+    -nullable: len_value == -1
+    doc: The bytes. Null and empty differ.
+instances:
+  len_value:
+    value: |
+      (is_compact
+      ? (len_plus_one.value - (1).as<s8>).as<s4> : len_classic.as<s4>).as<s4>
+    doc: Length of `value` in bytes, whichever form it came in; -1 is null.

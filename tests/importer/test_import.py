@@ -1,0 +1,144 @@
+"""`kodec import-kafka`: definitions to schemas that generate, and what stays when they are imported again."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kodec.cli.main import main
+from kodec.generator.driver import generate
+from kodec.importer.definitions import BadDefinition, read_definitions
+from kodec.importer.plan import plan_import
+from kodec.importer.schemas import snake
+
+PRIMITIVES = Path(__file__).resolve().parents[2] / "schemas" / "primitives"
+ENTRY = "common/message/GroupThingValue.json"
+
+
+def definition(*more: dict[str, Any], **changes: Any) -> str:
+    fields: list[dict[str, Any]] = [
+        {"name": "GroupId", "type": "string", "versions": "0+", "about": "prose // stays there"},
+        {"name": "Epoch", "type": "int32", "versions": "1+", "ignorable": True, "default": "-1"},
+        {"name": "Members", "type": "[]Member", "versions": "0+", "nullableVersions": "2+", "fields": [
+            {"name": "MemberId", "type": "string", "versions": "0+", "nullableVersions": "0+"},
+            {"name": "Joined", "type": "bool", "versions": "2+"},
+        ]},
+        {"name": "Hosts", "type": "[]string", "versions": "3+", "taggedVersions": "3+", "tag": 0},
+        {"name": "Load", "type": "float64", "versions": "0-1"},
+        *more,
+    ]  # fmt: skip
+    document: dict[str, Any] = {
+        "apiKey": 7, "type": "coordinator-value", "name": "GroupThingValue", "validVersions": "0-3",
+        "flexibleVersions": "2+", "fields": fields,
+    }  # fmt: skip
+    return "// a comment\n" + json.dumps(document | changes, indent=1).replace(
+        '"fields": [', '// one "more"\n"fields": [', 1
+    )
+
+
+def jar(folder: Path, text: str, release: str = "4.4.0") -> Path:
+    path = folder / f"kafka-group-coordinator-{release}.jar"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(ENTRY, text)
+        file.writestr("META-INF/other.json", "not JSON")
+    return path
+
+
+@pytest.fixture
+def schemas(tmp_path: Path) -> Path:
+    folder = tmp_path / "schemas"
+    (folder / "primitives").mkdir(parents=True)
+    for path in PRIMITIVES.glob("*.ksy"):
+        (folder / "primitives" / path.name).write_bytes(path.read_bytes())
+    return folder
+
+
+def made(schemas: Path) -> Path:
+    return schemas / "messages" / "group_thing_value.ksy"
+
+
+def test_a_definition_becomes_a_schema_that_generates(tmp_path: Path, schemas: Path) -> None:
+    plan_import(jar(tmp_path, definition()), schemas).apply()
+    text = made(schemas).read_text()
+    assert "prose" not in text and "-topic: __consumer_offsets" in text
+    assert "kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/GroupThingValue.json" in text
+    assert "-nullable-versions: 2-3" in text and "-tags:" in text
+    generate(schemas, tmp_path / "out_of_definitions")
+    module = (tmp_path / "out_of_definitions" / "messages" / "group_thing_value.py").read_text()
+    assert '"epoch": range(1, 4)' in module and 'KIND: ClassVar[str] = "coordinator-value"' in module
+
+
+def test_a_second_import_changes_nothing(tmp_path: Path, schemas: Path) -> None:
+    source = jar(tmp_path, definition())
+    plan_import(source, schemas).apply()
+    plan = plan_import(source, schemas)
+    assert (plan.changes, plan.unchanged) == ((), 1)
+
+
+def test_what_people_wrote_stays(tmp_path: Path, schemas: Path) -> None:
+    plan_import(jar(tmp_path, definition()), schemas).apply()
+    text = made(schemas).read_text()
+    text = text.replace("  - id: epoch\n", "  - id: group_epoch\n")
+    text = text.replace("doc: An int32.", "-column: false\n    doc: |\n      Said by\n      a person.\n")
+    text = text.replace("    doc: Version of the message.", "    -default: 1\n    doc: Ours.", 1)
+    made(schemas).write_text(text)
+    assert plan_import(jar(tmp_path, definition()), schemas).changes == ()
+    newer = definition({"name": "Rack", "type": "string", "versions": "3+", "taggedVersions": "3+", "tag": 1})
+    (change,) = plan_import(jar(tmp_path, newer, "4.5.0"), schemas).changes
+    assert change.kind == "changed" and "blob/4.4.0/" in change.after
+    assert "id: group_epoch" in change.after and "Said by\n      a person." in change.after
+    assert "-column: false" in change.after and "-default: 1\n    doc: Ours." in change.after
+    added = [line for line in change.diff().splitlines() if line.startswith("+")]
+    assert any("-orig-id: Rack" in line for line in added)
+
+
+def test_the_verb_is_a_dry_run_at_first(
+    tmp_path: Path, schemas: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = jar(tmp_path, definition())
+    arguments = ["import-kafka", str(source), "--schemas", str(schemas)]
+    assert main(arguments) == 3
+    assert not made(schemas).exists() and "1 file would be written" in capsys.readouterr().out
+    assert main([*arguments, "--apply"]) == 0
+    assert made(schemas).is_file()
+    assert main(arguments) == 0 and "nothing to do, 1 as defined" in capsys.readouterr().out
+    assert main([*arguments, "--only", "Nothing"]) == 1
+    assert main(["import-kafka", str(tmp_path / "none.jar")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"fields": [{"name": "A", "type": "int99", "versions": "0+"}]}, "unknown type `int99`"),
+        ({"fields": [{"name": "A b", "type": "int8", "versions": "0+"}]}, "`A b` is not a name"),
+        ({"fields": [{"name": "A", "type": "int8", "versions": "x"}]}, "not a version range"),
+        ({"fields": [{"name": "A", "type": "int8", "versions": "0+", "default": "x"}]}, "`x` is no int8"),
+        ({"fields": [{"name": "A", "type": "int8", "versions": "0+", "tag": 1}]}, "go together"),
+        (
+            {"fields": [{"name": "A", "type": "int8", "versions": "0+", "taggedVersions": "0+", "tag": 1}]},
+            "not flexible",
+        ),
+        ({"fields": [{"name": "A", "type": "A", "versions": "0+", "fields": [
+            {"name": "A", "type": "A", "versions": "0+"}]}]}, "holds itself"),
+    ],
+)  # fmt: skip
+def test_what_a_schema_cannot_say_is_told(
+    changes: dict[str, Any], reason: str, tmp_path: Path, schemas: Path
+) -> None:
+    with pytest.raises(BadDefinition, match=reason):
+        plan_import(jar(tmp_path, definition(**changes)), schemas)
+    assert not made(schemas).exists()
+
+
+def test_a_message_that_no_version_has_is_left_out(tmp_path: Path) -> None:
+    assert read_definitions(jar(tmp_path, definition(validVersions="none"))) == []
+
+
+def test_names() -> None:
+    names = {"TopicId": "topic_id", "KRaftVersion": "kraft_version", "groupInstanceId": "group_instance_id"}
+    names |= {"LastKnownELR": "last_known_elr", "SASLMechanism": "sasl_mechanism", "Isr": "isr"}
+    assert {name: snake(name) for name in names} == names
