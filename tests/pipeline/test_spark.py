@@ -106,7 +106,7 @@ def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment:
 
 
 def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert register(spark) is spark
+    assert register(spark, jvm=False) is spark
     python = tmp_path / "python"
     hidden = "import runpy, sys; sys.modules['kodec'] = None; sys.argv[1:2] = []; m = sys.argv.pop(1); "
     python.write_text(
