@@ -5,10 +5,11 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate bench fuzz mutants bounds interop messages foreign wheels lock clean setup java clients node
+.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock clean
+.PHONY: setup java clients node
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: java ## regenerate the codecs, export a real broker's log with Spark, show the table
 	@echo "== 1. regenerate the codecs from schemas/"
@@ -18,6 +19,8 @@ demo: java ## regenerate the codecs, export a real broker's log with Spark, show
 	@$(BIN)/kodec export $(LOGS) --to $(OUT)
 	@echo "== 3. what $(OUT) holds"
 	@$(BIN)/python tools/show.py $(OUT)
+	@echo "== 4. the same log as a table of Spark's"
+	@$(BIN)/python tools/query.py $(LOGS)
 
 test: java node ## every check: lint, format, contracts, types, generated code, tests
 	@$(BIN)/python tools/check.py
@@ -28,8 +31,13 @@ lint: setup ## the checks that run no code of ours
 generate: setup ## make generated/ from schemas/ again
 	@$(BIN)/kodec generate
 
+jar: java ## build the Spark source for the JVM, where there is a JDK
+
 bench: node ## measure the codec against other readers
 	@$(BIN)/python -m benchmarks
+
+bench-spark: java ## measure a row in Spark: sources, codecs, Parquet, in CPU of all processes
+	@$(BIN)/python -m benchmarks.spark
 
 fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
 	@$(BIN)/python tests/fuzz/run.py

@@ -11,7 +11,7 @@ except ImportError as missing:
 
 from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
 from kodec.pipeline.source import KafkaLogDataSource, schema
-from kodec.pipeline.spark import register, session
+from kodec.pipeline.spark import register, served_by, session
 
 __all__ = [
     "ExportSummary",
@@ -20,5 +20,6 @@ __all__ = [
     "export",
     "register",
     "schema",
+    "served_by",
     "session",
 ]

@@ -12,17 +12,24 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from kodec.log.batches.options import ReadOptions
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import up_to
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import ReplicaKind, SegmentFiles, TopicPartition, find_partitions, find_replicas
+from kodec.log.files.listing import (
+    ReplicaKind,
+    SegmentFiles,
+    TopicPartition,
+    find_partitions,
+    find_replicas,
+    parse_folder_name,
+)
 from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
 from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
@@ -31,6 +38,7 @@ from kodec.pipeline.options import EARLIEST, LATEST, Edge, OptionError, Options
 from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = [
+    "MOST_LISTINGS",
     "Bounds",
     "DataLoss",
     "FoundLog",
@@ -41,6 +49,7 @@ __all__ = [
     "found_logs",
     "list_segments",
     "pack",
+    "relisted",
     "shown",
     "tasks_of",
 ]
@@ -52,6 +61,25 @@ _OPEN_COST = 64 * 2**10
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = ReadOptions()
+# A listing is soon out of date; one that is so again and again is no broker's work.
+MOST_LISTINGS = 20
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def relisted(plan: Callable[P, R]) -> Callable[P, R]:
+    """A function that lists folders and opens what it found, and does so again where that was deleted."""
+
+    @wraps(plan)
+    def again(*args: P.args, **options: P.kwargs) -> R:
+        for _ in range(MOST_LISTINGS - 1):
+            try:
+                return plan(*args, **options)
+            except FileNotFoundError:
+                continue
+        return plan(*args, **options)
+
+    return again
 
 
 class DataLoss(OptionError):
@@ -275,13 +303,11 @@ class _Finder:
             else:
                 self._partition(what)
 
-    def _log_directory(self, path: Path, *, inner: bool = False) -> None:
+    def _log_directory(self, path: Path, *, alone: bool = False) -> None:
         # What a broker has made holds no log directory; a parent of several may look as if it were one.
-        alone = inner or is_log_directory(path)
+        inner = set() if alone or is_log_directory(path) else self._inside(path)
         for folder in find_partitions(path):
-            if not alone and _is_log_directory(folder.path):
-                self._log_directory(folder.path, inner=True)
-            elif self._wants(folder.topic_partition):
+            if folder.path not in inner and self._wants(folder.topic_partition):
                 self._add(
                     FoundLog(folder.topic_partition, folder.path, self._start(path, folder.topic_partition))
                 )
@@ -305,19 +331,29 @@ class _Finder:
     def _elsewhere(self, path: Path, error: NotALog) -> None:
         """A parent of log directories, or remote storage. Raises OptionError for anything else."""
         if path.is_dir():
-            inner = [each for each in _folders(path) if _is_log_directory(each)]
-            for each in inner:
-                self._log_directory(each, inner=True)
-            tiered = [] if inner else tiered_folders(path)
-            for folder in tiered:
-                if self._wants(folder.topic_partition):
-                    self._add(FoundLog(folder.topic_partition, folder.path, tiered=folder))
-            if inner or tiered:
-                return
-            if self.options.allow_empty:
+            if self._tier(path) or self._inside(path) or self.options.allow_empty:
                 return
             raise OptionError("path", f"{error}; it holds {_content(path)}")
         raise OptionError("path", str(error)) from None
+
+    def _inside(self, path: Path) -> set[Path]:
+        """Find what is in the log directories and the remote storage in a folder; which folders those are."""
+        found = set()
+        for each in _folders(path):
+            if _is_log_directory(each):
+                self._log_directory(each, alone=True)
+                found.add(each)
+            elif parse_folder_name(each.name) is None and self._tier(each):
+                found.add(each)
+        return found
+
+    def _tier(self, path: Path) -> bool:
+        """Find what is in remote storage; false where the path is none."""
+        tiered = tiered_folders(path)
+        for folder in tiered:
+            if self._wants(folder.topic_partition):
+                self._add(FoundLog(folder.topic_partition, folder.path, tiered=folder))
+        return bool(tiered)
 
     def _wants(self, owner: TopicPartition, *, asked_for: bool = False) -> bool:
         options = self.options
@@ -548,6 +584,7 @@ def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
         raise OptionError(edge.option, f"not among what is read: {_some(missing)}; leave them out")
 
 
+@relisted
 def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
     """The pieces of segments to read, by topic, partition and offset; each offset of a topic-partition once.
 
@@ -567,7 +604,8 @@ def list_segments(options: Options, bounds: Bounds | None = None) -> list[Source
         end = None if options.end.plain == LATEST else log.resolved(options.end, options)
         if options.committed:
             end = _chosen(min, end, _last_stable(replicas[0]))
-        found += (part._replace(asked=first is not None) for part in _cut(log.pieces, first, end))
+        asked = first is not None and not options.start.timed
+        found += (part._replace(asked=asked) for part in _cut(log.pieces, first, end))
     return list(_cut(found, bounds.first_offset, bounds.end_offset, wanted=False))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -30,16 +29,13 @@ from kodec.log.files.tiered import list_tiered, tiered_folders
 from kodec.log.reading.order import Order
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.pipeline.columns import made_of
-from kodec.pipeline.plan import Bounds, DataLoss, SourceSegment, shown
+from kodec.pipeline.plan import MOST_LISTINGS, Bounds, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
 __all__ = ["FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
-# A listing is soon out of date; one that is so again and again is no broker's work.
-_MOST_LISTINGS = 20
-
 _DEFAULT = ReadOptions()
 _log = logging.getLogger("kodec")
 
@@ -140,16 +136,17 @@ class SegmentRows:
                 raise
             gone = error
         self._replaced = True
-        for _ in range(_MOST_LISTINGS):
-            found = self._now()
-            if found is None:
-                raise gone
-            self._require_start(found)
+        for _ in range(MOST_LISTINGS):
             try:
+                found = self._now()
+                if found is None:
+                    break
+                self._require_start(found)
                 self._readers = [self._reader(each) for each in found]
                 return
-            except FileNotFoundError as error:
-                gone = error
+            except FileNotFoundError:
+                # Deleted since it was listed a moment ago.
+                continue
         raise gone
 
     def _require_start(self, found: list[SegmentFiles]) -> None:
@@ -166,12 +163,12 @@ class SegmentRows:
             raise DataLoss(f"{shown(path)}: {text}; failOnDataLoss=false reads on")
         self._leave(Left(path, "missing", text, first_offset=first, last_offset=last))
 
-    def _reader(self, files: SegmentFiles) -> TableReader:
-        """The reader of a file; of the offsets alone that belong to the piece."""
+    def _reader(self, files: SegmentFiles, lowest: int = 0) -> TableReader:
+        """The reader of a file; of the offsets alone that belong to the piece, and not below `lowest`."""
         part, scan = self.part, self._scan
         first, last = scan.offsets
-        if self._replaced:
-            first = max(first, part.segment.base_offset)
+        if self._replaced or lowest:
+            first = max(first, part.segment.base_offset, lowest)
             last = last if part.stop is None else min(last, part.stop - 1)
         start, stop = self._bytes(files, first, last)
         order = Order(files.base_offset, str(files.log))
@@ -200,24 +197,12 @@ class SegmentRows:
 
         [] where retention has deleted it, None where neither retention nor compaction can have.
         """
-        part = self.part
-        base, end = part.segment.base_offset, part.after
-        log = PartitionLog(part.segment.log.parent)
-        segments = log.files.segments
-        following = [*(each.base_offset for each in segments[1:]), None]
-        found = [
-            each
-            for each, after in zip(segments, following, strict=False)
-            if (end is None or each.base_offset < end) and (after is None or after > base)
-        ]
-        if found and found[-1].base_offset < base:
-            try:
-                ended = Segment(found[-1]).next_offset <= base
-            except FileNotFoundError:
-                return self._now()
-            if ended:
-                # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
-                return [] if log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
+        base = self.part.segment.base_offset
+        log = PartitionLog(self.part.segment.log.parent)
+        found = _covering(log, base, self.part.after)
+        if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
+            # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
+            return [] if log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
         return found
 
     # -- rows -------------------------------------------------------------------------------------
@@ -240,7 +225,10 @@ class SegmentRows:
             with reader:
                 yield from reader
             self._note(reader)
-            self._judge(reader)
+            for more in self._late(reader):
+                with more:
+                    yield from more
+                self._note(more)
 
     def _aborted(self) -> Callable[[Batch], bool] | None:
         """What says of a batch whether it is of an aborted transaction; None where none is."""
@@ -312,28 +300,53 @@ class SegmentRows:
         if (tail := reader.torn_tail) is not None:
             self._left.append(Left(path, "torn tail", tail.reason, tail.position, tail.size))
 
-    def _judge(self, reader: TableReader) -> None:
-        """Say which of the offsets up to the next segment, or the end that was asked for, are nowhere.
+    @relisted
+    def _late(self, reader: TableReader) -> list[TableReader]:
+        """The readers of segments that hold what is missing behind this one, where a broker has made them
+        since.
 
-        Damage that was skipped at the end explains what is missing, as does compaction. Raises DataLoss.
+        Where there are none, says which of the offsets up to the next segment, or the end that was asked for,
+        are nowhere. Damage that was skipped at the end explains what is missing, as does compaction. Raises
+        DataLoss.
         """
         part, order, skipped = self.part, reader.order, reader.skipped
         if part.stop is None or order is None or self._replaced:
-            return
+            return []
         if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
-            return
+            return []
         first, last = max(order.last + 1, part.start), part.stop - 1
         if first > last:
-            return
+            return []
         tail = reader.torn_tail
-        if tail is None and (order.sparse or _explained(part.segment.log.parent, part.tiered)):
-            return
+        if not part.tiered:
+            # A listing of a folder that changes is not of one moment: it may have a segment, and not the one
+            # before.
+            log = PartitionLog(part.segment.log.parent)
+            base = part.segment.base_offset
+            if found := [each for each in _covering(log, first, last + 1) if each.base_offset > base]:
+                return [self._reader(each, first) for each in found]
+            if not part.asked and all(each.base_offset > last for each in log.files.segments):
+                return []
+            if tail is None and (order.sparse or is_compacted(log)):
+                return []
         owner = part.topic_partition
         if tail is not None:
             text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"
         else:
             text = f"offsets {first} to {last} of {owner} are in no segment, and not for compaction"
         self._lose(text, first, last)
+        return []
+
+
+def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFiles]:
+    """The segments that may hold offsets from `first` on and below `stop`."""
+    segments = log.files.segments
+    following = [*(each.base_offset for each in segments[1:]), None]
+    return [
+        each
+        for each, after in zip(segments, following, strict=False)
+        if (stop is None or each.base_offset < stop) and (after is None or after > first)
+    ]
 
 
 def _most(one: int, other: int | None) -> int:
@@ -346,17 +359,7 @@ def _least(end: int | None, other: int | None) -> int | None:
     return min(ends) - 1 if ends else None
 
 
-@cache
-def _explained(folder: Path, tiered: bool) -> bool:
-    """Whether compaction explains gaps between the segments in a folder; it never does in a tier."""
-    if tiered:
-        return False
-    try:
-        return is_compacted(PartitionLog(folder))
-    except (OSError, ValueError):
-        return False
-
-
+@relisted
 def _transactions(
     folder: Path, tiered: bool, start: int, stop: int | None, options: ReadOptions
 ) -> Transactions:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
 from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
 from kodec.runtime.errors import MissingDependency
 
-__all__ = ["QUIET", "register", "session"]
+__all__ = ["JAR", "QUIET", "register", "served_by", "session"]
+
+JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
+"""The source for the JVM, where it was built: with a wheel, or by `make jar`."""
+
+_log = logging.getLogger("kodec")
 
 _ALWAYS = {
     # Without it Spark does not give a Python source a query's filters.
@@ -39,18 +48,58 @@ QUIET = {
 }
 
 
-def register(spark: SparkSession) -> SparkSession:
+class _Beside(KafkaLogDataSource):
+    """The source in Python where the one for the JVM has its name: for what that one hands over."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka-log-python"
+
+
+def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
-    The session's workers need kodec installed, in the same version: on one machine set ``PYSPARK_PYTHON`` to
-    the Python that has it before the session starts, as `session` does. It has native code, so it is not sent
-    there.
+    The source for the JVM serves it, where its jar was built and `jvm` is not false; `served_by` says so.
+    What that one does not do itself it hands over to the one in Python.
 
-    Raises: MissingDependency where workers have no kodec, or another version.
+    For the one in Python the session's workers need kodec installed, in the same version: on one machine set
+    ``PYSPARK_PYTHON`` to the Python that has it before the session starts, as `session` does. It has native
+    code, so it is not sent there.
+
+    Raises: MissingDependency where workers have no kodec, or another version, and there is no jar.
     """
-    _require_workers(spark)
-    spark.dataSource.register(KafkaLogDataSource)
+    return _registered(spark, jvm, False)
+
+
+def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
+    """The session with the sources; `known` where its workers surely have this kodec."""
+    if not (jvm and JAR.is_file()):
+        if not known:
+            _require_workers(spark)
+        spark.dataSource.register(KafkaLogDataSource)
+        return spark
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        spark.addArtifacts(str(JAR))
+    elif not _has_jar(spark):
+        spark.sql(f"ADD JAR '{JAR.as_uri()}'")
+    try:
+        if not known:
+            _require_workers(spark)
+        spark.dataSource.register(_Beside)
+    except MissingDependency as error:
+        _log.warning("%s; until then there is the source for the JVM alone", error)
     return spark
+
+
+def served_by(frame: DataFrame) -> Literal["jvm", "python"]:
+    """Which of the two sources reads the logs of a DataFrame."""
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        frame.explain()
+    return "jvm" if "kafka-log (JVM)" in text.getvalue() else "python"
+
+
+def _has_jar(spark: SparkSession) -> bool:
+    return any(JAR.name in each[0] for each in spark.sql("LIST JARS").collect())
 
 
 def _look(*_: object) -> str:
@@ -93,12 +142,14 @@ def session(
     *,
     app_name: str = "kodec",
     config: Mapping[str, str] | None = None,
+    jvm: bool = True,
 ) -> SparkSession:
     """Start Spark, or take the session that runs already, with the `kafka-log` source registered.
 
     Args: master is Spark's master URL, None to leave it to spark-submit; config holds further settings,
-    which win over those made here. For the processes that Spark starts JAVA_HOME is set (see
-    `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master, SPARK_LOCAL_IP.
+    which win over those made here; jvm is as in `register`. For the processes that Spark starts JAVA_HOME is
+    set (see `kodec.pipeline.java`); where unset, so are PYSPARK_PYTHON and, with a local master,
+    SPARK_LOCAL_IP.
     Raises: MissingDependency where there is no Java that Spark supports.
     """
     if SparkSession.getActiveSession() is None:
@@ -114,11 +165,12 @@ def session(
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
+    if jvm and JAR.is_file():
+        others = [each for each in (config or {}).get("spark.jars", "").split(",") if each]
+        builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
     started = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
     own = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    if started and own and master is not None and master.startswith("local"):
-        # The Python that runs this is the one that the workers run: they need not be asked.
-        spark.dataSource.register(KafkaLogDataSource)
-        return spark
-    return register(spark)
+    # The Python that runs this is the one that the workers run: they need not be asked.
+    known = started and own and master is not None and master.startswith("local")
+    return _registered(spark, jvm, known)

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from kodec.log.files.listing import TopicPartition
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import Log, SourceSegment, data_loss, found_logs, tasks_of
+from kodec.pipeline.plan import Log, SourceSegment, data_loss, found_logs, relisted, tasks_of
 from kodec.pipeline.reading import TaskPartition, TaskReader
 from kodec.runtime.errors import KodecError
 
@@ -39,12 +39,14 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         # Where a query that is to end, ends.
         self._last: dict[TopicPartition, int] | None = None
 
+    @relisted
     def initialOffset(self) -> Offsets:
         """Where a new query starts, by the options."""
         return _json(
             {owner: log.resolved(self.options.start, self.options) for owner, log in self._logs().items()}
         )
 
+    @relisted
     def latestOffset(self, start: Offsets | None = None, limit: ReadLimit | None = None) -> Offsets:
         """How far the next micro-batch goes: to what is there now, at most so many offsets from `start`."""
         logs = self._logs()
@@ -61,14 +63,17 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         most = self.options.trigger_offsets
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
+    @relisted
     def reportLatestOffset(self) -> Offsets:
         """How far the logs go now."""
         return _json(self._ends(self._logs()))
 
+    @relisted
     def prepareForTriggerAvailableNow(self) -> None:
         """Note how far the logs go: the query ends there."""
         self._last = self._ends(self._logs())
 
+    @relisted
     def partitions(self, start: Offsets, end: Offsets) -> list[InputPartition]:
         """The tasks for what lies between two offsets. Raises DataLoss where some of it is not there."""
         logs = self._logs()

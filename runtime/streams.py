@@ -251,10 +251,11 @@ class ByteSource:
         """Raise Malformed for a value that a rule does not allow, which began `back` bytes ago."""
         raise Malformed(name, reason, at=self.at - back, need=need, have=have)
 
-    def count(self, count: int, least: int, name: str) -> range:
+    def count(self, count: int, least: int, name: str, *, held: bool = True) -> range:
         """The indexes of `count` elements of at least `least` bytes, where the bytes can hold them.
 
-        Elements without bytes are as many as there are bytes at all, at most.
+        Elements without bytes are as many as there are bytes at all, at most. Here and below, lists that are
+        not `held` in memory may have any number of elements.
         """
         left = max(0, self.end - self.at) if least else len(self.buf) + _SPARE
         if count < 0:
@@ -265,23 +266,23 @@ class ByteSource:
             raise LimitExceeded(
                 name, "more elements than bytes", at=self.at, need=count, have=left, limit="bytes present"
             )
-        if count > self.state.opt.elements:
+        if held and count > self.state.opt.elements:
             raise too_many(name, self.at, self.state.opt)
         return range(count)
 
-    def each(self, name: str) -> Iterator[int]:
+    def each(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that reaches to the end of the stream."""
         index, before = 0, -1
         while not self.eof:
             if before == self.at and not self._left:
                 raise Malformed(name, "an element without bytes would repeat for ever", at=self.at)
-            if index >= self.state.opt.elements:
+            if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)
             before = self.at
             yield index
             index += 1
 
-    def again(self, name: str) -> Iterator[int]:
+    def again(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that a condition ends; elements without bytes are bounded as in `count`."""
         index = empty = 0
         while True:
@@ -289,7 +290,7 @@ class ByteSource:
             yield index
             index += 1
             empty += before == self.at
-            if index >= self.state.opt.elements or empty > len(self.buf) + _SPARE:
+            if (held and index >= self.state.opt.elements) or empty > len(self.buf) + _SPARE:
                 raise too_many(name, self.at, self.state.opt)
 
     def read(
@@ -758,7 +759,8 @@ class StreamNode:
     ) -> Iterator[Any]:
         """The elements of the list `name`, each as soon as it is read: none is kept here.
 
-        Where the object holds no such list itself, or an expression asks for the list, all is read first.
+        There may be any number of them, as `opt.elements` is about lists in memory. Where the object holds no
+        such list itself, or an expression asks for the list, all is read first.
         Raises, also after the last element: FormatError.
         """
         read = getattr(cls, f"_each_{name}", None)
@@ -841,6 +843,12 @@ class StreamNode:
         """A value that an expression needs. Raises: Malformed where it is not there."""
         if value is None:
             raise self._wrong(name, "an expression needs it, and it is not there")
+        return value
+
+    def _argument(self, value: T | None, name: str) -> T:
+        """A value that a type is told. Raises: Malformed where it is not there."""
+        if value is None:
+            raise self._wrong(name, "an argument is not there")
         return value
 
     def _as(self, value: Any, kind: type[T], name: str) -> T:

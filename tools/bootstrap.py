@@ -33,6 +33,9 @@ KERNELS = ROOT / "generated" / "kernels"
 HEADERS = ROOT / "runtime" / "native"
 JUDGES = ROOT / "tools" / "node"
 OLDEST_NODE = 18
+JVM = ROOT / "pipeline" / "jvm"
+JAVA = (ROOT / "runtime" / "java", ROOT / "generated" / "java", JVM)
+JAR = JVM / "kodec-spark.jar"
 
 
 def say(text: str) -> None:
@@ -196,6 +199,31 @@ def make_java() -> None:
         step.finish()
 
 
+def make_jar() -> None:
+    """Build the Spark source for the JVM, where there is a JDK; the one in Python serves without it."""
+    javac, jar = shutil.which("javac"), shutil.which("jar")
+    jars = next(VENV.glob("lib*/python*/site-packages/pyspark/jars"), None)
+    if javac is None or jar is None or jars is None:
+        say("no JDK here: Spark reads logs by the source in Python")
+        return
+    sources = [path for folder in JAVA for path in sorted(folder.rglob("*.java"))]
+    services = sorted((JVM / "META-INF").rglob("*.*"))
+    step = Step("jar", [*sources, *services, LOCKS / "dev.txt"])
+    if not step.is_due() and JAR.is_file():
+        return
+    step.start("building the Spark source for the JVM")
+    classes = CACHE / "java"
+    shutil.rmtree(classes, ignore_errors=True)
+    classes.mkdir(parents=True)
+    # `path` and `classfile` are about jars that are not ours
+    strict = ("--release", "17", "-proc:none", "-encoding", "UTF-8", "-Xlint:all,-path,-classfile", "-Werror")
+    run(javac, *strict, "-cp", jars / "*", "-d", classes, *sources)
+    shutil.copytree(JVM / "META-INF", classes / "META-INF")
+    run(jar, "--create", "--file", JAR, "--date=2020-01-01T00:00:00Z", "-C", classes, ".")
+    say(f"  {JAR.relative_to(ROOT)}: {JAR.stat().st_size // 1024} KB")
+    step.finish()
+
+
 def make_interop() -> None:
     """Install the Kafka clients that judge what we write."""
     step = Step("interop", [LOCKS / "interop.txt"])
@@ -264,6 +292,8 @@ def main(wanted: list[str]) -> None:
         make_kodec()
         for name in wanted:
             extras[name]()
+        if "java" in wanted:
+            make_jar()
     except Failed as error:
         sys.exit(str(error))
 

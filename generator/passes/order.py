@@ -58,6 +58,9 @@ class _Layout:
             if field.derive is not None and field.derive.is_range:
                 self.range(field, field.derive)
             if field.derive is not None:
+                if field.derive.kind in ("count_of", "last", "max") and field.derive.first in self.absent:
+                    what = f"`-derive` needs `{field.derive.first}`, which is not there{self.when()}"
+                    self.bad(field, "-derive", what)
                 for part in (field.derive.plus, field.derive.when):
                     if part is not None:
                         known = dict(self.layout.known)

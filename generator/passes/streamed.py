@@ -97,11 +97,22 @@ class _Checker:
         for kind in types_in(field.type):
             if not isinstance(kind, Ref):
                 continue
-            for arg in kind.args:
-                self.need(place, field.id, "type", arg, scope, ())
+            params = self.kinds.struct(kind.target).params
+            for arg, param in zip(kind.args, params, strict=False):
+                found = self.need(place, field.id, "type", arg, scope, ())
+                wanted = self.kinds.of_param(param)
+                if found is not None and not _fits(found, wanted):
+                    text = f"parameter `{param.id}` is {a(wanted)}, this is {a(found)}: {ex.text_of(arg)}"
+                    self.bad(place, field.id, text)
                 if index is not None:
                     # an element may be told what the elements before it were
                     self.later(field, "type", arg, index + (field.repeat is not None))
+            if not self.kinds.near(self.struct, kind) and self.kinds.needs_others(
+                self.kinds.struct(kind.target)
+            ):
+                name = kind.target.rpartition("::")[2]
+                text = f"`{name}` asks for the objects around it, which another schema does not have"
+                self.bad(place, field.id, text, "give it what it needs as parameters")
             if isinstance(kind.parent, ex.Expr):
                 self.need(field.at("parent"), field.id, "parent", kind.parent, scope, ("type",))
         if isinstance(field.type, Switch):
@@ -193,6 +204,17 @@ def _without_size(part: ex.Expr) -> ex.Expr | None:
 def _alike(first: Kind, second: Kind) -> bool:
     names = {first.name, second.name}
     return len(names) == 1 or names <= {"integer", "float"} or names <= {"integer", "enum"}
+
+
+def _fits(found: Kind, wanted: Kind) -> bool:
+    """Whether a value may be given as an argument."""
+    if "any" in (found.name, wanted.name):
+        return True
+    if found.name == wanted.name == "list":
+        return found.of is None or wanted.of is None or _fits(found.of, wanted.of)
+    if found.name == wanted.name == "type":
+        return not found.full or not wanted.full or found.full == wanted.full
+    return _alike(found, wanted) or {found.name, wanted.name} <= {"list", "bytes"}
 
 
 def _hold_themselves(schemas: Sequence[Schema], problems: Problems) -> None:

@@ -278,8 +278,6 @@ class Builder(Fields):
         if peek is not None and at is not None:
             return Instance(ident, node.place, None, at, peek, doc, key_places=places)
         io = self.expr(node.get("io"), path)
-        if io == ex.Name("_io"):
-            io = None  # the stream that it is read from anyway
         return Instance(ident, node.place, None, None, None, doc, field, pos, io, condition, enum, places)
 
     def _enum(self, name: str, node: Node) -> Enum:

@@ -141,6 +141,7 @@ class Kinds:
         self._inside: dict[str, set[str]] = {}
         self.parents: dict[str, set[str]] = {}
         self._orphans: set[str] = set()
+        self._moved = False
         for struct in self._structs.values():
             for spec in self.parsed(struct):
                 for kind in types_in(spec.type):
@@ -149,6 +150,8 @@ class Kinds:
         for struct in self._structs.values():
             for spec in self.parsed(struct):
                 for kind in types_in(spec.type):
+                    # objects with another parent than the one that holds them may be anywhere
+                    self._moved = self._moved or (isinstance(kind, Ref) and kind.parent is not None)
                     if isinstance(kind, Ref) and isinstance(kind.parent, ex.Expr):
                         self._parent_by(struct, kind)
                     elif isinstance(kind, Ref) and kind.parent is False:
@@ -352,6 +355,50 @@ class Kinds:
             return False
         structs = [self._structs[owner.full]] if owner.full else self._parents_of(expr.of, scope)
         return any(struct.field(expr.name) is not None for struct in structs)
+
+    def was_read(self, expr: ex.Expr, scope: Scope) -> bool:
+        """Whether `_root.a.b` or `_parent.a.b` is always there when the type of the scope is read.
+
+        That is so where `a` is a field of the root (the only parent), and what holds the type comes after it.
+        """
+        chain: list[str] = []
+        while isinstance(expr, (ex.Attr, ex.Index, ex.Cast)):
+            if isinstance(expr, ex.Attr):
+                chain.append(expr.name)
+            expr = expr.of
+        if not isinstance(expr, ex.Name) or not chain or any(name.startswith("_") for name in chain):
+            return False
+        struct = scope.struct
+        root = self._structs[struct.name.partition("::")[0]]
+        if expr.name == "_root":
+            owner, reach = root, True
+        elif expr.name == "_parent" and len(self.parents.get(struct.name, ())) == 1:
+            owner, reach = self._structs[next(iter(self.parents[struct.name]))], False
+        else:
+            return False
+        spec = owner.field(chain[-1])
+        if spec is None or spec.condition is not None or owner is struct or self._moved:
+            return False
+        before = owner.fields[: owner.fields.index(spec) + 1]
+        early = [*before, *(each.reads for each in owner.instances if each.reads is not None)]
+        held: set[str] = set()
+        for each in early:
+            held |= self._held(each, owner, deep=reach)
+        return struct.name not in held
+
+    def _held(self, spec: Field, owner: Struct, *, deep: bool) -> set[str]:
+        """The types of the same schema that a field holds; `deep`: and those that these hold."""
+        found: set[str] = set()
+        todo = [(kind, owner) for kind in types_in(spec.type)]
+        while todo:
+            kind, where = todo.pop()
+            if not isinstance(kind, Ref) or not self.near(where, kind) or kind.target in found:
+                continue
+            found.add(kind.target)
+            if deep:
+                inner = self._structs[kind.target]
+                todo += [(each, inner) for other in self.parsed(inner) for each in types_in(other.type)]
+        return found
 
     def asked_from_inside(self, schema: str) -> set[str]:
         """The names that types of a schema ask of `_parent` and `_root`, and what these need in turn."""

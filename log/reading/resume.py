@@ -15,11 +15,12 @@ Else a batch is believed where nothing speaks for its being a part of the damage
 - The length of a value, just before it, does not say that it is one. A message of magic 1 on its own has no
   offset that can count from the start of a wrapper.
 - In a log of magic 0 or 1, where a message ends where its value does and lengths lead out of it, enough
-  batches follow without a gap in their offsets; or it is too far away, or lengths led to it over too many, to
-  be in the damaged one.
+  batches follow without a gap in their offsets; or compressed ones lead to the last byte and the last offset
+  of the segment; or it is too far away, or lengths led to it over too many, to be in the damaged one.
 
 What is not believed is skipped, and told. Nothing but the offset is asked where the damaged batch has a right
-checksum if it ends just here: then only its frame was damaged.
+checksum if it ends just here, or where a message of magic 0 or 1 does by the lengths of its key and value:
+then only what is before them was damaged.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import NamedTuple
 from kodec.generated.log.message_set import Message, read_message_head
 from kodec.log import kernel
 from kodec.log.batches.batch import HEAD, Batch
-from kodec.log.batches.frame import FRAME_SIZE, LEAST_SIZE, LEGACY, MAGICS, PLAUSIBLE, Frame
+from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEAST_SIZE, LEGACY, MAGICS, PLAUSIBLE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.reading.chain import FAR, Chain, is_wrapper
@@ -230,7 +231,9 @@ class Resumption:
             or chain.largest_step(at) > max(before.low, 1)
             or not self._is_followed(pos, batch, before, chain)
         )
-        proven = (doubtful or not chain.leads_out) and self._ends_at(pos, at)
+        proven = (doubtful or not chain.leads_out) and (
+            self._ends_at(pos, at) or self._value_ends_at(pos, at, before)
+        )
         if doubtful and not proven:
             return at + size
         first, last = frame.offset, chain.offsets[-1]
@@ -280,6 +283,8 @@ class Resumption:
         weight = self._weight(before, chain.largest) if before.largest else self._limits.batch_bytes
         if batch.position - pos >= weight or chain.index(batch.position) >= _MANY:
             return True
+        if self._leads_to_the_next_segment(chain, batch.position):
+            return True
         count, start, following = 1, batch.position, batch
         while count < _MANY and end - start < weight:
             frame = self._linked(chain, end)
@@ -292,6 +297,20 @@ class Resumption:
             count += 1
             end += frame.size
         return True
+
+    def _leads_to_the_next_segment(self, chain: Chain, at: int) -> bool:
+        """Whether good compressed batches lead from `at` to the last offset of the segment, at its last byte.
+
+        In a wrapper messages are not compressed again, so these are no messages of one.
+        """
+        return (
+            chain.offsets[-1] + 1 == self._offsets.stop
+            and not self._source.remaining(chain.end, 1)
+            and all(
+                is_wrapper(self._source, each) and self._is_batch(each)
+                for each in chain.positions[chain.index(at) :]
+            )
+        )
 
     def _linked(self, chain: Chain, pos: int) -> Frame | None:
         """The frame of the whole batch at `pos`, where the chain leads to one."""
@@ -377,6 +396,27 @@ class Resumption:
                     return True
             except FormatError:
                 continue
+        return False
+
+    def _value_ends_at(self, pos: int, end: int, before: Before) -> bool:
+        """Whether the message of magic 0 or 1 at `pos` has a value that ends here, by the lengths in it.
+
+        Not where the length says nothing, null or 0: bytes that were overwritten alike often read so.
+        """
+        if before.magic == 2 or end - pos > _MOST_TRIED:
+            return False
+        data = self._source.read(pos, end - pos)
+        if len(data) < LEAST_SIZE:
+            return False
+        frame = Frame.peek(data)
+        said = {before.magic, None if frame is None else frame.magic}
+        for magic in [each for each in LEGACY if each in said]:
+            try:
+                head, stop = read_message_head(Frame.framed(data, magic), BEFORE_BODY, len(data), HEAD)
+            except FormatError:
+                continue
+            if stop == len(data) and head.value:
+                return True
         return False
 
     def _is_value(self, pos: int, at: int, chain: Chain) -> bool:

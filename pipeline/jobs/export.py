@@ -334,7 +334,8 @@ def _run(
     mine = SparkSession.getActiveSession() is None
     if mine:
         say(f"starting Spark on {master}")
-    spark = session(master, app_name="kodec export", config=QUIET | dict(config or {}) if mine else config)
+    settings = QUIET | dict(config or {}) if mine else config
+    spark = session(master, app_name="kodec export", config=settings, jvm=False)
     try:
         spark.dataSource.register(ExportDataSource)
         frame = spark.read.format(ExportDataSource.name()).options(**given).load()

@@ -31,6 +31,7 @@ STRICTER = (
     "too many elements",
     "negative count",
     "shifts by too many bits",
+    "an argument is not there",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a
@@ -46,6 +47,8 @@ LAXER = (
     "AttributeError",
     "UndecidedEndiannessError",
 )
+# elements that may be empty need as many bytes behind them, and what was behind a layout is not written back
+WITHOUT_BYTES = "more elements than bytes"
 NODES = 4000
 DEPTH = 12
 PATIENCE = 3.0
@@ -175,6 +178,8 @@ class Reader:
             if again == value or _same(again, value):
                 return Finding("same values", f"{len(data)} -> {len(made)} bytes")
         except FormatError as error:
+            if WITHOUT_BYTES in str(error):
+                return Finding("refused", str(error))
             return Finding("differs", str(error))
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
 

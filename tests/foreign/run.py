@@ -151,7 +151,7 @@ def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
     process.start()
     other.close()
     try:
-        found = mine.recv() if mine.poll(SECONDS * 30) else None
+        found = mine.recv() if mine.poll(SECONDS * 60) else None
     except EOFError:
         found = None
     if found is None:

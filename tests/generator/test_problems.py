@@ -436,3 +436,12 @@ def test_one_mistake_hides_no_other(first: str, tmp_path: Path) -> None:
         alone = said(head | one, tmp_path) | said(head | other, tmp_path)
         both = head | one | {"types": {**one.get("types", {}), "other": other}}
         assert said(both, tmp_path) == alone, second
+
+
+def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) -> None:
+    schema = (
+        "seq:\n- {id: n, type: u1, -derive: count_of(all)}\n"
+        "- {id: all, type: u1, repeat: expr, repeat-expr: n, if: 'false'}\n"
+    )
+    (found,) = problems(schema)
+    assert found.text == "`-derive` needs `all`, which is not there"

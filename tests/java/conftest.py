@@ -21,12 +21,10 @@ Ask = Callable[[Sequence[Sequence[str]]], list[dict[str, Any]]]
 
 
 def jars() -> str:
-    """The class path of the codecs' jars, which Spark carries."""
+    """The class path of Spark's jars, the codecs' among them."""
     spec = find_spec("pyspark")
     assert spec is not None and spec.origin is not None
-    folder = Path(spec.origin).parent / "jars"
-    names = ("lz4-java", "snappy-java", "zstd-jni")
-    return os.pathsep.join(str(path) for name in names for path in folder.glob(f"{name}-*.jar"))
+    return str(Path(spec.origin).parent / "jars" / "*")
 
 
 def sources(*folders: Path) -> list[str]:
@@ -43,7 +41,7 @@ def javac() -> str:
 
 @pytest.fixture(scope="session")
 def classes(javac: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All Java of the project but Spark's, and classes of schemas that are not Kafka's, without a warning."""
+    """All Java of the project, and classes of schemas that are not Kafka's, without a warning."""
     out = tmp_path_factory.mktemp("classes")
     made = tmp_path_factory.mktemp("java")
     formats = render_all(ROOT / "tests" / "generator" / "formats", targets=["java"], java_package="formats")
@@ -52,9 +50,19 @@ def classes(javac: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = made / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    files = sources(ROOT / "runtime" / "java", ROOT / "generated" / "java", made, HERE)
-    # `path` is about the manifests of jars that are not ours
-    options = ["--release", "17", "-Xlint:all,-path", "-Werror", "-proc:none", "-encoding", "UTF-8"]
+    files = sources(
+        ROOT / "runtime" / "java", ROOT / "generated" / "java", ROOT / "pipeline" / "jvm", made, HERE
+    )
+    # `path` and `classfile` are about jars that are not ours
+    options = [
+        "--release",
+        "17",
+        "-Xlint:all,-path,-classfile",
+        "-Werror",
+        "-proc:none",
+        "-encoding",
+        "UTF-8",
+    ]
     done = subprocess.run(
         [javac, *options, "-cp", jars(), "-d", out, *files], capture_output=True, text=True, check=False
     )

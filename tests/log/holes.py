@@ -19,9 +19,11 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -217,10 +219,25 @@ class Told:
         self.faults.append(f"{what}: {text}")
 
 
-def judge_holes(log: Log, hit: Hit, told: Told, label: str, kind: str) -> None:
+@contextmanager
+def as_segment(log: Log, data: bytes, rng: random.Random) -> Iterator[Path]:
+    """The bytes as a segment's file, with the next segment beside it, or one some offsets further on."""
+    offsets = [row.offset for rows in log.rows for row in rows] or [0]
+    with tempfile.TemporaryDirectory(prefix="kodec-holes-") as folder:
+        after = max(offsets) + rng.choice((1, 1, 1, 4))
+        Path(folder, f"{after:020}.log").touch()
+        path = Path(folder, f"{min(offsets):020}.log")
+        path.write_bytes(data)
+        yield path
+
+
+def judge_holes(
+    log: Log, hit: Hit, told: Told, label: str, kind: str, source: bytes | Path | None = None
+) -> None:
+    source = hit.data if source is None else source
     known = {row for rows in log.rows for row in rows}
     beside = {row[1:] for index in hit.loose for row in log.rows[index]}
-    reader = kodec.read_records(hit.data, on_error="skip", control=True)
+    reader = kodec.read_records(source, on_error="skip", control=True)
     given = rows_of(list(reader))
     told.counts[kind] += 1
     told.counts["records"] += len(given)
@@ -235,13 +252,14 @@ def judge_holes(log: Log, hit: Hit, told: Told, label: str, kind: str) -> None:
                 break
     having = set(given)
     for index in hit.whole:
-        kind = "made" if log.name.startswith("made") else "real"
-        told.counts[f"whole batches in {kind} logs"] += 1
+        made = "made" if log.name.startswith("made") else "real"
+        made += " segments" if isinstance(source, Path) else " logs"
+        told.counts[f"whole batches in {made}"] += 1
         if not all(row in having for row in log.rows[index]):
-            told.counts[f"whole batches in {kind} logs skipped"] += 1
+            told.counts[f"whole batches in {made} skipped"] += 1
             told.skipped.append(f"{label}: {log.name}")
     # each byte was given, skipped or is of the torn tail
-    batches = kodec.read_batches(hit.data, on_error="skip")
+    batches = kodec.read_batches(source, on_error="skip")
     covered = sum(found.size for found in batches) + sum(each.end - each.start for each in batches.skipped)
     if covered + (batches.torn_tail.size if batches.torn_tail else 0) != len(hit.data):
         told.fault("not told", f"{label}: {log.name}")
@@ -271,7 +289,10 @@ def run(count: int, seed: int, logs: list[Log], cuts: int = 1) -> Told:
         log = logs[number % len(logs)]
         label = f"{seed}/{number}"
         shift = rng.random() < 0.25
-        judge_holes(log, with_holes(rng, log, shift), told, label, "shifts" if shift else "holes")
+        hit = with_holes(rng, log, shift)
+        judge_holes(log, hit, told, label, "shifts" if shift else "holes")
+        with as_segment(log, hit.data, rng) as path:
+            judge_holes(log, hit, told, label, f"{'shifts' if shift else 'holes'} of segments", path)
         for _ in range(cuts):
             judge_cut(log, rng.randrange(len(log.data) + 1), told, label)
     return told

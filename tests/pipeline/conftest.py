@@ -69,6 +69,8 @@ def spark() -> Iterator[Any]:
     from kodec.pipeline import session
     from kodec.pipeline.spark import QUIET
 
-    started = session("local[2]", app_name="tests", config={**QUIET, "spark.sql.shuffle.partitions": "2"})
+    # the source for the JVM has tests of its own
+    config = {**QUIET, "spark.sql.shuffle.partitions": "2"}
+    started = session("local[2]", app_name="tests", config=config, jvm=False)
     yield started
     started.stop()

@@ -85,6 +85,12 @@ class Emitter:
             return f'self._given({self.text(expr, here)}, "{_last(expr)}")'
         return self.text(expr, here, binds)
 
+    def argument(self, expr: ex.Expr, here: Here) -> str:
+        """Text of a value that a type is told, which must be there."""
+        if self.kinds.of(expr, here.scope).maybe or self._unread(expr, here):
+            return f'self._argument({self.text(expr, here)}, "{_last(expr)}")'
+        return self.text(expr, here)
+
     def _unread(self, expr: ex.Expr, here: Here) -> bool:
         """Whether a field of an object that is still being read may be asked for."""
         match expr:
@@ -98,6 +104,7 @@ class Emitter:
                     (outside or here.unread)
                     and name not in _SPECIAL
                     and self.kinds.is_field(expr, here.scope)
+                    and not (outside and self.kinds.was_read(expr, here.scope))
                 )
         return False
 

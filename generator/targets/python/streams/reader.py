@@ -23,7 +23,7 @@ from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
-from kodec.generator.targets.python.streams.runs import Run, Slot, loose, runs_of, width_of
+from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS, WIRE
 
@@ -265,12 +265,13 @@ class Reader(Plans):
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
-        loop = {"eos": f'io.each("{spec.id}")', "until": f'io.again("{spec.id}")'}.get(spec.repeat)
+        name = f'"{spec.id}", held=False' if each else f'"{spec.id}"'
+        loop = {"eos": f"io.each({name})", "until": f"io.again({name})"}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
             if isinstance(spec.type, Switch):
                 least = 0
-            loop = f'io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, "{spec.id}")'
+            loop = f"io.count({self.emitter.value(spec.repeat_expr, here)}, {least}, {name})"
         inner = here.with_item(self.kinds.element(spec), "item", "i")
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
         body += [
@@ -302,7 +303,7 @@ class Reader(Plans):
                 raw = self.stored(kind, spec, here)
                 return self.aligned([f'{target} = io.text({raw}, "{form.python}", "{form.errors}", {name})'])
             case Ref(target_type, args):
-                given = ", ".join(self.emitter.value(arg, here) for arg in args)
+                given = ", ".join(self.emitter.argument(arg, here) for arg in args)
                 parent, root = self.parent(struct, kind, here)
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)
@@ -398,7 +399,8 @@ class Reader(Plans):
         condition = instance.condition
         if condition is not None:
             lines.append(Block(f"if not ({self.emitter.value(condition, before)}):", ("return None",)))
-        stream = None if instance.io is None else self.emitter.value(instance.io, before)
+        other = other_stream(instance)
+        stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:
             pos = self.emitter.value(instance.position, before)
             seek = "self._seek" if stream is None else f"{stream}.seek"

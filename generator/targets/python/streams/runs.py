@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, Struct, Switch
+from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Model, Prim, Ref, Struct, Switch
 from kodec.generator.wire import WIRE
 
-__all__ = ["Run", "Slot", "looks_at_stream", "loose", "only_where_it_stands", "runs_of", "width_of"]
+__all__ = [
+    "Run",
+    "Slot",
+    "looks_at_stream",
+    "loose",
+    "only_where_it_stands",
+    "other_stream",
+    "runs_of",
+    "width_of",
+]
 
 _MOST_JOINED = 24
 _MOST_BYTES = 1024
@@ -69,6 +78,11 @@ def looks_at_stream(expr: ex.Expr | None, struct: Struct | None = None) -> bool:
             if instance is not None and instance.value is not None and looks_at_stream(instance.value):
                 return True
     return False
+
+
+def other_stream(instance: Instance) -> ex.Expr | None:
+    """The stream of a parse instance, where that is not the one of its type."""
+    return None if instance.io == ex.Name("_io") else instance.io
 
 
 def only_where_it_stands(expr: ex.Expr, struct: Struct) -> bool:

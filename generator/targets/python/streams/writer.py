@@ -8,7 +8,13 @@ from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Here
 from kodec.generator.targets.python.streams.reader import Plans
-from kodec.generator.targets.python.streams.runs import Run, looks_at_stream, only_where_it_stands, runs_of
+from kodec.generator.targets.python.streams.runs import (
+    Run,
+    looks_at_stream,
+    only_where_it_stands,
+    other_stream,
+    runs_of,
+)
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS
 
@@ -39,7 +45,7 @@ class Writer(Plans):
         for instance in struct.instances:
             if instance.reads is not None and instance.position is not None:
                 call = f"self._write_{instance.id}"
-                written = f"{call}()" if instance.io is None else f"io.state.later.append({call})"
+                written = f"{call}()" if other_stream(instance) is None else f"io.state.later.append({call})"
                 lines.append(Block(f'if self._has("{instance.id}"):', (written,)))
         return lines
 
@@ -164,7 +170,7 @@ class Writer(Plans):
         parent, root = self.parent(struct, kind, here)
         params = self.model.struct(kind.target).params
         values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.value(arg, here)}'
+            f'"{attribute(param.id)}": {self.emitter.argument(arg, here)}'
             for param, arg in zip(params, kind.args, strict=True)
         )
         given = f", params={{{values}}}" if values else ""
@@ -214,13 +220,14 @@ class Writer(Plans):
         assert spec is not None and instance.position is not None
         before = Here(Scope(struct), io="self._stream", stream="_stream")
         owner = "self._sink(self._out)"
-        if instance.io is not None:
-            owner = f"self._sink({self.emitter.value(instance.io, before)})"
+        other = other_stream(instance)
+        if other is not None:
+            owner = f"self._sink({self.emitter.value(other, before)})"
         pos = self.emitter.value(instance.position, before)
-        if instance.io is None and looks_at_stream(instance.position, struct):
+        if other is None and looks_at_stream(instance.position, struct):
             pos = f'self._place("{instance.id}")'
         value = f"self.{attribute(instance.id)}"
-        here = Here(Scope(struct), io="io" if instance.io is None else "self._stream", stream="_stream")
+        here = Here(Scope(struct), io="io" if other is None else "self._stream", stream="_stream")
         return [
             f'io = {owner}.seek({pos}, "{instance.id}")',
             *self.field(struct, spec, here, value),

@@ -1,0 +1,133 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.kodec.kafka.log.MessageSet;
+import org.kodec.kafka.log.RecordBatch;
+
+/**
+ * One row for a task: how many records it has, and their least and largest offsets and timestamps.
+ *
+ * <p>A header says them for a batch from which compaction has removed nothing: its offsets are all there. Where
+ * it does not, and for timestamps that producers have set, the records are looked at. Checksums are verified.
+ */
+final class AggregateReader implements PartitionReader<InternalRow> {
+    private final Batches batches;
+    private final List<String> wanted;
+    private final boolean offsets;
+    private final boolean timestamps;
+    private long count;
+    private long firstOffset = Long.MAX_VALUE;
+    private long lastOffset = Long.MIN_VALUE;
+    private long firstTimestamp = Long.MAX_VALUE;
+    private long lastTimestamp = Long.MIN_VALUE;
+    private boolean given;
+
+    AggregateReader(LogPartition task, Reading reading, List<String> wanted, Configuration conf) {
+        this.wanted = wanted;
+        offsets = wanted.stream().anyMatch(each -> each.endsWith(" offset"));
+        timestamps = wanted.stream().anyMatch(each -> each.endsWith(" timestamp"));
+        long columns = RecordBatch.Rows.OFFSET | (timestamps ? RecordBatch.Rows.TIMESTAMP : 0);
+        long old = MessageSet.Rows.OFFSET
+                | (timestamps ? MessageSet.Rows.TIMESTAMP | MessageSet.Rows.TIMESTAMP_TYPE : 0);
+        batches = new Batches(task.pieces(), reading, conf, columns, old);
+    }
+
+    @Override
+    public boolean next() throws IOException {
+        if (given) {
+            return false;
+        }
+        given = true;
+        while (true) {
+            Batches.Step step = batches.advance();
+            if (step == Batches.Step.END) {
+                return true;
+            }
+            if (step == Batches.Step.BATCH) {
+                if (batches.isNewest() && known()) {
+                    batches.skip();
+                    continue;
+                }
+                batches.append();
+                rows();
+            }
+            batches.clear();
+        }
+    }
+
+    /** Takes what the header says, where that is all that is asked for. */
+    private boolean known() {
+        RecordBatch.Rows head = batches.rows;
+        boolean whole = head.headNumRecords == head.headLastOffsetDelta + 1L;
+        boolean inside = head.offsetFirst() >= batches.piece.first() && head.offsetLast() <= batches.piece.last();
+        boolean appended =
+                head.headAttributesTimestampType == RecordBatch.TimestampType.LOG_APPEND_TIME.value();
+        if (!inside || offsets && !whole || timestamps && !appended) {
+            return false;
+        }
+        count += head.headNumRecords;
+        offset(head.offsetFirst());
+        offset(head.offsetLast());
+        if (timestamps) {
+            timestamp(head.headMaxTimestamp);
+        }
+        return true;
+    }
+
+    private void rows() {
+        boolean newest = batches.rows.count > 0;
+        int rows = batches.count();
+        long[] ofOffsets = newest ? batches.rows.offset : batches.old.offset;
+        long[] ofTimestamps = newest ? batches.rows.timestamp : batches.old.timestamp;
+        for (int row = 0; row < rows; row++) {
+            long at = ofOffsets[row];
+            if (at < batches.piece.first() || at > batches.piece.last()) {
+                continue;
+            }
+            count++;
+            offset(at);
+            if (timestamps) {
+                timestamp(ofTimestamps[row]);
+            }
+        }
+    }
+
+    private void offset(long value) {
+        firstOffset = Math.min(firstOffset, value);
+        lastOffset = Math.max(lastOffset, value);
+    }
+
+    private void timestamp(long value) {
+        if (value > Long.MAX_VALUE / 1000 || value < -(Long.MAX_VALUE / 1000)) {
+            throw new IllegalArgumentException(batches.piece.path() + ": the timestamp " + value
+                    + " ms is outside what Spark can hold");
+        }
+        firstTimestamp = Math.min(firstTimestamp, value);
+        lastTimestamp = Math.max(lastTimestamp, value);
+    }
+
+    @Override
+    public InternalRow get() {
+        Object[] values = new Object[wanted.size()];
+        for (int index = 0; index < values.length; index++) {
+            values[index] = switch (wanted.get(index)) {
+                case "count" -> count;
+                case "min offset" -> count == 0 ? null : (Object) firstOffset;
+                case "max offset" -> count == 0 ? null : (Object) lastOffset;
+                case "min timestamp" -> count == 0 ? null : (Object) (firstTimestamp * 1000);
+                default -> count == 0 ? null : (Object) (lastTimestamp * 1000);
+            };
+        }
+        return new GenericInternalRow(values);
+    }
+
+    @Override
+    public void close() throws IOException {
+        batches.close();
+    }
+}

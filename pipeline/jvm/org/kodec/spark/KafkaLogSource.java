@@ -1,0 +1,164 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.execution.datasources.DataSource$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * The data source {@code kafka-log}. It reads what plainly is a log, as fast as the JVM can; whatever needs more
+ * rules than that (other options, damage that is to be skipped, remote storage, several replicas) it hands over to
+ * the source of the same rules in Python, where that is registered as {@code kafka-log-python}.
+ */
+public final class KafkaLogSource implements TableProvider, DataSourceRegister {
+    /** What the source in Python is called where this one is there too. */
+    static final String PYTHON = "kafka-log-python";
+
+    private static final String REGISTER =
+            ": this takes the source in Python too: kodec.pipeline.register(spark)";
+
+    private TableProvider python;
+
+    /** For Spark. */
+    public KafkaLogSource() {}
+
+    @Override
+    public String shortName() {
+        return "kafka-log";
+    }
+
+    @Override
+    public StructType inferSchema(CaseInsensitiveStringMap options) {
+        try {
+            return followed(options).headers ? Columns.WITH_HEADERS : Columns.PLAIN;
+        } catch (Options.Elsewhere reason) {
+            python = elsewhere(reason);
+            return python.inferSchema(options);
+        }
+    }
+
+    @Override
+    public boolean supportsExternalMetadata() {
+        return true;
+    }
+
+    @Override
+    public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+        CaseInsensitiveStringMap options = new CaseInsensitiveStringMap(properties);
+        if (python == null) {
+            try {
+                Options followed = followed(options);
+                known(schema);
+                return new LogTable(followed, schema, conf(options), properties);
+            } catch (Options.Elsewhere reason) {
+                python = elsewhere(reason);
+            }
+        }
+        return python.getTable(schema, partitioning, properties);
+    }
+
+    /** The options, after a look at what is at the paths. */
+    private static Options followed(CaseInsensitiveStringMap given) {
+        Options options = new Options(given.asCaseSensitiveMap());
+        try {
+            Planner.list(options, conf(given));
+        } catch (IOException error) {
+            boolean local = options.paths.stream().allMatch(Files::isLocal);
+            if (local) {
+                throw new Options.Elsewhere(error.toString());
+            }
+            throw new UncheckedIOException(error);
+        }
+        return options;
+    }
+
+    private static void known(StructType schema) {
+        Map<String, StructField> known = new java.util.HashMap<>();
+        Arrays.stream(Columns.WITH_HEADERS.fields()).forEach(each -> known.put(each.name(), each));
+        for (StructField each : schema.fields()) {
+            StructField own = known.get(each.name());
+            if (own == null || !own.dataType().simpleString().equals(each.dataType().simpleString())) {
+                throw new Options.Elsewhere("the column " + each.name());
+            }
+        }
+    }
+
+    private static TableProvider elsewhere(Options.Elsewhere reason) {
+        TableProvider found = python();
+        if (found == null) {
+            throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
+        }
+        return found;
+    }
+
+    /** The source in Python; null where it is not registered. */
+    private static TableProvider python() {
+        scala.Option<TableProvider> found = null;
+        try {
+            found = DataSource$.MODULE$.lookupDataSourceV2(PYTHON, SQLConf.get());
+        } catch (RuntimeException error) {
+            // there is none of that name
+        } catch (Exception error) {
+            // Spark's own exceptions are checked ones, which Scala does not declare
+        }
+        return found == null || found.isEmpty() ? null : found.get();
+    }
+
+    private static Configuration conf(CaseInsensitiveStringMap options) {
+        Configuration made = new Configuration(SparkContext.getOrCreate().hadoopConfiguration());
+        options.asCaseSensitiveMap().forEach((name, value) -> {
+            if (name.startsWith("fs.")) {
+                made.set(name, value);
+            }
+        });
+        return made;
+    }
+
+    /** A log, or several, as a table; streams of it are the other source's. */
+    @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
+    private record LogTable(
+            Options options, StructType schema, Configuration conf, Map<String, String> properties)
+            implements Table, SupportsRead {
+        private Table other() {
+            TableProvider found = python();
+            return found == null ? null : found.getTable(schema, new Transform[0], properties);
+        }
+
+        @Override
+        public String name() {
+            return "kafka-log " + options.paths;
+        }
+
+        @Override
+        public Set<TableCapability> capabilities() {
+            return EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
+            return new LogScan(options, schema, conf, () -> {
+                Table other = other();
+                if (other == null) {
+                    throw new UnsupportedOperationException("kafka-log: readStream" + REGISTER);
+                }
+                return ((SupportsRead) other).newScanBuilder(given).build();
+            });
+        }
+    }
+}

@@ -1,0 +1,271 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.expressions.aggregate.Max;
+import org.apache.spark.sql.connector.expressions.aggregate.Min;
+import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.sources.EqualTo;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.sources.GreaterThan;
+import org.apache.spark.sql.sources.GreaterThanOrEqual;
+import org.apache.spark.sql.sources.In;
+import org.apache.spark.sql.sources.LessThan;
+import org.apache.spark.sql.sources.LessThanOrEqual;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** A query: the columns, filters, limit and aggregates that Spark asks for, and the tasks that answer it. */
+final class LogScan
+        implements ScanBuilder,
+                Scan,
+                Batch,
+                SupportsPushDownRequiredColumns,
+                SupportsPushDownFilters,
+                SupportsPushDownLimit,
+                SupportsPushDownAggregates {
+    private final Options options;
+    private final Configuration conf;
+    private final Supplier<Scan> streams;
+    private StructType columns;
+    private Filter[] filters = {};
+    private Set<Object> topics;
+    private Set<Object> partitions;
+    private long first = Long.MIN_VALUE;
+    private long last = Long.MAX_VALUE;
+    private long firstTimestamp = Long.MIN_VALUE;
+    private byte[] key;
+    private long limit = Long.MAX_VALUE;
+    private List<String> aggregates;
+
+    LogScan(Options options, StructType columns, Configuration conf, Supplier<Scan> streams) {
+        this.options = options;
+        this.streams = streams;
+        this.columns = columns;
+        this.conf = conf;
+    }
+
+    // -- what is asked for ------------------------------------------------------------------------
+
+    @Override
+    public void pruneColumns(StructType required) {
+        columns = required;
+    }
+
+    /** Notes the filters that can leave something out. Spark still applies every filter to the rows. */
+    @Override
+    public Filter[] pushFilters(Filter[] given) {
+        filters = given;
+        for (Filter each : given) {
+            if (each instanceof EqualTo equal) {
+                equal(equal.attribute(), equal.value());
+            } else if (each instanceof In in && in.attribute().equals("topic")) {
+                topics = kept(topics, in.values());
+            } else if (each instanceof In in && in.attribute().equals("partition")) {
+                partitions = kept(partitions, in.values());
+            } else if (each instanceof GreaterThan more) {
+                more(more.attribute(), more.value(), 1);
+            } else if (each instanceof GreaterThanOrEqual more) {
+                more(more.attribute(), more.value(), 0);
+            } else if (each instanceof LessThan less && less.attribute().equals("offset")) {
+                last = Math.min(last, Math.max((Long) less.value(), Long.MIN_VALUE + 1) - 1);
+            } else if (each instanceof LessThanOrEqual less && less.attribute().equals("offset")) {
+                last = Math.min(last, (Long) less.value());
+            }
+        }
+        return given;
+    }
+
+    private void equal(String name, Object value) {
+        switch (name) {
+            case "topic" -> topics = kept(topics, new Object[] {value});
+            case "partition" -> partitions = kept(partitions, new Object[] {value});
+            case "key" -> key = (byte[]) value;
+            case "offset" -> {
+                first = Math.max(first, (Long) value);
+                last = Math.min(last, (Long) value);
+            }
+            case "timestamp" -> more(name, value, 0);
+            default -> { }
+        }
+    }
+
+    private void more(String name, Object value, long by) {
+        if (name.equals("offset") && (Long) value < Long.MAX_VALUE) {
+            first = Math.max(first, (Long) value + by);
+        } else if (name.equals("timestamp")) {
+            // rows of the millisecond that it is in are looked at
+            Instant time = value instanceof java.sql.Timestamp old ? old.toInstant() : (Instant) value;
+            firstTimestamp = Math.max(firstTimestamp, time.toEpochMilli());
+        }
+    }
+
+    private static Set<Object> kept(Set<Object> before, Object[] values) {
+        Set<Object> found = new HashSet<>(Arrays.asList(values));
+        if (before != null) {
+            found.retainAll(before);
+        }
+        return found;
+    }
+
+    @Override
+    public Filter[] pushedFilters() {
+        return filters;
+    }
+
+    @Override
+    public boolean pushLimit(int rows) {
+        limit = rows;
+        return true;
+    }
+
+    @Override
+    public boolean isPartiallyPushed() {
+        return true;
+    }
+
+    /** Counts, and least and largest offsets and timestamps: from the headers of batches where these say them. */
+    @Override
+    public boolean pushAggregation(Aggregation aggregation) {
+        if (filters.length > 0 || aggregation.groupByExpressions().length > 0) {
+            return false;
+        }
+        List<String> found = new ArrayList<>();
+        StructType made = new StructType();
+        for (AggregateFunc each : aggregation.aggregateExpressions()) {
+            String word = each instanceof CountStar ? "count"
+                    : each instanceof Min min ? "min " + name(min.column())
+                    : each instanceof Max max ? "max " + name(max.column()) : "";
+            switch (word) {
+                case "count", "min offset", "max offset" -> made = made.add(word, DataTypes.LongType);
+                case "min timestamp", "max timestamp" -> made = made.add(word, DataTypes.TimestampType);
+                default -> {
+                    return false;
+                }
+            }
+            found.add(word);
+        }
+        aggregates = found;
+        columns = made;
+        return true;
+    }
+
+    private static String name(Expression column) {
+        return column instanceof NamedReference reference ? String.join(".", reference.fieldNames()) : "";
+    }
+
+    @Override
+    public Scan build() {
+        return this;
+    }
+
+    @Override
+    public StructType readSchema() {
+        return columns;
+    }
+
+    @Override
+    public String description() {
+        return "kafka-log (JVM) " + options.paths + (aggregates == null ? "" : ", from headers: " + aggregates);
+    }
+
+    // -- tasks ------------------------------------------------------------------------------------
+
+    @Override
+    public Batch toBatch() {
+        return this;
+    }
+
+    @Override
+    public MicroBatchStream toMicroBatchStream(String checkpoint) {
+        return streams.get().toMicroBatchStream(checkpoint);
+    }
+
+    @Override
+    public InputPartition[] planInputPartitions() {
+        List<Piece> wanted = new ArrayList<>();
+        try {
+            for (Piece piece : Planner.list(options, conf)) {
+                boolean owned = (topics == null || topics.contains(piece.topic()))
+                        && (partitions == null || partitions.contains(piece.partition()));
+                boolean overlaps = piece.base() <= last && (piece.after() < 0 || piece.after() > first);
+                if (owned && overlaps) {
+                    wanted.add(first > Long.MIN_VALUE || last < Long.MAX_VALUE ? piece.offsets(first, last) : piece);
+                }
+            }
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        } catch (Options.Elsewhere error) {
+            throw new IllegalStateException(
+                    "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");
+        }
+        return Planner.pack(wanted, options.taskBytes).stream().map(LogPartition::new).toArray(InputPartition[]::new);
+    }
+
+    @Override
+    public PartitionReaderFactory createReaderFactory() {
+        Reading reading = new Reading(options.checkCrc, options.batchBytes, options.decompressedBytes,
+                options.elements, options.failOnDataLoss, firstTimestamp, key, limit);
+        Map<String, String> settings = new HashMap<>();
+        if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
+            conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
+        }
+        return new Factory(reading, columns, aggregates, settings);
+    }
+
+    /**
+     * Makes the readers of tasks.
+     *
+     * @param settings of Hadoop, where its file systems are needed
+     */
+    record Factory(Reading reading, StructType columns, List<String> aggregates, Map<String, String> settings)
+            implements PartitionReaderFactory {
+        private Configuration conf() {
+            Configuration made = new Configuration(!settings.isEmpty());
+            settings.forEach(made::set);
+            return made;
+        }
+
+        @Override
+        public boolean supportColumnarReads(InputPartition task) {
+            return aggregates == null;
+        }
+
+        @Override
+        public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition task) {
+            return new LogReader((LogPartition) task, reading, columns, conf());
+        }
+
+        @Override
+        public PartitionReader<InternalRow> createReader(InputPartition task) {
+            return new AggregateReader((LogPartition) task, reading, aggregates, conf());
+        }
+    }
+}

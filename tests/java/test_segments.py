@@ -1,0 +1,169 @@
+"""The Spark source's readers in the JVM against the ones in Python: segments whole, in tasks, damaged."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import kodec
+from kodec.log.files.listing import SegmentFiles, TopicPartition
+from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.plan import Bounds, SourceSegment
+from kodec.pipeline.rows import SegmentRows
+from kodec.runtime.errors import KodecError
+from tests.java.conftest import ROOT, Ask
+
+LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/*/*-0/*.log"))
+MOST = 2**63 - 1
+_OTHER_WORDS = ("gzip: ", "snappy: ", "lz4: ", "zstd: ")
+
+
+def python(path: Path, first: int = -(2**63), last: int = MOST) -> Any:
+    """The rows that the source in Python gives, or its error's text."""
+    part = SourceSegment(TopicPartition("orders", 0), SegmentFiles(int(path.stem), path, path.stat().st_size))
+    bounds = Bounds()
+    if (first, last) != (-(2**63), MOST):
+        bounds.limit_offsets(first, last)
+    rows = []
+    try:
+        found = SegmentRows(part, arrow_schema(schema(headers=True)), bounds=bounds)
+        for batch in found.batches():
+            rows += [row(each) for each in batch.to_pylist()]
+    except KodecError as error:
+        return str(error)
+    return rows
+
+
+def row(each: dict[str, Any]) -> list[Any]:
+    micros = pa.scalar(each["timestamp"], pa.timestamp("us", tz="UTC")).value
+    return [
+        each["offset"],
+        micros // 1000,
+        each["timestampType"],
+        None if each["key"] is None else each["key"].hex(),
+        None if each["value"] is None else each["value"].hex(),
+        [
+            [header["key"].encode().hex(), None if header["value"] is None else header["value"].hex()]
+            for header in each["headers"] or ()
+        ],
+    ]
+
+
+def question(path: Path, first: int = -(2**63), last: int = MOST, task: int = 1 << 30) -> list[str]:
+    words = [str(path), str(int(path.stem)), "-1", str(first), str(last), str(task)]
+    return ["rows", "org.kodec.spark.SegmentDump", "rows", "\t".join(words).encode().hex()]
+
+
+def java(answer: dict[str, Any]) -> Any:
+    assert "crash" not in answer, answer["crash"]
+    return answer["text"] if "error" in answer else answer["value"]
+
+
+def assert_same(answer: dict[str, Any], wanted: Any, what: str) -> None:
+    found = java(answer)
+    if isinstance(wanted, str) and isinstance(found, str) and any(word in wanted for word in _OTHER_WORDS):
+        # what a library says is its own
+        wanted, found = (text.partition(": ")[0] for text in (wanted, found))
+    assert found == wanted, what
+
+
+def test_segments_of_real_logs_give_the_same_rows(ask: Ask) -> None:
+    assert len(LOGS) > 80
+    for path, answer in zip(LOGS, ask([question(path) for path in LOGS]), strict=True):
+        assert_same(answer, python(path), str(path))
+
+
+def test_each_batch_belongs_to_one_task(ask: Ask) -> None:
+    paths = [path for path in LOGS if 300 < path.stat().st_size < 100_000]
+    sizes = (61, 250, 1_000)
+    answers = iter(ask([question(path, task=size) for path in paths for size in sizes]))
+    for path in paths:
+        wanted = python(path)
+        for _ in sizes:
+            assert_same(next(answers), wanted, str(path))
+
+
+def test_offsets_are_those_asked_for(ask: Ask) -> None:
+    shuffled = random.Random(5)
+    cases = []
+    for path in LOGS:
+        rows = python(path)
+        if isinstance(rows, str) or len(rows) < 5 or path.stat().st_size > 50_000:
+            continue
+        for _ in range(2):
+            one, other = sorted(shuffled.choice(rows)[0] for _ in range(2))
+            cases.append((path, one, other))
+    for (path, first, last), answer in zip(cases, ask([question(*each) for each in cases]), strict=True):
+        assert_same(answer, python(path, first, last), f"{path} {first} {last}")
+
+
+# -- damage --------------------------------------------------------------------------------------------
+
+
+def logs() -> Iterator[bytes]:
+    """Small logs of each format and codec, of three batches."""
+    for magic, codecs in (
+        (0, ("none", "gzip", "snappy", "lz4")),
+        (1, ("none", "gzip", "snappy", "lz4")),
+        (2, ("none", "gzip", "snappy", "lz4", "zstd")),
+    ):
+        for codec in codecs:
+            data = b""
+            for first in (0, 3, 6):
+                records = [
+                    kodec.Record(
+                        offset=first + n,
+                        timestamp=1_600_000_000_000 + n if magic else -1,
+                        key=b"k%d" % n,
+                        value=None if n == 1 else b"value %d " % n * 4,
+                        headers=(("h", b"x"),) if magic == 2 and n else (),
+                    )
+                    for n in range(3)
+                ]
+                data += kodec.encode(records, magic=magic, compression=codec)
+            yield data
+
+
+def damaged() -> Iterator[bytes]:
+    shuffled = random.Random(23)
+    for data in logs():
+        yield data
+        for _ in range(60):
+            changed = bytearray(data)
+            at = shuffled.randrange(len(data))
+            changed[at] ^= 1 << shuffled.randrange(8)
+            yield bytes(changed)
+        for _ in range(12):
+            yield data[: shuffled.randrange(len(data))]
+        yield data + bytes(100)
+        yield data + bytes(5)
+        yield data + b"\x01" * 30
+        second = len(data) // 3
+        yield data[:second] + bytes(40) + data[second:]
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    root = tmp_path_factory.mktemp("broken")
+    paths = []
+    for number, data in enumerate(damaged()):
+        path = root / str(number) / "orders-0" / f"{0:020d}.log"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+        paths.append(path)
+    return paths
+
+
+def test_damage_is_told_alike(ask: Ask, broken: list[Path]) -> None:
+    answers = ask([question(path) for path in broken])
+    errors = 0
+    for path, answer in zip(broken, answers, strict=True):
+        wanted = python(path)
+        errors += isinstance(wanted, str)
+        assert_same(answer, wanted, path.read_bytes().hex())
+    assert errors > 400
