@@ -5,8 +5,8 @@ LOGS ?= tests/data/kafka-4.3.1/logs
 OUT ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock clean
-.PHONY: setup java clients node
+.PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
+.PHONY: clean setup java clients node
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
