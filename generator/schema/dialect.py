@@ -87,6 +87,7 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "-versions": (_or(_TEXT, _ref("-versions")), "The versions that there are: `0-4`."),
     "-flexible": (_TEXT, "The flexible versions: `4+`, or `none`."),
     "-topic": (_TEXT, "The topic that such records are in."),
+    "-message": (_ref("-message"), "What the format's other parts call the message by."),
     # of a field or an instance
     "size": (_EXPR, "How many bytes it takes."),
     "size-eos": (_FLAG, "It takes all bytes to the end."),
@@ -110,6 +111,7 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     ),
     "-default": (_EXPR, "What is written where nothing is given, and read where the field is absent."),
     "-nullable": (_EXPR, "When the field is null; agrees with `if`."),
+    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`; all, where it is not given."),
     "-since": (_WHOLE, "The first version that has it."),
     "-until": (_WHOLE, "The last version that has it."),
     "-ignorable": (_FLAG, "A value that a version cannot carry is dropped rather than refused."),
@@ -160,6 +162,8 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ),
     ("bound of a -row", "first"): (_EXPR, "No row is below it."),
     ("bound of a -row", "last"): (_EXPR, "No row is above it."),
+    ("-message", "kind"): (_TEXT, "What kind of message it is: `request`, `metadata`."),
+    ("-message", "number"): (_WHOLE, "Its number among those of the kind."),
     ("-versions", "field"): (_TEXT, "The field that holds the version."),
     ("-versions", "range"): (_TEXT, "The versions: `0-4`."),
     **{
@@ -171,7 +175,13 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
         }.items()
     },
 }
-_REQUIRED = {"schema": ["meta"], "switch": ["switch-on", "cases"], "-derive": ["value"], "-codec": ["field"]}
+_REQUIRED = {
+    "schema": ["meta"],
+    "switch": ["switch-on", "cases"],
+    "-derive": ["value"],
+    "-codec": ["field"],
+    "-message": ["kind", "number"],
+}
 
 
 def dialect() -> dict[str, Any]:

@@ -104,7 +104,7 @@ def test_problems_give_exit_code_1_and_nothing_is_written(tmp_path: Path) -> Non
     (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: nope}\n")
     done = command(tmp_path, "--schemas", "schemas", "--out", "made")
     assert done.returncode == 1
-    assert "schemas/x.ksy:3:17: x.a: unknown type `nope`" in done.stderr
+    assert "schemas/x.ksy:3:17: error: x.a: unknown type `nope`" in done.stderr
     assert not (tmp_path / "made").exists()
 
 
@@ -131,7 +131,7 @@ NEW_FIELD = """\
     -default: -1
     doc: Epoch of the member that committed.
   - id: tagged_fields
-    type: value_tagged_fields"""
+    type: message_tags"""
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
     for old, new in (
         ("-versions: 0-4", "-versions: 0-5"),
         ("max: 4", "max: 5"),
-        ("  - id: tagged_fields\n    type: value_tagged_fields", NEW_FIELD),
+        ("  - id: tagged_fields\n    type: message_tags", NEW_FIELD),
         ("            0: uuid\n", "            0: uuid\n            1: str\n"),
         ("  endian: be\n", "  endian: be\n  encoding: UTF-8\n"),
         ("        -tags:\n", "        -tags:\n          1: committed_by\n"),
