@@ -64,6 +64,10 @@ class _Java:
                     text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
                     yield Problem(spec.place, struct.name, text)
                 taken[name] = spec.id
+            for each in struct.fields:
+                if back.layouts.optional(struct, each):
+                    text = "it may be absent, which a Java class cannot say; give it a `-default`"
+                    yield Problem(each.place, f"{struct.name}.{each.id}", text)
             if len(struct.fields) > MOST_COMPONENTS:
                 yield Problem(
                     struct.place, struct.name, f"more than {MOST_COMPONENTS} fields for a Java record"
