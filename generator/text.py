@@ -24,6 +24,7 @@ __all__ = [
     "javadoc",
     "markdown",
     "not_text",
+    "one_line",
     "python_literal",
 ]
 
@@ -54,6 +55,11 @@ class Text:
 
 
 NO_TEXT = Text()
+
+
+def one_line(text: Text) -> Text:
+    """The same words, with a blank between each two and nothing else."""
+    return Text(" ".join(text.raw.split()))
 
 
 def not_text(raw: str) -> str | None:

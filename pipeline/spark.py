@@ -59,7 +59,8 @@ class _Beside(KafkaLogDataSource):
 def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
     """Make ``spark.read.format("kafka-log")`` work in this session; the same session is returned.
 
-    The source for the JVM serves it, where its jar was built and `jvm` is not false; `served_by` says so.
+    The source for the JVM serves it, where its jar was built and `jvm` is not false, or where the session has
+    it already; `served_by` says so.
     What that one does not do itself it hands over to the one in Python.
 
     For the one in Python the session's workers need kodec installed, in the same version: on one machine set
@@ -73,14 +74,16 @@ def register(spark: SparkSession, *, jvm: bool = True) -> SparkSession:
 
 def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
     """The session with the sources; `known` where its workers surely have this kodec."""
-    if not (jvm and JAR.is_file()):
+    connect = type(spark).__module__.startswith("pyspark.sql.connect")
+    there = not connect and _has_jar(spark)
+    if not (there or (jvm and JAR.is_file())):
         if not known:
             _require_workers(spark)
         spark.dataSource.register(KafkaLogDataSource)
         return spark
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if connect:
         spark.addArtifacts(str(JAR))
-    elif not _has_jar(spark):
+    elif not there:
         spark.sql(f"ADD JAR '{JAR.as_uri()}'")
     try:
         if not known:

@@ -107,12 +107,11 @@ _ANYWHERE: Mapping[str, tuple[_Shape, str]] = {
     "pos": (_EXPR, "Where it stands in the stream."),
     "-derive": (
         _or({"type": "string"}, _ref("-derive")),
-        "What the writer computes and the reader checks: length_of(x), count_of(x), presence_of(x), "
-        "crc32c(a..b), max(x.y).",
+        "What the writer computes and the reader checks: length_of(x), count_of(x), crc32c(a..b), max(x.y).",
     ),
     "-default": (_EXPR, "What is written where nothing is given, and read where the field is absent."),
     "-nullable": (_EXPR, "When the field is null; agrees with `if`."),
-    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`."),
+    "-nullable-versions": (_TEXT, "The versions in which null is allowed: `2+`; all, where it is not given."),
     "-since": (_WHOLE, "The first version that has it."),
     "-until": (_WHOLE, "The last version that has it."),
     "-ignorable": (_FLAG, "A value that a version cannot carry is dropped rather than refused."),
@@ -163,7 +162,7 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
     ),
     ("bound of a -row", "first"): (_EXPR, "No row is below it."),
     ("bound of a -row", "last"): (_EXPR, "No row is above it."),
-    ("-message", "kind"): (_TEXT, "What kind of message it is."),
+    ("-message", "kind"): (_TEXT, "What kind of message it is: `request`, `metadata`."),
     ("-message", "number"): (_WHOLE, "Its number among those of the kind."),
     ("-versions", "field"): (_TEXT, "The field that holds the version."),
     ("-versions", "range"): (_TEXT, "The versions: `0-4`."),
@@ -176,7 +175,13 @@ _IN: Mapping[tuple[str, str], tuple[_Shape, str]] = {
         }.items()
     },
 }
-_REQUIRED = {"schema": ["meta"], "switch": ["switch-on", "cases"], "-derive": ["value"], "-codec": ["field"]}
+_REQUIRED = {
+    "schema": ["meta"],
+    "switch": ["switch-on", "cases"],
+    "-derive": ["value"],
+    "-codec": ["field"],
+    "-message": ["kind", "number"],
+}
 
 
 def dialect() -> dict[str, Any]:

@@ -12,10 +12,16 @@ import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
 from kodec.pipeline.jobs import export as job
+from kodec.pipeline.spark import JAR
 
 
-def frame(spark: Any, path: Path, **options: str) -> Any:
-    return spark.read.format("kafka-log").options(**options).load(str(path))
+def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
+    return spark.read.format(source).options(**options).load(str(path))
+
+
+def in_python() -> str:
+    """The name of the source in Python, whose tasks are counted: that for the JVM splits segments."""
+    return "kafka-log-python" if JAR.is_file() else "kafka-log"
 
 
 def test_the_seven_columns_have_the_types_of_sparks_kafka_source(spark: Any, log_dir: Path) -> None:
@@ -100,7 +106,7 @@ def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment:
 
 
 def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert register(spark) is spark
+    assert register(spark, jvm=False) is spark
     python = tmp_path / "python"
     hidden = "import runpy, sys; sys.modules['kodec'] = None; sys.argv[1:2] = []; m = sys.argv.pop(1); "
     python.write_text(
@@ -109,7 +115,7 @@ def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch
     python.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
     with pytest.raises(MissingDependency, match=r"has no kodec: install kodec .* or set PYSPARK_PYTHON"):
-        register(spark)
+        register(spark, jvm=False)
 
 
 def test_a_torn_tail_is_not_an_error(spark: Any, log_dir: Path) -> None:
@@ -125,7 +131,7 @@ def test_a_limit_and_a_sql_table_work(spark: Any, log_dir: Path) -> None:
 
 @pytest.mark.parametrize("size", ["1", "1g"])
 def test_tasks_share_and_split_the_work_without_a_trace(spark: Any, log_dir: Path, size: str) -> None:
-    query = frame(spark, log_dir, maxPartitionBytes=size)
+    query = frame(spark, log_dir, in_python(), maxPartitionBytes=size)
     assert query.rdd.getNumPartitions() == (5 if size == "1" else 1)
     assertDataFrameEqual(query, frame(spark, log_dir))
 
@@ -136,7 +142,7 @@ def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdo
     before = spark.conf.get(name)
     spark.conf.set(name, pushdown)
     try:
-        query = frame(spark, log_dir, maxPartitionBytes="1").where(
+        query = frame(spark, log_dir, in_python(), maxPartitionBytes="1").where(
             "topic = 'orders' AND partition = 0 AND offset >= 150"
         )
         assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))

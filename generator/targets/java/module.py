@@ -17,7 +17,7 @@ from kodec.generator.targets.java.rows import rows_of
 from kodec.generator.targets.java.types import BYTES, JType
 from kodec.generator.targets.java.views import Code, Component, EnumView, Member, Method, TopView, TypeView
 from kodec.generator.targets.python.facts import Facts
-from kodec.generator.text import Text, java_literal, javadoc
+from kodec.generator.text import Text, java_literal, javadoc, one_line
 
 __all__ = ["ClassOf"]
 
@@ -112,7 +112,7 @@ class ClassOf:
         indent = "" if struct is self.schema.root else "    "
 
         def made(kind: JType, name: str, doc: Text) -> Component:
-            words = javadoc(Text(" ".join(doc.raw.split())), indent).replace(" * ", " *     ") or name
+            words = javadoc(one_line(doc), indent).replace(" * ", " *     ") or name
             return Component(kind.text, name, words)
 
         for spec in struct.fields:

@@ -31,7 +31,7 @@ from kodec.generator.targets.java.names import camel, local, lower
 from kodec.generator.targets.java.reader import Reader, load, opposite
 from kodec.generator.targets.java.types import BOOL, INT, JType, integer, prim_type
 from kodec.generator.targets.java.views import Code, Member, Method, TypeView
-from kodec.generator.text import Text, java_literal, javadoc
+from kodec.generator.text import Text, java_literal, javadoc, one_line
 from kodec.generator.wire import VARINTS, WIRE
 
 __all__ = ["rows_of"]
@@ -703,7 +703,7 @@ class _Rows:
             Member(f"public static final long ALL = {(1 << len(columns)) - 1:#x}L;", "All columns.")
         )
         for path, value in self.head.items():
-            doc = javadoc(Text(" ".join(value.spec.doc.raw.split())), "")
+            doc = javadoc(one_line(value.spec.doc), "")
             if value.is_span and path != self.codec_at:
                 members.append(Member(f"public int {value.name}Start;", f"Where {'.'.join(path)} starts."))
                 members.append(Member(f"public int {value.name}Length;", "Its bytes; -1 where it is null."))

@@ -24,6 +24,7 @@ from kodec.generator.targets.python.streams.module import stream_module
 from kodec.generator.targets.python.streams.samples import StreamTests, stream_tests
 from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
+from kodec.generator.text import Text
 
 __all__ = ["TARGET"]
 
@@ -35,7 +36,7 @@ class _Plan:
     modules: tuple[ModuleView, ...]
     streams: tuple[StreamModule, ...]
     tests: dict[str, ContractTests | StreamTests]
-    messages: dict[tuple[str, str, int], tuple[str, str]]
+    messages: dict[tuple[Text, Text, int], tuple[str, str]]
 
 
 class _Python:
@@ -81,7 +82,7 @@ class _Python:
         for view in modules:
             root = view.schema.root
             if root.message is not None:
-                key = root.topic.raw, root.message.kind.raw, root.message.number
+                key = root.topic, root.message.kind, root.message.number
                 messages[key] = view.path.removesuffix(".py").replace("/", "."), back.classes[root.name]
         return _Plan(tuple(modules), tuple(streams), tests, messages)
 

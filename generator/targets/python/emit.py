@@ -17,6 +17,7 @@ from kodec.generator.targets.python.streams.samples import StreamTests
 from kodec.generator.targets.python.streams.views import StreamModule
 from kodec.generator.targets.python.views.modules import ModuleView
 from kodec.generator.templates import Templates
+from kodec.generator.text import Text, python_literal
 
 __all__ = [
     "formatted",
@@ -84,8 +85,12 @@ def render_package(folder: str) -> str:
     return f'# {mark()}\n"""Codecs made from the schemas{inside}; never edited by hand."""\n'
 
 
-def render_index(messages: Mapping[tuple[str, str, int], tuple[str, str]]) -> str:
+def render_index(messages: Mapping[tuple[Text, Text, int], tuple[str, str]]) -> str:
     """The text of `index.py`: where the class of each message is, by its topic, kind and number."""
+    rows = sorted(
+        (python_literal(topic), python_literal(kind), number, found)
+        for (topic, kind, number), found in messages.items()
+    )
     lines = [
         f"# {mark()}",
         '"""Which class a message is: by topic, kind and number, its module in this package and its name."""',
@@ -95,7 +100,7 @@ def render_index(messages: Mapping[tuple[str, str, int], tuple[str, str]]) -> st
         '__all__ = ["MESSAGES"]',
         "",
         "MESSAGES: dict[tuple[str, str, int], tuple[str, str]] = {",
-        *(f"    {key!r}: {value!r}," for key, value in sorted(messages.items())),
+        *(f"    ({topic}, {kind}, {number}): {found!r}," for topic, kind, number, found in rows),
         "}",
     ]
     return "\n".join(lines) + "\n"
