@@ -130,7 +130,7 @@ _ROWS = (
     _varint("zigzag64", 64, True, "varint, zigzag, 64 bits"),
     _varint("uvarint32", 32, False, "varint, unsigned, 32 bits"),
     WireType("uuid", "UUID", 16, 16, None, _UUID, None, "binary", "UUID", intrinsic=True),
-    WireType("bool", "boolean", 1, 1, None, _BOOL, None, "bool", "bool", intrinsic=True),
+    WireType("bool8", "boolean", 1, 1, None, _BOOL, None, "bool", "bool", intrinsic=True),
 )
 WIRE: Mapping[str, WireType] = {row.name: row for row in _ROWS}
 """Every wire type by its name."""

@@ -8,7 +8,7 @@ meta:
     - serialization
   license: Apache-2.0
   ks-version: '0.10'
--wire: bool
+-wire: bool8
 doc: |
   A boolean as one byte: 0 is false. Any other value reads as true; 1 is
   written.

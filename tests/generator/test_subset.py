@@ -35,7 +35,7 @@ def plain(value: object) -> Any:
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 
-FLAG = "meta: {id: flag}\n-wire: bool\nseq:\n- {id: stored, type: u1}\ninstances:\n  value: {value: stored != 0}\n"
+FLAG = "meta: {id: flag}\n-wire: bool8\nseq:\n- {id: stored, type: u1}\ninstances:\n  value: {value: stored != 0}\n"
 
 # row of the page -> schema, bytes, what is read from them
 SUPPORTED: dict[str, tuple[str, bytes, dict[str, Any]]] = {
@@ -287,7 +287,7 @@ types:
     - {id: q, type: u1}
 """
 OF_WIRE: dict[str, tuple[dict[str, str], bytes, dict[str, Any]]] = {
-    "-wire: bool": (
+    "-wire: bool8": (
         {"flag.ksy": FLAG, "x.ksy": "meta: {id: x, imports: [flag]}\n-topic: t\nseq:\n- {id: a, type: flag}\n- {id: b, type: flag, -default: true}\n- {id: n, type: u1, -derive: count_of(c)}\n- {id: c, type: flag, repeat: expr, repeat-expr: n}\n- {id: d, type: u1, if: c.size > 1 and a, -default: 4}\n"},
         b"\x01\x00\x02\x00\x01\x07",
         {"a": True, "b": False, "c": [False, True], "d": 7},

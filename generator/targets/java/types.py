@@ -133,11 +133,11 @@ class Types:
             return self._literal(value, kind, spec)
         if spec.nullable is not None or (kind.text == kind.boxed and spec.derive is not None):
             return "null"
+        if spec.repeat is None and self._nullable_text(spec):
+            return "null"
         if kind.kind == "list":
             return "List.of()"
         if spec.codec is not None:
-            return "null"
-        if self._nullable_text(spec):
             return "null"
         if struct.versions and spec.id == struct.version_field:
             return str(struct.versions.last)

@@ -121,12 +121,16 @@ def _plain(back: Facts, struct: Struct, value: Any, version: int | None) -> dict
     """The fields of an object by their names in the schema, as values that JSON has."""
     found: dict[str, Any] = {}
     known = {struct.version_field: version} if struct.versions and version is not None else {}
-    absent = {field.id for field in Layouts(back.model).layout(struct, known).absent} if known else set()
+    layout = Layouts(back.model).layout(struct, known) if known else None
+    absent = {field.id for field in layout.absent} if layout is not None else set()
+    lacking = {tag.id for tag in layout.absent_tags} if layout is not None else set()
     for field in struct.fields:
         if field.id in absent or not hasattr(value, attribute(field.id)):
             continue
         section = back.tag_section(field)
         for tag in section.tags if section is not None else ():
+            if tag.id in lacking:
+                continue
             made = Field(tag.id, tag.type, field.place)
             found[tag.id] = _value(back, made.type, getattr(value, attribute(tag.id)), version)
         given = getattr(value, attribute(field.id))
@@ -158,6 +162,9 @@ def _value(back: Facts, kind: TypeRef, value: Any, version: int | None) -> Any:
         candidates = [case for _, case in kind.cases if isinstance(case, Ref)]
     for ref in candidates:
         struct = back.model.struct(ref.target)
+        inner = transparent(struct)
+        if inner is not None:
+            return _value(back, inner.type, value, version)
         if type(value).__name__ == back.classes[ref.target]:
             own = getattr(value, attribute(struct.version_field), version) if struct.versions else None
             return _plain(back, struct, value, own)

@@ -69,9 +69,11 @@ class Samples:
         name = attribute(field.id)
         section = self.back.tag_section(field)
         if section is not None:
+            known = {struct.version_field: version} if struct.versions and version is not None else {}
+            there = self.layouts.layout(struct, known).tags
             tags = {
                 attribute(tag.id): self._value(struct, Field(tag.id, tag.type, field.place), number, version)
-                for tag in section.tags
+                for tag in there
             }
             most = max((tag.number for tag in section.tags), default=-1)
             return tags | {name: [(most + 1, b"more")] if number == 2 else []}

@@ -144,7 +144,7 @@ public final class Input {
     }
 
     /** A byte that is not 0. */
-    public boolean bool(String path) {
+    public boolean bool8(String path) {
         int stop = span(path, 1);
         boolean found = buf[pos] != 0;
         pos = stop;

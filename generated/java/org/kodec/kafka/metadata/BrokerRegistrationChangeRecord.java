@@ -75,7 +75,7 @@ public record BrokerRegistrationChangeRecord(
         int fenced = 0;
         int inControlledShutdown = 0;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags1 = in.tags("tagged_fields");
         int outer3 = in.end;
@@ -108,7 +108,7 @@ public record BrokerRegistrationChangeRecord(
         int fenced = 0;
         int inControlledShutdown = 0;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags1 = in.tags("tagged_fields");
         int outer3 = in.end;
@@ -148,7 +148,7 @@ public record BrokerRegistrationChangeRecord(
         int fenced = 0;
         int inControlledShutdown = 0;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags1 = in.tags("tagged_fields");
         int outer3 = in.end;
@@ -195,7 +195,7 @@ public record BrokerRegistrationChangeRecord(
         int fenced = 0;
         int inControlledShutdown = 0;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags1 = in.tags("tagged_fields");
         int outer3 = in.end;

@@ -171,8 +171,8 @@ public record PartitionRecord(
         int partitionEpoch = Load.s4be(buf, in.pos + 8);
         in.pos += 12;
         int leaderRecoveryState = 0;
-        List<Integer> eligibleLeaderReplicas = List.of();
-        List<Integer> lastKnownElr = List.of();
+        List<Integer> eligibleLeaderReplicas = null;
+        List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags13 = in.tags("tagged_fields");
         int outer15 = in.end;
@@ -307,8 +307,8 @@ public record PartitionRecord(
             directories.add(item);
         }
         int leaderRecoveryState = 0;
-        List<Integer> eligibleLeaderReplicas = List.of();
-        List<Integer> lastKnownElr = List.of();
+        List<Integer> eligibleLeaderReplicas = null;
+        List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags16 = in.tags("tagged_fields");
         int outer18 = in.end;
@@ -443,8 +443,8 @@ public record PartitionRecord(
             directories.add(item);
         }
         int leaderRecoveryState = 0;
-        List<Integer> eligibleLeaderReplicas = List.of();
-        List<Integer> lastKnownElr = List.of();
+        List<Integer> eligibleLeaderReplicas = null;
+        List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags16 = in.tags("tagged_fields");
         int outer18 = in.end;

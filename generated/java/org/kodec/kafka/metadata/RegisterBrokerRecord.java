@@ -133,7 +133,7 @@ public record RegisterBrokerRecord(
         boolean fenced = buf[in.pos] != 0;
         in.pos += 1;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags10 = in.tags("tagged_fields");
         int outer12 = in.end;
@@ -202,7 +202,7 @@ public record RegisterBrokerRecord(
         boolean inControlledShutdown = buf[in.pos + 1] != 0;
         in.pos += 2;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags10 = in.tags("tagged_fields");
         int outer12 = in.end;
@@ -273,7 +273,7 @@ public record RegisterBrokerRecord(
         boolean inControlledShutdown = buf[in.pos + 1] != 0;
         in.pos += 2;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags10 = in.tags("tagged_fields");
         int outer12 = in.end;
@@ -344,7 +344,7 @@ public record RegisterBrokerRecord(
         boolean inControlledShutdown = buf[in.pos + 1] != 0;
         in.pos += 2;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags10 = in.tags("tagged_fields");
         int outer12 = in.end;
@@ -424,7 +424,7 @@ public record RegisterBrokerRecord(
         boolean inControlledShutdown = buf[in.pos + 1] != 0;
         in.pos += 2;
         List<UUID> logDirs = List.of();
-        List<UUID> cordonedLogDirs = List.of();
+        List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
         Input.Tags tags10 = in.tags("tagged_fields");
         int outer12 = in.end;

@@ -140,7 +140,7 @@ public record RemoteLogSegmentMetadataRecord(
             in.pos = tags7.start[index8];
             in.end = tags7.stop[index8];
             if (tags7.tag[index8] == 0) {
-                txnIndexEmpty = in.bool("txn_index_empty");
+                txnIndexEmpty = in.bool8("txn_index_empty");
                 in.endsExactly("txn_index_empty");
             } else {
                 taggedFields.add(new TaggedField(tags7.tag[index8], in.bytes(in.end)));

@@ -145,7 +145,7 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
             in.pos = tags6.start[index7];
             in.end = tags6.stop[index7];
             if (tags6.tag[index7] == 0) {
-                txnIndexEmpty = in.bool("txn_index_empty");
+                txnIndexEmpty = in.bool8("txn_index_empty");
                 in.endsExactly("txn_index_empty");
             } else {
                 taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
