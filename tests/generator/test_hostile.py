@@ -99,6 +99,7 @@ to-string: '"x"'
 -versions: {field: version, range: 0-2}
 -flexible: 2+
 -topic: __topic
+-message: {kind: request, number: 3}
 -row: true
 seq:
 - {id: version, type: u1, valid: {min: 0, max: 2}}
@@ -155,8 +156,9 @@ def _mappings_of_type(node: dict[str, Any], at: Place, kind: str) -> Iterator[tu
         yield "instance", (*at, "instances", name)
     for name, items in node.get("enums", {}).items():
         yield from (("enum value", (*at, "enums", name, v)) for v, i in items.items() if isinstance(i, dict))
-    if isinstance(node.get("-versions"), dict):
-        yield "-versions", (*at, "-versions")
+    for key in ("-versions", "-message"):
+        if isinstance(node.get(key), dict):
+            yield key, (*at, key)
     if isinstance(node.get("-row"), dict):
         row = (*at, "-row")
         yield "-row", row
