@@ -12,16 +12,10 @@ import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
 from kodec.pipeline.jobs import export as job
-from kodec.pipeline.spark import JAR
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
     return spark.read.format(source).options(**options).load(str(path))
-
-
-def in_python() -> str:
-    """The name of the source in Python, whose tasks are counted: that for the JVM splits segments."""
-    return "kafka-log-python" if JAR.is_file() else "kafka-log"
 
 
 def test_the_seven_columns_have_the_types_of_sparks_kafka_source(spark: Any, log_dir: Path) -> None:
@@ -131,7 +125,7 @@ def test_a_limit_and_a_sql_table_work(spark: Any, log_dir: Path) -> None:
 
 @pytest.mark.parametrize("size", ["1", "1g"])
 def test_tasks_share_and_split_the_work_without_a_trace(spark: Any, log_dir: Path, size: str) -> None:
-    query = frame(spark, log_dir, in_python(), maxPartitionBytes=size)
+    query = frame(spark, log_dir, maxPartitionBytes=size)
     assert query.rdd.getNumPartitions() == (5 if size == "1" else 1)
     assertDataFrameEqual(query, frame(spark, log_dir))
 
@@ -142,7 +136,7 @@ def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdo
     before = spark.conf.get(name)
     spark.conf.set(name, pushdown)
     try:
-        query = frame(spark, log_dir, in_python(), maxPartitionBytes="1").where(
+        query = frame(spark, log_dir, maxPartitionBytes="1").where(
             "topic = 'orders' AND partition = 0 AND offset >= 150"
         )
         assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))
