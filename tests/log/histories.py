@@ -336,6 +336,7 @@ class Model:
         compacted: whether a compaction has begun, ever.
         start, told_start: below it records may be gone; must be gone.
         lied: whether an fsync has lied, so that nothing is due after the machine went down.
+        damaged: whether the machine went down since: a recovery may cut the log anywhere.
         holes: whether one ever has: segments may be gone from the middle.
         closed: whether the log was closed in order and nobody has touched it since.
         readable: whether the log can be read, as it need not be before it is recovered or opened.
@@ -349,6 +350,7 @@ class Model:
     start: int = 0
     told_start: int = 0
     lied: bool = False
+    damaged: bool = False
     holes: bool = False
     closed: bool = False
     readable: bool = False
@@ -377,7 +379,7 @@ class Model:
         self.allowed.update(enumerate(rows, first))
 
     def _appended(self, first: int, count: int, point: int) -> None:
-        for offset in range(first, first + count):
+        for offset in range(first, first + count) if not self.damaged else ():
             self.due[offset] = self.allowed[offset]
         self._point(point)
 
@@ -425,6 +427,7 @@ class Model:
     def lose(self) -> None:
         """What is not on the disk may be lost."""
         if self.lied:
+            self.damaged = True
             self.due, self.start, self.told_start = {}, 0, 0
         self.due = {offset: row for offset, row in self.due.items() if offset < self.durable}
 
@@ -446,7 +449,7 @@ class Model:
         """From here on the log is what a recovery has left."""
         self.due, self.allowed = dict(served), dict(served)
         self.durable = end
-        self.unsure = False
+        self.unsure = self.damaged = False
         self.start = max(self.told_start, min(self.start, end))
 
 
