@@ -176,8 +176,8 @@ def test_generate_reports_every_problem_and_writes_nothing(tmp_path: Path) -> No
     )
     done = run("generate", "--schemas", "schemas", "--out", "out", cwd=tmp_path)
     assert done.returncode == 1
-    assert "schemas/bad.ksy:5:11: bad.x: `s4` has no byte order" in done.stderr
-    assert "schemas/bad.ksy:7:5: bad.y: unknown key `tipe`" in done.stderr
+    assert "schemas/bad.ksy:5:11: error: bad.x: `s4` has no byte order" in done.stderr
+    assert "schemas/bad.ksy:7:5: error: bad.y: unknown key `tipe`" in done.stderr
     assert "did you mean `type`" in done.stderr
     assert "nothing was written" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -130,8 +130,6 @@ ODD: list[Any] = [
     "eos",
     "expr",
 ]
-# how the text is laid out changes nothing, and costs a process for each schema
-python_target.formatted = dict
 
 
 def expression(draw: random.Random, depth: int = 3) -> str:
@@ -369,6 +367,8 @@ def alone(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:
 
 def _send(pipe: Connection, schemas: Files, ksc: Path | None, seed: int) -> None:
     compare.PATIENCE = 0.5
+    # how the text is laid out changes nothing, and costs a process for each schema
+    python_target.formatted = dict
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     pipe.send(answer(schemas, ksc, seed))
 

@@ -64,7 +64,7 @@ def classes(source: Path, version: str = KAFKA) -> Path:
     text = source.read_text()
     if int(version.partition(".")[0]) >= 4:
         text = _RECORD.sub(r"\1internal.", text)
-    library = jars(version, source.parent)
+    library = _jars_of(source, version)
     digest = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:16]
     folder = CACHE / "classes" / digest
     if folder.is_dir():
@@ -88,11 +88,16 @@ def classes(source: Path, version: str = KAFKA) -> Path:
     return folder
 
 
+def _jars_of(source: Path, version: str) -> Path:
+    """What the class in `source` needs: by the pom.xml beside it, else by the one here."""
+    return jars(version, source.parent if (source.parent / "pom.xml").is_file() else SOURCES)
+
+
 def command(
     source: Path, version: str = KAFKA, *, heap: str = "256m", flags: tuple[str, ...] = ()
 ) -> list[str]:
     """The command that runs the class in `source`. Raises Absent."""
-    path = os.pathsep.join([str(classes(source, version)), str(jars(version, source.parent) / "*")])
+    path = os.pathsep.join([str(classes(source, version)), str(_jars_of(source, version) / "*")])
     return [
         _program("java"), f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:-UsePerfData",
         "-XX:-OmitStackTraceInFastThrow",

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "differential")]
 
 import jvm  # noqa: E402  # beside this file
-from campaign import run  # noqa: E402
+from message_campaign import run  # noqa: E402
 from message_judge import KAFKA, SOURCE, MessageJudge  # noqa: E402
 from scale import generated, of_protocol, stored  # noqa: E402
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import jvm
 import pytest
-from campaign import run
 from contents import made
+from message_campaign import run
 from message_judge import KAFKA, SOURCE, MessageJudge
 from scale import stored
 from vectors import FILE
