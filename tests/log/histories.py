@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import kodec
-from kodec.errors import KodecError, LogFailed
+from kodec.errors import FormatError, KodecError, LogFailed
 from kodec.log.cleaning import compaction
 from kodec.log.files import exclusive
 from kodec.log.files.listing import TopicPartition
@@ -605,6 +605,8 @@ class History:
         lied = self.model.lied
         ended = self.process("rescue" if lied else "recover", 200, {})
         require(not ended.error, ended.error)
+        if lied:
+            self.remove_spoilt()
         found, _, end = rows(self.folder)
         self.done["records checked"] += len(found)
         self.model.check(found)
@@ -631,6 +633,15 @@ class History:
     def told_of_compaction(self) -> bool:
         """Whether the checkpoint of the log directory knows that the log was compacted."""
         return kodec.LogDirectory(self.root).roots[0].cleaner_offsets().get(TOPIC, 0) > 0
+
+    def remove_spoilt(self) -> None:
+        """Do what a person has to where the disk has lied about a checkpoint, which readers refuse."""
+        try:
+            rows(self.folder)
+        except FormatError as error:
+            path = Path(error.source or "")
+            require(path.parent == self.root and path.name.endswith("-checkpoint"), str(error))
+            path.unlink()
 
     def served(self) -> dict[int, Row] | None:
         """What the log holds as it is; None where it is to be recovered."""
