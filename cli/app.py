@@ -23,6 +23,8 @@ _VERBS = {
     "ls": "list_logs",
     "verify": "verify",
     "get": "get",
+    "offsets": "offsets",
+    "groups": "list_groups",
     "recover": "recover",
     "salvage": "salvage",
     "reindex": "reindex",
