@@ -8,16 +8,34 @@ import typer
 
 from kodec.cli import output
 from kodec.cli.outcome import FAILED
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.resolve import NotALog
 from kodec.log.messages.plain import uuid_text
+from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.reading import Account
+from kodec.log.views.replicas import Replicas
 
-__all__ = ["GROUPS", "LOG_DIRS", "TOPICS", "id_text", "moment", "tell"]
+__all__ = ["GROUPS", "LOG_DIRS", "TOPICS", "id_text", "logs_of", "moment", "tell"]
 
 LOG_DIRS = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
 )
 TOPICS = typer.Option("--topic", help="Only this topic; may be given several times.")
 GROUPS = typer.Option("--group", help="Only this group; may be given several times.")
+
+
+def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = None) -> list[PartitionLog]:
+    """The logs that are asked for: of all topics but the metadata's, where none is named. Raises NotALog."""
+    logs = [log for topic in topics for log in here.of_topic(topic)] if topics else list(here)
+    found = [
+        log
+        for log in logs
+        if (topics or log.topic_partition.topic != METADATA_TOPIC)
+        and partition in (None, log.topic_partition.partition)
+    ]
+    if not found:
+        raise NotALog(f"{here.shown}: no such partition in it")
+    return found
 
 
 def tell(account: Account) -> int:
