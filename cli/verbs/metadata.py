@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -74,11 +75,11 @@ def _hidden(configs: dict[str, str]) -> dict[str, str]:
     return {name: "(hidden)" if name.endswith(_SECRET) else value for name, value in configs.items()}
 
 
-def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> list[dict[str, object]]:
-    facts = [_topic_facts(each) for each in topics]
+def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> Iterator[dict[str, object]]:
     if only:
-        return facts
-    cluster: dict[str, object] = {
+        yield from map(_topic_facts, topics)
+        return
+    yield {
         "kind": "cluster",
         "endOffset": found.end_offset,
         "leaderEpoch": found.epoch,
@@ -90,48 +91,40 @@ def _facts(found: ClusterMetadata, topics: list[Topic], *, only: bool) -> list[d
         "nextProducerId": found.next_producer_id,
         "openTransaction": found.open_transaction,
     }
-    return [
-        cluster,
-        *(_broker_facts("broker", each) for each in found.brokers),
-        *(_broker_facts("controller", each) for each in found.controllers),
-        *facts,
-        *(
-            {"kind": "configs", "resource": kind, "name": name, "configs": _hidden(configs)}
-            for (kind, name), configs in found.configs.items()
-            if kind != "topic"
-        ),
-        *({"kind": "quota", "entity": dict(entity), "quotas": quotas} for entity, quotas in found.quotas),
-        *(
-            {
-                "kind": "acl",
-                "permission": each.permission,
-                "principal": each.principal,
-                "host": each.host,
-                "operation": each.operation,
-                "resourceType": each.resource_type,
-                "resourceName": each.resource_name,
-                "patternType": each.pattern_type,
-            }
-            for each in found.acls
-        ),
-        *(
-            {"kind": "user", "name": name, "mechanism": mechanism, "iterations": iterations}
-            for name, mechanism, iterations in found.users
-        ),
-        *(
-            {
-                "kind": "token",
-                "tokenId": each.token_id,
-                "owner": each.owner,
-                "requester": each.requester,
-                "renewers": each.renewers,
-                "issueTimestamp": each.issue_timestamp,
-                "maxTimestamp": each.max_timestamp,
-                "expirationTimestamp": each.expiration_timestamp,
-            }
-            for each in found.tokens
-        ),
-    ]
+    for each in found.brokers:
+        yield _broker_facts("broker", each)
+    for each in found.controllers:
+        yield _broker_facts("controller", each)
+    yield from map(_topic_facts, topics)
+    for (kind, name), configs in found.configs.items():
+        if kind != "topic":
+            yield {"kind": "configs", "resource": kind, "name": name, "configs": _hidden(configs)}
+    for entity, quotas in found.quotas:
+        yield {"kind": "quota", "entity": dict(entity), "quotas": quotas}
+    for acl in found.acls:
+        yield {
+            "kind": "acl",
+            "permission": acl.permission,
+            "principal": acl.principal,
+            "host": acl.host,
+            "operation": acl.operation,
+            "resourceType": acl.resource_type,
+            "resourceName": acl.resource_name,
+            "patternType": acl.pattern_type,
+        }
+    for user, mechanism, iterations in found.users:
+        yield {"kind": "user", "name": user, "mechanism": mechanism, "iterations": iterations}
+    for token in found.tokens:
+        yield {
+            "kind": "token",
+            "tokenId": token.token_id,
+            "owner": token.owner,
+            "requester": token.requester,
+            "renewers": token.renewers,
+            "issueTimestamp": token.issue_timestamp,
+            "maxTimestamp": token.max_timestamp,
+            "expirationTimestamp": token.expiration_timestamp,
+        }
 
 
 def _topic_facts(each: Topic) -> dict[str, object]:

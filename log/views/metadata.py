@@ -43,7 +43,16 @@ _NO_CHANGE = -2
 _RESOURCES = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
 _SECURITY = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 # By the codes of org.apache.kafka.common.resource and org.apache.kafka.common.acl.
-_ACL_RESOURCES = tuple("UNKNOWN ANY TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER".split())
+_ACL_RESOURCES = (
+    "UNKNOWN",
+    "ANY",
+    "TOPIC",
+    "GROUP",
+    "CLUSTER",
+    "TRANSACTIONAL_ID",
+    "DELEGATION_TOKEN",
+    "USER",
+)
 _PATTERNS = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
 _PERMISSIONS = ("UNKNOWN", "ANY", "DENY", "ALLOW")
 _OPERATIONS = (
@@ -470,11 +479,9 @@ class _State:
         topic.partitions[record.partition_id] = _merged(before, record)
 
     def _clear_elr(self, record: Any) -> None:
-        wanted = self._topics.values()
-        if record.topic_name:
-            identity = self._ids.get(record.topic_name)
-            wanted = [] if identity is None else [self._topics[identity]]  # type: ignore[assignment]
-        for topic in wanted:
+        for topic in self._topics.values():
+            if record.topic_name not in ("", topic.name):
+                continue
             for number, each in topic.partitions.items():
                 if each.elr or each.last_known_elr:
                     epoch = each.partition_epoch + 1

@@ -54,12 +54,15 @@ class Account:
         """Whether everything that is stored could be read."""
         return not self.problems
 
-    def problem(self, text: str) -> None:
-        """Keep a further problem, or count it."""
+    def problem(self, text: str) -> bool:
+        """Keep a further problem, or count it; False for one that is known: a log may be read twice."""
+        if text in self.problems:
+            return False
         if len(self.problems) < self.MOST:
             self.problems.append(text)
         else:
             self.omitted += 1
+        return True
 
     def failed(self, path: Path, error: KodecError | OSError) -> None:
         """Something that cannot be read."""
@@ -69,9 +72,9 @@ class Account:
 
     def skipped(self, path: Path, found: SkippedRange) -> None:
         """A range of bytes that was skipped."""
-        self.skipped_bytes += found.end - found.start
         kind = type(found.error).__name__
-        self.problem(f"{path}: skipped bytes {found.start} to {found.end}: {kind}: {found.error}")
+        if self.problem(f"{path}: skipped bytes {found.start} to {found.end}: {kind}: {found.error}"):
+            self.skipped_bytes += found.end - found.start
 
     def not_known(self, message: Decoded) -> None:
         """A record whose message is not known, or does not decode."""
@@ -150,9 +153,9 @@ def _segment(
         tail = reader.torn_tail
     if tail is not None:
         text = f"{segment.path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
-        if last:
+        if last and text + tail.reason not in account.torn:
             account.torn.append(text + tail.reason)
-        else:
+        elif not last:
             account.problem(text + tail.reason)
 
 
@@ -175,9 +178,10 @@ def marker_in(log: PartitionLog, batch: Batch, account: Account) -> Marker | Non
 
 
 def _unreadable(log: PartitionLog, batch: Batch, account: Account, error: FormatError) -> None:
-    account.skipped_bytes += batch.size
     offsets = f"{batch.base_offset} to {batch.last_offset}"
-    account.problem(f"{log.path}: skipped the records of offsets {offsets}: {type(error).__name__}: {error}")
+    what = f"{log.path}: skipped the records of offsets {offsets}: {type(error).__name__}: {error}"
+    if account.problem(what):
+        account.skipped_bytes += batch.size
 
 
 def decoded(topic: str, record: Record, account: Account) -> tuple[Decoded, Decoded | None] | None:

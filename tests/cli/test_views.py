@@ -123,3 +123,127 @@ def test_damage_of_the_offsets_is_told(copy: Path, capsys: pytest.CaptureFixture
     flip(path, 600)
     assert main(["offsets", str(copy), "--json"]) == 0
     assert "3 bytes before the end" in capsys.readouterr().err
+
+
+# -- transactions, producers, metadata: of the broker that tests/interop/views.py ran --------------
+
+MADE = ROOT / "tests/data/views-4.3.1"
+VIEWS = MADE / "logs"
+SAID = json.loads((MADE / "MANIFEST.json").read_text(encoding="utf-8"))
+
+
+def test_transactions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["transactions", str(VIEWS), "--json", "--now", str(SAID["asked"])]) == 0
+    found = rows(capsys)
+    ids = {row["transactionalId"]: row["state"] for row in found if row["kind"] == "transactionalId"}
+    assert ids == {
+        "aborted": "CompleteAbort",
+        "committed": "CompleteCommit",
+        "idle": "Empty",
+        "other-group": "CompleteCommit",
+        "undecided": "Ongoing",
+    }
+    is_open = {(row["topic"], row["partition"]): row["status"] for row in found if row["kind"] == "open"}
+    assert is_open == {
+        ("__consumer_offsets", 2): "open",
+        ("kept", 0): "hanging",
+        ("orders", 0): "hanging",
+        ("payments", 0): "open",
+        ("stuck", 0): "open",
+    }
+    stable = {(row["topic"], row["partition"]): row for row in found if row["kind"] == "partition"}
+    assert (stable["payments", 0]["lastStableOffset"], stable["payments", 0]["endOffset"]) == (60, 63)
+    assert stable["orders", 1]["lastStableOffset"] == stable["orders", 1]["endOffset"] == 10
+
+
+def test_transactions_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["transactions", str(VIEWS), "--topic", "orders"]) == 0
+    out = capsys.readouterr().out
+    assert "5 transactional ids" in out and "1 open transaction" in out
+    assert "the coordinator knows no such producer" in out.replace("\n", " ")
+    assert "orders-0: last stable offset 20, log end 21" in out
+    assert main(["transactions", str(VIEWS), "--now", "yesterday"]) == 2
+
+
+def test_producers_of_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["producers", str(VIEWS), "--topic", "payments", "--json"]) == 0
+    first, second = rows(capsys)
+    assert (first["producerId"], first["lastSequence"], first["lastOffset"]) == (0, 59, 59)
+    assert (second["producerId"], second["transactionOffset"]) == (3, 60)
+    assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "1"]) == 0
+    assert "1 producer" in capsys.readouterr().out
+    assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "9"]) == 2
+    assert main(["producers", str(VIEWS), "--topic", "nothing"]) == 2
+    assert "no topic nothing" in capsys.readouterr().err
+
+
+def test_damage_of_a_producer_snapshot_is_told(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    snapshot = max((copy / "transactions-0").glob("*.snapshot"))
+    flip(snapshot, 20)
+    assert main(["producers", str(copy), "--topic", "transactions", "--json"]) == 1
+    found = capsys.readouterr()
+    assert "CrcMismatch" in found.err
+    # From the snapshot before it, and the log: the same.
+    assert [json.loads(line)["producerId"] for line in found.out.splitlines()] == [12, 13, 14, 25, 1004]
+
+
+def test_metadata(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metadata", str(VIEWS), "--json", "--offset", str(SAID["metadata_offset"])]) == 0
+    found = rows(capsys)
+    kinds = {row["kind"]: row for row in found}
+    assert set(kinds) == {"cluster", "broker", "controller", "topic", "configs", "quota", "acl", "user"}
+    assert (
+        kinds["cluster"]["endOffset"] == SAID["metadata_offset"]
+        and kinds["cluster"]["features"]["kraft.version"] == 1
+    )
+    topics = {row["topic"]: row for row in found if row["kind"] == "topic"}
+    assert topics["kept"]["configs"] == {"cleanup.policy": "compact", "min.compaction.lag.ms": "5"}
+    assert [each["leader"] for each in topics["kept"]["partitions"]] == [1, 1]
+    assert "dropped" not in topics
+
+
+def test_metadata_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metadata", str(VIEWS)]) == 0
+    out = capsys.readouterr().out
+    for text in (
+        "quota of user alice: producer_byte_rate=1024",
+        "ALLOW User:bob from *: READ",
+        "user alice: SCRAM",
+    ):
+        assert text in out
+    assert main(["metadata", str(VIEWS), "--topic", "orders"]) == 0
+    assert "1 topic" in capsys.readouterr().out
+    assert main(["metadata", str(VIEWS), "--topic", "nothing"]) == 1
+    assert "no topic nothing" in capsys.readouterr().err
+    assert main(["metadata", str(VIEWS), "--offset", "1000000"]) == 1
+    assert main(["metadata", str(VIEWS / "orders-0")]) == 2
+
+
+def test_metadata_of_a_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
+    (newest,) = sorted((VIEWS / "__cluster_metadata-0").glob("*-0000000001.checkpoint"))[-1:]
+    assert main(["metadata", str(newest), "--json"]) == 0
+    assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 7
+    assert main(["metadata", str(newest), "--offset", "3"]) == 2
+
+
+def test_secrets_in_configs_are_hidden() -> None:
+    from kodec.cli.verbs.metadata import _hidden
+
+    assert _hidden({"listener.name.x.ssl.key.password": "p", "retention.ms": "1"}) == {
+        "listener.name.x.ssl.key.password": "(hidden)",
+        "retention.ms": "1",
+    }
+
+
+def test_unknown_records_of_the_metadata_are_told_and_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from kodec import Record, encode
+
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(
+        encode([Record(value=b"\x01\x50\x00", timestamp=1)] * 2)
+    )
+    assert main(["metadata", str(tmp_path), "--json"]) == 1
+    assert "2 records not known: type 80 v0: unknown type 80" in capsys.readouterr().err
