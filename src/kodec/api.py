@@ -38,6 +38,8 @@ from kodec.log.tables.table import (
 )
 from kodec.log.verification.survey import Overview, survey
 from kodec.log.verification.verify import Problem, verify
+from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
+from kodec.log.views.reading import Account
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import AppendResult, LogWriter
@@ -45,9 +47,11 @@ from kodec.runtime import errors
 
 __all__: list[str] = [
     "AbortedTransaction",
+    "Account",
     "AppendResult",
     "Batch",
     "BatchReader",
+    "CommittedOffset",
     "CompactionPlan",
     "CompactionReport",
     "ControlRecord",
@@ -56,6 +60,9 @@ __all__: list[str] = [
     "ConversionReport",
     "Format",
     "FormatReader",
+    "Group",
+    "GroupMember",
+    "Groups",
     "Isolation",
     "Limits",
     "LogConfig",
@@ -74,6 +81,7 @@ __all__: list[str] = [
     "SalvagePlan",
     "SalvageReport",
     "Segment",
+    "ShareOffset",
     "SkippedRange",
     "SkippedRanges",
     "TableReader",
@@ -97,6 +105,7 @@ __all__: list[str] = [
     "plan_trim",
     "read_batch_table",
     "read_batches",
+    "read_groups",
     "read_records",
     "read_table",
     "scan_batch_table",
