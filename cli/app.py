@@ -21,6 +21,7 @@ _VERBS = {
     "check-evolution": "check_evolution",
     "dump": "dump",
     "ls": "list_logs",
+    "inventory": "inventory",
     "verify": "verify",
     "get": "get",
     "offsets": "offsets",

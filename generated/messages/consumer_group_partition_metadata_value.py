@@ -73,6 +73,9 @@ class PartitionMetadata:
     SIZES: ClassVar[dict[str, int]] = {"partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     partition: int = 0
     """An int32."""
 
@@ -177,6 +180,9 @@ class TopicMetadata:
 
     SIZES: ClassVar[dict[str, int]] = {"topic_id": 16, "num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -329,6 +335,9 @@ class ConsumerGroupPartitionMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

@@ -11,7 +11,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
-from kodec.pipeline.jobs import export as job
+from kodec.pipeline.staging import Staging
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
@@ -223,7 +223,7 @@ def test_an_export_that_stops_halfway_leaves_nothing(
     def stops(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "_publish", stops)
+    monkeypatch.setattr(Staging, "publish", stops)
     with pytest.raises(KeyboardInterrupt):
         export(log_dir, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
