@@ -201,7 +201,9 @@ class _ExportReader(DataSourceReader):
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
-        columns = arrow_schema(schema(headers=self.options.include_headers))
+        columns = arrow_schema(
+            schema(headers=self.options.include_headers, decoded=self.options.include_decoded)
+        )
         for owner, parts in groupby(partition.task, key=lambda part: part.topic_partition):
             writer = _FileWriter(self.staging, owner, columns, self.compression)
             try:
@@ -241,6 +243,7 @@ def export(
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
+    include_decoded: bool = False,
     on_error: OnError = "raise",
     overwrite: bool = False,
     task_bytes: str | None = None,
@@ -249,10 +252,11 @@ def export(
 ) -> ExportSummary:
     """Write the records of a log directory to Parquet, in folders ``topic=T/partition=N``, by Spark.
 
-    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false;
-    within a folder file names sort as offsets do. All is written next to `out` and renamed to it at the end,
-    with an empty file ``_SUCCESS``: a run that fails leaves `out` as it was. On a cluster `out` and `log_dir`
-    must be on a file system that the driver and all workers share.
+    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false, and
+    with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
+    offsets do. All is written next to `out` and renamed to it at the end, with an empty file ``_SUCCESS``: a
+    run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
+    driver and all workers share.
 
     Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
     topics None means all but internal ones; on_error="skip" leaves corrupt ranges out and lists them in the
@@ -279,6 +283,7 @@ def export(
         "path": Path(log_dir).absolute().as_uri(),
         "includeInternal": str(include_internal).lower(),
         "includeHeaders": str(include_headers).lower(),
+        "includeDecoded": str(include_decoded).lower(),
         "mode": "permissive" if on_error == "skip" else "failfast",
     }
     if topics is not None:

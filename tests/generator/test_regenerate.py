@@ -126,7 +126,7 @@ def test_stale_files_go_and_foreign_files_stay(tmp_path: Path) -> None:
 NEWEST = OffsetCommitValue.VERSIONS[-1]
 NEW = NEWEST + 1
 NEW_FIELD = f"""\
-  - id: epoch_of_member
+  - id: epoch_by_test
     type: s4
     if: version >= {NEW}
     -since: {NEW}
@@ -152,7 +152,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
         ("  - id: tagged_fields\n    type: message_tags", NEW_FIELD),
         ("            0: uuid\n", "            0: uuid\n            99: str\n"),
         ("  endian: be\n", "  endian: be\n  encoding: UTF-8\n"),
-        ("        -tags:\n", "        -tags:\n          99: committed_by\n"),
+        ("        -tags:\n", "        -tags:\n          99: named_by_test\n"),
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -192,17 +192,17 @@ def test_a_new_version_reads_old_and_new_bytes(evolved: tuple[Path, dict[str, st
         before, after = old.from_bytes(data), new.from_bytes(data)
         for name in old.__slots__:
             assert getattr(before, name) == getattr(after, name)
-        assert (after.epoch_of_member, after.committed_by) == (-1, "")
+        assert (after.epoch_by_test, after.named_by_test) == (-1, "")
         assert before.to_bytes() == after.to_bytes() == data
     tags, tag = b"\x01\x00\x10" + topic.bytes, b"\x63\x02me"
     fields = newest.removesuffix(tags)[2:]
     both = b"\x02" + tags[1:] + tag
     version_new = struct.pack(">h", NEW) + fields + struct.pack(">i", 8) + both
     found = new.from_bytes(version_new)
-    assert (found.version, found.topic_id, found.epoch_of_member, found.committed_by) == (NEW, topic, 8, "me")
+    assert (found.version, found.topic_id, found.epoch_by_test, found.named_by_test) == (NEW, topic, 8, "me")
     assert found.to_bytes() == version_new
     # what a reader of the version before does not know, it keeps
     tagged = struct.pack(">h", NEWEST) + fields + both
     kept = old.from_bytes(tagged)
     assert kept.tagged_fields == [(99, b"me")] and kept.to_bytes() == tagged
-    assert new.from_bytes(tagged).committed_by == "me"
+    assert new.from_bytes(tagged).named_by_test == "me"
