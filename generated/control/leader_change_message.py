@@ -137,10 +137,13 @@ def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     (voter_id,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(voter_id=voter_id, tagged_fields=tagged_fields), pos
 
 
@@ -152,10 +155,13 @@ def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     voter_directory_id = UUID(bytes=voter_directory_id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id, tagged_fields=tagged_fields), pos
 
 
@@ -187,8 +193,10 @@ def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int) -
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
@@ -198,8 +206,10 @@ def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_voter = {
@@ -299,7 +309,10 @@ def _read_leader_change_message_v0(
     version, leader_id = _RUN_3.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -312,7 +325,10 @@ def _read_leader_change_message_v0(
             raise error.within("voters", len(voters))
         voters.append(item)
     at = pos
-    num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
+    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
         raise Malformed(
             "num_granting_voters_plus_one",
@@ -329,10 +345,13 @@ def _read_leader_change_message_v0(
             raise error.within("granting_voters", len(granting_voters))
         granting_voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -351,7 +370,10 @@ def _read_leader_change_message_v1(
     version, leader_id = _RUN_3.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -364,7 +386,10 @@ def _read_leader_change_message_v1(
             raise error.within("voters", len(voters))
         voters.append(item)
     at = pos
-    num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
+    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
         raise Malformed(
             "num_granting_voters_plus_one",
@@ -381,10 +406,13 @@ def _read_leader_change_message_v1(
             raise error.within("granting_voters", len(granting_voters))
         granting_voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -444,8 +472,10 @@ def _write_leader_change_message_v0(out: bytearray, v: LeaderChangeMessage, opt:
             _write_voter_v0(out, item, opt, 0)
         except EncodeError as error:
             raise error.within("granting_voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt: WriteOptions) -> None:
@@ -475,8 +505,10 @@ def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt:
             _write_voter_v1(out, item, opt, 1)
         except EncodeError as error:
             raise error.within("granting_voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_leader_change_message = {

@@ -142,10 +142,13 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     (port,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Endpoint(name=name, host=host, port=port, tagged_fields=tagged_fields), pos
 
 
@@ -164,8 +167,10 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -237,10 +242,13 @@ def read_kraft_version_feature(
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return KraftVersionFeature(
         min_supported_version=min_supported_version,
         max_supported_version=max_supported_version,
@@ -257,8 +265,10 @@ def write_kraft_version_feature(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -333,7 +343,10 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     voter_directory_id = UUID(bytes=voter_directory_id)
     pos += 20
     at = pos
-    num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
+    if pos < end and (num_endpoints_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
         raise Malformed(
             "num_endpoints_plus_one",
@@ -354,10 +367,13 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     except FormatError as error:
         raise error.within("kraft_version_feature")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(
         voter_id=voter_id,
         voter_directory_id=voter_directory_id,
@@ -388,8 +404,10 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
         write_kraft_version_feature(out, v.kraft_version_feature, opt)
     except EncodeError as error:
         raise error.within("kraft_version_feature")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -461,7 +479,10 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
     (version,) = _RUN_4.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -474,10 +495,13 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
             raise error.within("voters", len(voters))
         voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return VotersRecord(version=version, voters=voters, tagged_fields=tagged_fields), pos
 
 
@@ -520,8 +544,10 @@ def _write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions) -> 
             write_voter(out, item, opt)
         except EncodeError as error:
             raise error.within("voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_voters_record = {

@@ -315,7 +315,9 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
     pos += 4
     key: bytes | None = None
     if len_key >= 0:
-        stop = span("key", len_key, pos, end)
+        stop = pos + len_key
+        if not pos <= stop <= end:
+            span("key", len_key, pos, end)
         key = buf[pos:stop]
         pos = stop
     if end - pos < 4:

@@ -110,7 +110,9 @@ def read_message_set_send(
     if len_body < 2:
         raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
     pos += 6
-    stop = span("messages", len_body - 2, pos, end)
+    stop = pos + len_body - 2
+    if not pos <= stop <= end:
+        span("messages", len_body - 2, pos, end)
     messages = buf[pos:stop]
     pos = stop
     if len_body != pos - start_of_error_code:

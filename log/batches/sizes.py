@@ -50,6 +50,10 @@ class Number:
         found: int = self._struct.unpack_from(data, start + self.at)[0]
         return found
 
+    def stored(self, value: int) -> bytes:
+        """It as bytes. It must fit."""
+        return self._struct.pack(value)
+
     def put(self, data: bytearray, value: int) -> None:
         """Set it in the value that starts `data`. It must fit."""
         self._struct.pack_into(data, self.at, value)

@@ -130,6 +130,8 @@ def cases(folder: Path) -> Iterator[tuple[str, Path, dict[str, str], Query]]:
         {"kafka.isolation.level": "read_committed", "subscribe": "transactions"},
         {"includeBatchMetadata": "true", "subscribe": "codec-lz4"},
         {"maxRecordsPerPartition": "7", "subscribe": "codec-lz4"},
+        {"includeDecoded": "true", "subscribe": "__consumer_offsets"},
+        {"includeDecoded": "false", "subscribe": "codec-lz4"},
     ):
         yield f"handed over: {options}", logs[-1], options, everything
 
@@ -175,7 +177,18 @@ def main(folder: Path) -> None:
         found = {name: answer(spark, source, path, options, query) for name, source in SOURCES.items()}
         say(what, **found)
     say("a stream", **{n: streamed(spark, s, logs, folder / n) for n, s in SOURCES.items()})
+    say("written", **{n: written(spark, s, logs, folder / f"{n}-out") for n, s in SOURCES.items()})
     spark.stop()
+
+
+def written(spark: SparkSession, source: str, logs: Path, target: Path) -> Any:
+    """The sink is the Python source's: rows to a new log directory, and to one that is there."""
+    for topics in ("orders", "codec-lz4"):
+        rows = spark.read.format("kafka-log").option("subscribe", topics).load(str(logs))
+        rows = rows.drop("timestampType", "offset").coalesce(1)
+        rows.write.format(source).mode("append").save(str(target))
+    found = spark.read.format("kafka-log").load(str(target))
+    return sorted(map(repr, found.collect()))
 
 
 if __name__ == "__main__":

@@ -78,11 +78,6 @@ def test_what_spark_adds_to_the_options_is_no_error(spark: Any, log_dir: Path) -
         frame(spark, log_dir, subscibe="orders")
 
 
-def test_writing_is_refused_in_a_sentence(spark: Any, log_dir: Path, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="kafka-log: write: this source reads only"):
-        frame(spark, log_dir).write.format("kafka-log").mode("append").save(str(tmp_path))
-
-
 def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
     for first in (0, 10, 20):
         path = write_segment(tmp_path / "t-0", first, 10)

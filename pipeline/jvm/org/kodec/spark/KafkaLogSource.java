@@ -9,11 +9,14 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.DataSource$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -130,14 +133,17 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table; streams of it are the other source's. */
+    /** A log, or several, as a table; streams of it, and all that is written, are the other source's. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
     private record LogTable(
             Options options, StructType schema, Configuration conf, Map<String, String> properties)
-            implements Table, SupportsRead {
-        private Table other() {
+            implements Table, SupportsRead, SupportsWrite {
+        private Table other(String what) {
             TableProvider found = python();
-            return found == null ? null : found.getTable(schema, new Transform[0], properties);
+            if (found == null) {
+                throw new UnsupportedOperationException("kafka-log: " + what + REGISTER);
+            }
+            return found.getTable(schema, new Transform[0], properties);
         }
 
         @Override
@@ -147,18 +153,23 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public Set<TableCapability> capabilities() {
-            return EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
+            return EnumSet.of(
+                    TableCapability.BATCH_READ,
+                    TableCapability.MICRO_BATCH_READ,
+                    TableCapability.BATCH_WRITE,
+                    TableCapability.STREAMING_WRITE,
+                    TableCapability.TRUNCATE);
         }
 
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            return new LogScan(options, schema, conf, () -> {
-                Table other = other();
-                if (other == null) {
-                    throw new UnsupportedOperationException("kafka-log: readStream" + REGISTER);
-                }
-                return ((SupportsRead) other).newScanBuilder(given).build();
-            });
+            return new LogScan(options, schema, conf, () ->
+                    ((SupportsRead) other("readStream")).newScanBuilder(given).build());
+        }
+
+        @Override
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return ((SupportsWrite) other("write")).newWriteBuilder(info);
         }
     }
 }
