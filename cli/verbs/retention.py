@@ -64,7 +64,12 @@ def retention(
                 found = explain_retention(log, metadata, options=given, now=time)
                 output.show(output.as_json(_facts(found)) if json else _text(found))
                 guessed += found.settings["retention.ms"].source == "default"
-    if guessed:
+    if metadata is None:
+        output.warn(
+            "kodec: no metadata log in the folders: what topics set is not known, and Kafka's defaults are taken "
+            "where no option is given"
+        )
+    elif guessed:
         output.warn(
             f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
             "server.properties is not on its disk; --retention-ms gives another"

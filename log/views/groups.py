@@ -193,8 +193,8 @@ def read_groups(
         log_dirs: one or several log directories, of one broker or of many.
         groups, topics: only these; None for all. `topics` limits offsets only.
 
-    Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read.
-    Damage does not raise: `account` has it.
+    Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read, and
+    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
     here = Replicas(*log_dirs, limits=limits)
     account = Account()

@@ -200,6 +200,10 @@ def test_without_a_checkpoint_the_batches_say_it(tmp_path: Path) -> None:
     assert len(found.account.problems) == 1 and len(found.epochs) == 2
 
 
+def test_a_log_without_epochs_has_none(tmp_path: Path) -> None:
+    assert shown(epochs(tmp_path)) == []
+
+
 def test_epochs_of_a_real_log_agree() -> None:
     with kodec.LogDirectory(REAL) as directory:
         for log in directory:
