@@ -171,6 +171,7 @@ def test_producers_of_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = rows(capsys)
     assert (first["producerId"], first["lastSequence"], first["lastOffset"]) == (0, 59, 59)
     assert (second["producerId"], second["transactionOffset"]) == (3, 60)
+    assert (second["lastStableOffset"], second["endOffset"]) == (60, 63)
     assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "1"]) == 0
     assert "1 producer" in capsys.readouterr().out
     assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "9"]) == 2
