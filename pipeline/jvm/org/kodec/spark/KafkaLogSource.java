@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -46,7 +47,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
         try {
-            return followed(options).headers ? Columns.WITH_HEADERS : Columns.PLAIN;
+            return followed(options).schema();
         } catch (Options.Elsewhere reason) {
             python = elsewhere(reason);
             return python.inferSchema(options);
@@ -64,8 +65,8 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (python == null) {
             try {
                 Options followed = followed(options);
-                known(schema);
-                return new LogTable(followed, schema, conf(options), properties);
+                known(schema, followed);
+                return new LogTable(followed, schema, conf(options));
             } catch (Options.Elsewhere reason) {
                 python = elsewhere(reason);
             }
@@ -77,7 +78,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     private static Options followed(CaseInsensitiveStringMap given) {
         Options options = new Options(given.asCaseSensitiveMap());
         try {
-            Planner.list(options, conf(given));
+            Planner.relisted(() -> Planner.logs(options, Planner.Bounds.NONE, conf(given)));
         } catch (IOException error) {
             boolean local = options.paths.stream().allMatch(Files::isLocal);
             if (local) {
@@ -88,9 +89,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return options;
     }
 
-    private static void known(StructType schema) {
-        Map<String, StructField> known = new java.util.HashMap<>();
-        Arrays.stream(Columns.WITH_HEADERS.fields()).forEach(each -> known.put(each.name(), each));
+    private static void known(StructType schema, Options options) {
+        Map<String, StructField> known = new HashMap<>();
+        Arrays.stream(options.known().fields()).forEach(each -> known.put(each.name(), each));
         for (StructField each : schema.fields()) {
             StructField own = known.get(each.name());
             if (own == null || !own.dataType().simpleString().equals(each.dataType().simpleString())) {
@@ -130,16 +131,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table; streams of it are the other source's. */
+    /** A log, or several, as a table. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
-    private record LogTable(
-            Options options, StructType schema, Configuration conf, Map<String, String> properties)
-            implements Table, SupportsRead {
-        private Table other() {
-            TableProvider found = python();
-            return found == null ? null : found.getTable(schema, new Transform[0], properties);
-        }
-
+    private record LogTable(Options options, StructType schema, Configuration conf) implements Table, SupportsRead {
         @Override
         public String name() {
             return "kafka-log " + options.paths;
@@ -152,13 +146,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            return new LogScan(options, schema, conf, () -> {
-                Table other = other();
-                if (other == null) {
-                    throw new UnsupportedOperationException("kafka-log: readStream" + REGISTER);
-                }
-                return ((SupportsRead) other).newScanBuilder(given).build();
-            });
+            return new LogScan(options, schema, conf);
         }
     }
 }
