@@ -158,7 +158,9 @@ def damaged() -> Iterator[bytes]:
         for _ in range(60):
             changed = bytearray(data)
             at = shuffled.randrange(len(data))
-            changed[at : at + shuffled.choice((1, 2, 9, 70))] = shuffled.randbytes(shuffled.choice((1, 2, 9, 60)))
+            changed[at : at + shuffled.choice((1, 2, 9, 70))] = shuffled.randbytes(
+                shuffled.choice((1, 2, 9, 60))
+            )
             yield bytes(changed)
         for _ in range(40):
             yield data[: shuffled.randrange(len(data))]

@@ -675,8 +675,8 @@ final class Batches implements Closeable {
         if (piece.stop() < 0 || replaced || !mine || explained) {
             return;
         }
-        long from = Math.max(last + 1, piece.start());
-        long to = piece.stop() - 1;
+        long from = Math.max(Math.max(last + 1, piece.start()), reading.firstOffset());
+        long to = Math.min(piece.stop() - 1, reading.lastOffset());
         if (from > to) {
             return;
         }

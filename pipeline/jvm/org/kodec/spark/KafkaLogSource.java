@@ -49,7 +49,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         try {
             return followed(options).schema();
         } catch (Options.Elsewhere reason) {
-            python = elsewhere(reason);
+            python = elsewhere(reason, options);
             return python.inferSchema(options);
         }
     }
@@ -66,9 +66,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             try {
                 Options followed = followed(options);
                 known(schema, followed);
-                return new LogTable(followed, schema, conf(options));
+                return new LogTable(followed, schema, conf(options), properties);
             } catch (Options.Elsewhere reason) {
-                python = elsewhere(reason);
+                python = elsewhere(reason, options);
             }
         }
         return python.getTable(schema, partitioning, properties);
@@ -100,7 +100,11 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    private static TableProvider elsewhere(Options.Elsewhere reason) {
+    private static TableProvider elsewhere(Options.Elsewhere reason, CaseInsensitiveStringMap options) {
+        if (!Files.isLocal(options.getOrDefault("path", ""))) {
+            throw new IllegalArgumentException(
+                    "kafka-log: " + reason.getMessage() + ": this cannot be had of a path that is not of this machine");
+        }
         TableProvider found = python();
         if (found == null) {
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
@@ -133,7 +137,8 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     /** A log, or several, as a table. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
-    private record LogTable(Options options, StructType schema, Configuration conf) implements Table, SupportsRead {
+    private record LogTable(Options options, StructType schema, Configuration conf, Map<String, String> properties)
+            implements Table, SupportsRead {
         @Override
         public String name() {
             return "kafka-log " + options.paths;
@@ -144,9 +149,18 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
         }
 
+        /** A query, which may have options of its own beside those of the table. */
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            return new LogScan(options, schema, conf);
+            Map<String, String> all = new HashMap<>(properties);
+            all.keySet().removeIf(given::containsKey);
+            all.putAll(given.asCaseSensitiveMap());
+            try {
+                return new LogScan(all.equals(properties) ? options : new Options(all), schema, conf);
+            } catch (Options.Elsewhere reason) {
+                throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
+                        + ": this cannot be an option of a query; make it one of the table");
+            }
         }
     }
 }
