@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the source for the JVM, one jar, in several versions of Spark, and holds its rows against the Python one's.
+"""Runs the source for the JVM, one jar, in several versions of Spark; its rows against the Python one's.
 
 Each Spark comes from its wheel of pyspark, into an environment of its own in the clone's `.cache`.
 
