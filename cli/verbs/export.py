@@ -12,8 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED
-from kodec.runtime.errors import MissingDependency
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary
@@ -26,7 +25,6 @@ def export(
         Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
     to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
-    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
@@ -35,8 +33,13 @@ def export(
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
+    decode: Annotated[
+        bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
+    ] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.spark,
+    master: Annotated[str | None, MASTER] = None,
 ) -> None:
     """Write the records of a log directory to Parquet, by Spark.
 
@@ -44,27 +47,24 @@ def export(
 
     exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
     """
-    try:
+    master = require_spark(engine, master)
+    with job():
         from kodec.pipeline.jobs.export import export as run_export
-    except ImportError as error:
-        raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
-    try:
+
         summary = run_export(
             log_dir,
             to,
+            engine=engine.value,
             master=master,
             compression=compression,
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,
+            include_decoded=decode,
             on_error="skip" if skip else "raise",
             overwrite=overwrite,
             progress=output.say,
         )
-    except (OSError, ValueError) as error:
-        # a target that is not empty, a topic that is not there, an option out of range
-        output.warn(f"kodec: {error}")
-        raise typer.Exit(FAILED) from None
     _print(summary)
 
 

@@ -180,6 +180,14 @@ def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -
     write_segment(tiered, 0, 10).rename(tiered / f"{0:020d}-BBBBBBBBBBBBBBBBBBBBBB.log")
     found = frame(spark, tmp_path / "tiered")
     assert served_by(found) == "python" and found.count() == 10
+    decoded = frame(spark, LOGS, includeDecoded="true", subscribe="__consumer_offsets")
+    assert served_by(decoded) == "python"
+    assert served_by(frame(spark, LOGS, includeDecoded="false")) == "jvm"
+    target = tmp_path / "written"
+    for topic in ("codec-lz4", "segments"):
+        some = frame(spark, LOGS, subscribe=topic).drop("timestampType", "offset").coalesce(1)
+        some.write.format("kafka-log").mode("append").save(str(target))
+    assert in_order(rows(frame(spark, target))) == in_order(python(target)) != []
 
 
 def test_a_stream_goes_on_from_a_checkpoint_of_either_source(

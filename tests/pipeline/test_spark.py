@@ -11,7 +11,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
-from kodec.pipeline.jobs import export as job
+from kodec.pipeline.staging import Staging
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
@@ -76,11 +76,6 @@ def test_what_spark_adds_to_the_options_is_no_error(spark: Any, log_dir: Path) -
     text = r"kafka-log: subscibe: there is no such option; did you mean subscribe"
     with pytest.raises(Exception, match=text):
         frame(spark, log_dir, subscibe="orders")
-
-
-def test_writing_is_refused_in_a_sentence(spark: Any, log_dir: Path, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="kafka-log: write: this source reads only"):
-        frame(spark, log_dir).write.format("kafka-log").mode("append").save(str(tmp_path))
 
 
 def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
@@ -229,7 +224,7 @@ def test_an_export_that_stops_halfway_leaves_nothing(
     def stops(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "_publish", stops)
+    monkeypatch.setattr(Staging, "publish", stops)
     with pytest.raises(KeyboardInterrupt):
         export(log_dir, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

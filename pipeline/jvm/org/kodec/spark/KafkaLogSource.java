@@ -10,11 +10,14 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.DataSource$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -23,9 +26,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. It reads what plainly is a log, as fast as the JVM can; whatever needs more
- * rules than that (other options, damage that is to be skipped, remote storage, several replicas) it hands over to
- * the source of the same rules in Python, where that is registered as {@code kafka-log-python}.
+ * The data source {@code kafka-log}. Remote storage, a cleaner's unfinished work, decoded messages, options that are
+ * wrong, and all that is written it hands over to the source of the same rules in Python, where that is registered as
+ * {@code kafka-log-python}.
  */
 public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** What the source in Python is called where this one is there too. */
@@ -135,10 +138,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table. */
+    /** A log, or several, as a table; all that is written is the other source's. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
     private record LogTable(Options options, StructType schema, Configuration conf, Map<String, String> properties)
-            implements Table, SupportsRead {
+            implements Table, SupportsRead, SupportsWrite {
         @Override
         public String name() {
             return "kafka-log " + options.paths;
@@ -146,7 +149,22 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public Set<TableCapability> capabilities() {
-            return EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
+            return EnumSet.of(
+                    TableCapability.BATCH_READ,
+                    TableCapability.MICRO_BATCH_READ,
+                    TableCapability.BATCH_WRITE,
+                    TableCapability.STREAMING_WRITE,
+                    TableCapability.TRUNCATE);
+        }
+
+        @Override
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            TableProvider found = python();
+            if (found == null) {
+                throw new UnsupportedOperationException("kafka-log: write" + REGISTER);
+            }
+            Table other = found.getTable(schema, new Transform[0], properties);
+            return ((SupportsWrite) other).newWriteBuilder(info);
         }
 
         /** A query, which may have options of its own beside those of the table. */

@@ -142,6 +142,11 @@ final class Options {
             case "includeinternal" -> internal = flag(name, value);
             case "includeheaders" -> headers = flag(name, value);
             case "includebatchmetadata" -> metadata = flag(name, value);
+            case "includedecoded" -> {
+                if (flag(name, value)) {
+                    throw new Elsewhere(name + "=true");
+                }
+            }
             case "includecontrolrecords" -> control = flag(name, value);
             case "kafka.isolation.level" ->
                 committed = word(name, value, "read_uncommitted", "read_committed") == 1;
