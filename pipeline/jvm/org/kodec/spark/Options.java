@@ -31,7 +31,8 @@ final class Options {
             1L << 20, "mb", 1L << 20, "g", 1L << 30, "gb", 1L << 30);
     /** Options of Spark's Kafka source that say where brokers are and how to talk to them, and what Spark adds. */
     private static final Set<String> IGNORED = Set.of("kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
-            "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "path", "paths");
+            "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "location", "is_managed_location",
+            "external", "comment", "collation", "path", "paths");
     /** Of {@code kafka.}, those that ask for other rows, or for what is not here. */
     private static final Set<String> NOT_IGNORED = Set.of("kafka.isolation.level", "kafka.auto.offset.reset",
             "kafka.key.deserializer", "kafka.value.deserializer", "kafka.enable.auto.commit",
