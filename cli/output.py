@@ -130,19 +130,13 @@ class JsonLines:
         print(json.dumps(row))
 
     def decoded(self, record: Record, key: Decoded | None, value: Decoded | None) -> None:
-        print(json.dumps(row_of(record) | {"decodedKey": _message(key), "decodedValue": _message(value)}))
+        row = row_of(record)
+        for name, each in (("decodedKey", key), ("decodedValue", value)):
+            row[name] = None if each is None else each.document()
+        print(json.dumps(row))
 
     def item(self, kind: str, item: Mapping[str, object]) -> None:
         print(as_json({"kind": kind, **{camel(name): value for name, value in item.items()}}))
-
-
-def _message(decoded: Decoded | None) -> dict[str, object] | None:
-    """A message as one JSON object, with the reason where there is none."""
-    if decoded is None:
-        return None
-    found: dict[str, object] = {"name": decoded.name, "type": decoded.number, "version": decoded.version}
-    data = decoded.plain()
-    return found | ({"reason": decoded.reason} if data is None else {"data": data})
 
 
 def _plain(data: object) -> object:

@@ -47,7 +47,7 @@ class Column(NamedTuple):
     option: str = ""
 
 
-_HEADERS, _BATCH = "includeHeaders", "includeBatchMetadata"
+_HEADERS, _DECODED, _BATCH = "includeHeaders", "includeDecoded", "includeBatchMetadata"
 
 COLUMNS = (
     Column("key", BinaryType(), ("key",)),
@@ -59,6 +59,8 @@ COLUMNS = (
     Column("timestamp", TimestampType(), ("timestamp", "offset")),
     Column("timestampType", IntegerType(), ("timestamp_type",)),
     Column("headers", ArrayType(_HEADER), ("headers",), _HEADERS),
+    Column("keyDecoded", StringType(), ("key_decoded",), _DECODED),
+    Column("valueDecoded", StringType(), ("value_decoded",), _DECODED),
     Column("leaderEpoch", IntegerType(), ("partition_leader_epoch",), _BATCH),
     Column("producerId", LongType(), ("producer_id",), _BATCH),
     Column("producerEpoch", IntegerType(), ("producer_epoch",), _BATCH),
@@ -105,13 +107,21 @@ def made_of(name: str) -> tuple[str, ...]:
     return _MADE_OF[name]
 
 
-def schema(*, headers: bool = False, batch: bool = False, names: Iterable[str] | None = None) -> StructType:
+def schema(
+    *,
+    headers: bool = False,
+    decoded: bool = False,
+    batch: bool = False,
+    names: Iterable[str] | None = None,
+) -> StructType:
     """The columns of the source, all nullable, as Spark's Kafka source has them.
 
-    Args: headers, batch: those of includeHeaders and includeBatchMetadata too; names: these alone, in their
-    order.
+    Args: headers, decoded, batch: those of includeHeaders, includeDecoded and includeBatchMetadata too;
+    names: these alone, in their order.
     """
-    options = {"", *([_HEADERS] if headers else []), *([_BATCH] if batch else [])}
+    options = {""} | {
+        name for name, there in ((_HEADERS, headers), (_DECODED, decoded), (_BATCH, batch)) if there
+    }
     found = {c.name: StructField(c.name, c.type) for c in COLUMNS if names is not None or c.option in options}
     return StructType([found[name] for name in (found if names is None else names)])
 

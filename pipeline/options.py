@@ -56,6 +56,7 @@ _OURS = (
     "verifyCrc",
     "includeControlRecords",
     "includeBatchMetadata",
+    "includeDecoded",
     "includeInternal",
     "allowEmpty",
     "maxPartitionBytes",
@@ -146,6 +147,7 @@ class Options:
     include_internal: bool = False
     include_headers: bool = False
     include_batch: bool = False
+    include_decoded: bool = False
     columns: tuple[str, ...] | None = None
     mode: Mode = "failfast"
     fail_on_data_loss: bool = True
@@ -183,6 +185,7 @@ class Options:
             include_internal=_flag(given, "includeInternal"),
             include_headers=_flag(given, "includeHeaders"),
             include_batch=_flag(given, "includeBatchMetadata"),
+            include_decoded=_flag(given, "includeDecoded"),
             columns=_columns(given, mode),
             mode=mode,
             fail_on_data_loss=_flag(given, "failOnDataLoss", default=not permissive),

@@ -20,7 +20,7 @@ __all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
 def _all_columns(options: Options) -> StructType:
     if options.mode == "quarantine":
         return quarantine_schema()
-    return schema(headers=True, batch=True)
+    return schema(headers=True, decoded=True, batch=True)
 
 
 def _check_columns(wanted: StructType, there: StructType) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -106,6 +107,7 @@ class SegmentRows:
                 "offsets", (_most(part.first, bounds.first_offset), _least(part.end, bounds.end_offset))
             ),
             Range.of("timestamps", (bounds.first_timestamp, bounds.last_timestamp)),
+            topic=part.topic_partition.topic,
         )
         self._left: list[Left] = []
         self._readers: list[TableReader] = []
@@ -172,7 +174,7 @@ class SegmentRows:
             last = last if part.stop is None else min(last, part.stop - 1)
         start, stop = self._bytes(files, first, last)
         order = Order(files.base_offset, str(files.log))
-        within = Scan(scan.schema, Range(first, last), scan.timestamps)
+        within = replace(scan, offsets=Range(first, last))
         return scan_rows(
             files.log, within, self._options, order=order, start=start, stop=stop, drops=self._drops
         )

@@ -112,7 +112,12 @@ class KafkaLogDataSource(DataSource):
         options = Options.parse(self.options, streaming=None)
         if options.mode == "quarantine":
             return quarantine_schema(options.columns)
-        return schema(headers=options.include_headers, batch=options.include_batch, names=options.columns)
+        return schema(
+            headers=options.include_headers,
+            decoded=options.include_decoded,
+            batch=options.include_batch,
+            names=options.columns,
+        )
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import pickle
 import re
+import secrets
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -32,9 +33,9 @@ R = TypeVar("R")
 Engine = Literal["local", "spark"]
 """Where pieces are worked on: in this process, or by Spark."""
 
-# What a worker raises comes home as text, and it itself with it, behind this.
-_MARK = "kodec raised "
-_RAISED = re.compile(_MARK + r"([A-Za-z0-9+/=]+)")
+# What a worker raises comes home as text, and it itself with it, behind this and a secret of the job: the
+# text can hold what a hostile log says, which must not be unpickled.
+_MARK = "kodec raised {secret} "
 _SECONDS = 2
 
 TASK_BYTES = 256 << 20
@@ -70,12 +71,14 @@ class Workers:
         if self.spark is None or not pieces:
             return [work(piece) for piece in pieces]
         self.spark.dataSource.register(PiecesDataSource)
-        frame = self.spark.read.format(PiecesDataSource.name()).options(job=_packed((work, pieces))).load()
+        mark = _MARK.format(secret=secrets.token_hex(16))
+        job = _packed((work, pieces, mark))
+        frame = self.spark.read.format(PiecesDataSource.name()).options(job=job).load()
         try:
             with self._watched(self.spark):
                 rows = frame.collect()
         except PySparkException as error:
-            if (raised := _RAISED.search(str(error))) is not None:
+            if (raised := re.search(mark + r"([A-Za-z0-9+/=]+)", str(error))) is not None:
                 raise pickle.loads(base64.b64decode(raised[1])) from None
             raise
         found = {row["piece"]: pickle.loads(row["result"]) for row in rows}
@@ -162,10 +165,10 @@ class _Reader(DataSourceReader):
     """Works on the pieces; all of them are known where the query is planned, and each task gets its own."""
 
     def __init__(self, job: str) -> None:
-        self.work, self.pieces = _unpacked(job)
+        self.work, self.pieces, self.mark = _unpacked(job)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"work": self.work, "pieces": ()}
+        return {"work": self.work, "pieces": (), "mark": self.mark}
 
     def partitions(self) -> list[InputPartition]:
         return [_Piece(number, piece) for number, piece in enumerate(self.pieces)]
@@ -176,7 +179,7 @@ class _Reader(DataSourceReader):
         try:
             result = self.work(partition.piece)
         except Exception as error:
-            raise RuntimeError(f"{error}\n{_MARK}{_pickled(error)}") from error
+            raise RuntimeError(f"{error}\n{self.mark}{_pickled(error)}") from error
         yield partition.value, pickle.dumps(result)
 
 

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 from typing import TypeVar
 from uuid import UUID
 
@@ -26,12 +27,14 @@ __all__ = [
     "exact_size",
     "given",
     "member_of",
+    "read_numbers",
     "read_tags",
     "read_uuid",
     "span",
     "too_many",
     "truncated_run",
     "unknown_version",
+    "write_numbers",
     "write_tags",
 ]
 
@@ -125,6 +128,36 @@ def bounded_count(name: str, count: int, least: int, pos: int, end: int, opt: Re
     return count
 
 
+@lru_cache(maxsize=512)
+def _several(code: str, count: int) -> struct.Struct:
+    return struct.Struct(f"{code[0]}{count}{code[1]}")
+
+
+def read_numbers(
+    buf: bytes, pos: int, end: int, name: str, count: int, code: str, width: int, opt: ReadOptions
+) -> tuple[list[int], int]:
+    """Read `count` whole numbers; `code` is that of `struct`, with the byte order.
+
+    Raises what `bounded_count` does.
+    """
+    if not 0 <= count <= opt.elements or count * width > end - pos:
+        bounded_count(name, count, width, pos, end, opt)
+    return (list(_several(code, count).unpack_from(buf, pos)) if count else []), pos + count * width
+
+
+def write_numbers(out: bytearray, name: str, values: Sequence[int], code: str) -> None:
+    """Append whole numbers; `code` is that of `struct`, with the byte order. Raises EncodeError."""
+    try:
+        out += _several(code, len(values)).pack(*values)
+    except struct.error:
+        for index, value in enumerate(values):
+            try:
+                struct.pack(code, value)
+            except struct.error as error:
+                raise EncodeError("", str(error), have=value).within(name, index) from None
+        raise
+
+
 def too_many(name: str, at: int, opt: ReadOptions) -> LimitExceeded:
     """The error for a list that has more elements than the options allow."""
     return LimitExceeded(
@@ -165,6 +198,9 @@ def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None
 
     Raises EncodeError for a tag that stands twice.
     """
+    if not tags:
+        out.append(0)
+        return
     tags.sort(key=lambda item: item[0])
     out += write_uvarint32(len(tags))
     last = -1

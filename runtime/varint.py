@@ -156,7 +156,7 @@ def _encode(raw: int) -> bytes:
 
 def write_uvarint32(value: int) -> bytes:
     """Write `value`, 0..2**32-1, as an unsigned varint of 1 to 5 bytes; else raise `EncodeError`."""
-    return _encode(_unsigned_32(value))
+    return ZIGZAG_SMALL[value] if 0 <= value < 0x4000 else _encode(_unsigned_32(value))
 
 
 def write_zigzag32(value: int) -> bytes:

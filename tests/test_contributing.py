@@ -111,6 +111,7 @@ class Copy:
         self.run("setup.py", "--quiet", "build_ext", "--inplace", CC=str(compiler), KODEC_NATIVE="require")
 
 
+FIELD = "A field in a new version of a message"
 COLUMN = "A Spark column from a batch header"
 CODEC = "A new compression codec"
 LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
@@ -120,7 +121,7 @@ LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """One copy with every change of the page, since kernels take long to build."""
     made = Copy(tmp_path_factory.mktemp("copy"))
-    made.edited = {title: made.change(title) for title in (COLUMN, CODEC)}
+    made.edited = {title: made.change(title) for title in (FIELD, COLUMN, CODEC)}
     made.run("-m", "kodec", "generate")
     if kodec.backend() == "native":
         made.build()
@@ -144,14 +145,26 @@ def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> Non
     assert " passed" in said and "skipped" not in said
 
 
+def test_a_version_costs_what_its_schema_says(copy: Copy) -> None:
+    assert copy.edited[FIELD] == ["schemas/messages/offset_commit_value.ksy"]
+    assert copy.run("-m", "kodec", "check-evolution", ROOT / "schemas", "schemas").startswith("compatible")
+    said = copy.run("-m", "pytest", "--quiet", "tests/generated/test_messages_offset_commit_value.py")
+    assert " passed" in said and "skipped" not in said
+    # those that somebody wrote, and the bytes that Kafka made of the versions that it has
+    written = [
+        ROOT / "tests" / name for name in ("interop/messages/test_messages.py", "log/test_decoding.py")
+    ]
+    assert " passed" in copy.run("-m", "pytest", "--quiet", *written, "-k", "offset_commit or decod")
+
+
 def use(copy: Copy, program: str, pure: str) -> None:
     """Run a block of the page in the copy, with the logs that there are."""
-    check = f"assert kodec.backend() == {'pure' if pure == '1' else 'native'!r}\n"
+    check = f"import kodec\nassert kodec.backend() == {'pure' if pure == '1' else 'native'!r}\n"
     copy.run("-c", program.replace("/data/kafka-logs", LOGS.as_posix()) + check, KODEC_PURE=pure)
 
 
 @each_backend
-@pytest.mark.parametrize("title", [COLUMN, CODEC])
+@pytest.mark.parametrize("title", [FIELD, COLUMN, CODEC])
 def test_the_page_says_how_it_is_used(copy: Copy, title: str, pure: str) -> None:
     use(copy, blocks(section(title), "py")[0], pure)
 

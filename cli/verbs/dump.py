@@ -36,7 +36,8 @@ from kodec.log.files.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
-from kodec.log.messages.decoding import TOPICS, decode_record
+from kodec.log.files.topics import topic_of
+from kodec.log.messages.decoding import TOPICS, decode
 from kodec.log.reading.reader import BatchReader, OnError, read_batches
 from kodec.runtime.errors import FormatError
 
@@ -85,14 +86,19 @@ def dump(
     no_crc: Annotated[bool, typer.Option("--no-crc", help="Do not stop at a wrong checksum.")] = False,
     batches: Annotated[bool, typer.Option("--batches", help="Batches only, not their records.")] = False,
     decode: Annotated[
-        bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as their folder says.")
+        bool,
+        typer.Option(
+            "--decode",
+            help="Messages by name: of Kafka's own topics, as their folder says, and control records.",
+        ),
     ] = False,
 ) -> None:
     """Print the batches and records of log files.
 
     With --json each record is a line {"offset", "timestamp", "timestampType", "key", "value", "headers"},
     bytes in base64, null where there is none; with --batches --json a line for each batch. With --decode,
-    records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data.
+    records of Kafka's own topics also have {"decodedKey", "decodedValue"}: name, type, version, data; where
+    that is not known, reason and bytes in place of data.
 
     example:  kodec dump --json logs/orders-0/00000000000000000000.log
 
@@ -201,13 +207,12 @@ def _dump_segment(
     on_error: OnError,
     check_crc: bool,
     batches_only: bool,
-    decode: bool,
+    decoded: bool,
 ) -> bool:
     """Print the batches and records of one segment; whether nothing had to be skipped."""
     reader = read_batches(path, check_crc=check_crc, on_error=on_error)
     good = True
-    topic = path.resolve().parent.name.rpartition("-")[0]
-    decode = decode and topic in TOPICS
+    topic = (topic_of(path) if decoded else None) or ""
     for batch in _with_progress(reader, path):
         try:
             records = [] if batches_only else batch.records(control=control, check_crc=check_crc)
@@ -219,8 +224,8 @@ def _dump_segment(
             continue
         printer.batch(batch)
         for record in records:
-            if decode and not isinstance(record, ControlRecord):
-                printer.decoded(record, *decode_record(topic, record.key, record.value))
+            if decoded and (topic in TOPICS or isinstance(record, ControlRecord)):
+                printer.decoded(record, *decode(topic, record))
             else:
                 printer.record(record)
     for skipped in reader.skipped:

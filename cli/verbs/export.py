@@ -33,6 +33,9 @@ def export(
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,
     no_headers: Annotated[bool, typer.Option("--no-headers", help="Leave the headers out.")] = False,
+    decode: Annotated[
+        bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
+    ] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.spark,
@@ -57,6 +60,7 @@ def export(
             topics=topic or None,
             include_internal=internal,
             include_headers=not no_headers,
+            include_decoded=decode,
             on_error="skip" if skip else "raise",
             overwrite=overwrite,
             progress=output.say,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import tomllib
@@ -131,7 +132,10 @@ def generate(
             lines.warn(error.summary)
             return FAILED
         if form is Form.text:
-            return _told(changes, check)
+            code = _told(changes, check)
+            if changes and given["tests"] is not None:
+                _what_tests_need()
+            return code
         differ = [(change.path, change.kind) for change in changes] if check else []
         _print(shown(stale(differ)))
         return FAILED if differ else 0
@@ -149,6 +153,14 @@ def generate(
             lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _what_tests_need() -> None:
+    """Say which package is missing, to somebody who is about to run the tests."""
+    missing = [name for name in ("hypothesis", "pytest") if importlib.util.find_spec(name) is None]
+    if missing:
+        needed = " and ".join(f"`{name}`" for name in missing)
+        lines.say(f"the tests need {needed}: pip install 'kodec[testing]'")
 
 
 def _print(text: str, *, plain: bool = False) -> None:

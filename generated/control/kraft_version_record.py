@@ -67,6 +67,9 @@ class KraftVersionRecord:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "kraft_version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "kraft_version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -110,10 +113,13 @@ def _read_kraft_version_record(
     version, kraft_version = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return KraftVersionRecord(version=version, kraft_version=kraft_version, tagged_fields=tagged_fields), pos
 
 
@@ -146,8 +152,10 @@ def _write_kraft_version_record(out: bytearray, v: KraftVersionRecord, opt: Writ
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_kraft_version_record = {

@@ -82,6 +82,9 @@ class Voter:
     SIZES: ClassVar[dict[str, int]] = {"voter_id": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     voter_id: int = 0
     """Id of the voter."""
 
@@ -134,10 +137,13 @@ def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     (voter_id,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(voter_id=voter_id, tagged_fields=tagged_fields), pos
 
 
@@ -149,10 +155,13 @@ def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     voter_directory_id = UUID(bytes=voter_directory_id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(voter_id=voter_id, voter_directory_id=voter_directory_id, tagged_fields=tagged_fields), pos
 
 
@@ -184,8 +193,10 @@ def _write_voter_v0(out: bytearray, v: Voter, opt: WriteOptions, version: int) -
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> None:
@@ -195,8 +206,10 @@ def _write_voter_v1(out: bytearray, v: Voter, opt: WriteOptions, version: int) -
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_voter = {
@@ -243,6 +256,9 @@ class LeaderChangeMessage:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "leader_id": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "leader_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message; 1 adds directory IDs (KIP-853). Kafka still writes 0."""
@@ -293,7 +309,10 @@ def _read_leader_change_message_v0(
     version, leader_id = _RUN_3.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -306,7 +325,10 @@ def _read_leader_change_message_v0(
             raise error.within("voters", len(voters))
         voters.append(item)
     at = pos
-    num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
+    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
         raise Malformed(
             "num_granting_voters_plus_one",
@@ -323,10 +345,13 @@ def _read_leader_change_message_v0(
             raise error.within("granting_voters", len(granting_voters))
         granting_voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -345,7 +370,10 @@ def _read_leader_change_message_v1(
     version, leader_id = _RUN_3.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -358,7 +386,10 @@ def _read_leader_change_message_v1(
             raise error.within("voters", len(voters))
         voters.append(item)
     at = pos
-    num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
+    if pos < end and (num_granting_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
         raise Malformed(
             "num_granting_voters_plus_one",
@@ -375,10 +406,13 @@ def _read_leader_change_message_v1(
             raise error.within("granting_voters", len(granting_voters))
         granting_voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return LeaderChangeMessage(
         version=version,
         leader_id=leader_id,
@@ -438,8 +472,10 @@ def _write_leader_change_message_v0(out: bytearray, v: LeaderChangeMessage, opt:
             _write_voter_v0(out, item, opt, 0)
         except EncodeError as error:
             raise error.within("granting_voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt: WriteOptions) -> None:
@@ -469,8 +505,10 @@ def _write_leader_change_message_v1(out: bytearray, v: LeaderChangeMessage, opt:
             _write_voter_v1(out, item, opt, 1)
         except EncodeError as error:
             raise error.within("granting_voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_leader_change_message = {

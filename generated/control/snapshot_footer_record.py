@@ -63,6 +63,9 @@ class SnapshotFooterRecord:
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -103,10 +106,13 @@ def _read_snapshot_footer_record(
     (version,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return SnapshotFooterRecord(version=version, tagged_fields=tagged_fields), pos
 
 
@@ -139,8 +145,10 @@ def _write_snapshot_footer_record(out: bytearray, v: SnapshotFooterRecord, opt: 
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_snapshot_footer_record = {

@@ -70,6 +70,9 @@ class SnapshotHeaderRecord:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "last_contained_log_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "last_contained_log_timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -113,10 +116,13 @@ def _read_snapshot_header_record(
     version, last_contained_log_timestamp = _RUN_1.unpack_from(buf, pos)
     pos += 10
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return SnapshotHeaderRecord(
         version=version,
         last_contained_log_timestamp=last_contained_log_timestamp,
@@ -153,8 +159,10 @@ def _write_snapshot_header_record(out: bytearray, v: SnapshotHeaderRecord, opt: 
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_snapshot_header_record = {

@@ -87,6 +87,9 @@ class Endpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """Name of the listener. Never null."""
 
@@ -139,10 +142,13 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     (port,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Endpoint(name=name, host=host, port=port, tagged_fields=tagged_fields), pos
 
 
@@ -161,8 +167,10 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -187,6 +195,9 @@ class KraftVersionFeature:
 
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
 
     min_supported_version: int = 0
     """Lowest level supported."""
@@ -231,10 +242,13 @@ def read_kraft_version_feature(
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return KraftVersionFeature(
         min_supported_version=min_supported_version,
         max_supported_version=max_supported_version,
@@ -251,8 +265,10 @@ def write_kraft_version_feature(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -275,6 +291,9 @@ class Voter:
 
     SIZES: ClassVar[dict[str, int]] = {"voter_id": 4, "voter_directory_id": 16}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     voter_id: int = 0
     """Id of the voter."""
@@ -324,7 +343,10 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     voter_directory_id = UUID(bytes=voter_directory_id)
     pos += 20
     at = pos
-    num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
+    if pos < end and (num_endpoints_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
         raise Malformed(
             "num_endpoints_plus_one",
@@ -345,10 +367,13 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     except FormatError as error:
         raise error.within("kraft_version_feature")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Voter(
         voter_id=voter_id,
         voter_directory_id=voter_directory_id,
@@ -379,8 +404,10 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
         write_kraft_version_feature(out, v.kraft_version_feature, opt)
     except EncodeError as error:
         raise error.within("kraft_version_feature")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -407,6 +434,9 @@ class VotersRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
@@ -449,7 +479,10 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
     (version,) = _RUN_4.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
+    if pos < end and (num_voters_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
         raise Malformed(
             "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
@@ -462,10 +495,13 @@ def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tup
             raise error.within("voters", len(voters))
         voters.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return VotersRecord(version=version, voters=voters, tagged_fields=tagged_fields), pos
 
 
@@ -508,8 +544,10 @@ def _write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions) -> 
             write_voter(out, item, opt)
         except EncodeError as error:
             raise error.within("voters", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_voters_record = {

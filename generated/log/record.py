@@ -94,13 +94,17 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     if len_key < 0:
         raise Malformed("len_key", "value not allowed", at=at, need="at least 0", have=len_key)
-    stop = span("key", len_key, pos, end)
+    stop = pos + len_key
+    if not pos <= stop <= end:
+        span("key", len_key, pos, end)
     key = str(buf[pos:stop], "utf-8", "surrogateescape")
     pos = stop
     len_value, pos = read_zigzag32(buf, pos, end, "len_value")
     value: bytes | None = None
     if len_value >= 0:
-        stop = span("value", len_value, pos, end)
+        stop = pos + len_value
+        if not pos <= stop <= end:
+            span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
     return Header(key=key, value=value), pos
@@ -141,6 +145,9 @@ class RecordBody:
 
     SIZES: ClassVar[dict[str, int]] = {"attributes": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"attributes": ">b"}
+    """How `struct` says fields that are one number."""
 
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
@@ -200,13 +207,17 @@ def read_record_body(
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     key: bytes | None = None
     if len_key >= 0:
-        stop = span("key", len_key, pos, end)
+        stop = pos + len_key
+        if not pos <= stop <= end:
+            span("key", len_key, pos, end)
         key = buf[pos:stop]
         pos = stop
     len_value, pos = read_zigzag32(buf, pos, end, "len_value")
     value: bytes | None = None
     if len_value >= 0:
-        stop = span("value", len_value, pos, end)
+        stop = pos + len_value
+        if not pos <= stop <= end:
+            span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
     at = pos

@@ -22,9 +22,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -40,26 +42,17 @@ __all__ = [
     "write_topic_partitions",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("items", 4),)
-_CODES_1 = (("items", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("", 4),)
-_CODES_2 = (("", "i"),)
-_RUN_3 = Struct(">16s")
-_FIELDS_3 = (("topic_id", 16),)
-_CODES_3 = (("topic_id", "16s"),)
-_RUN_4 = Struct(">i")
-_FIELDS_4 = (("partitions", 4),)
-_CODES_4 = (("partitions", "i"),)
-_RUN_5 = Struct(">hiib")
-_FIELDS_5 = (
+_RUN_1 = Struct(">16s")
+_FIELDS_1 = (("topic_id", 16),)
+_CODES_1 = (("topic_id", "16s"),)
+_RUN_2 = Struct(">hiib")
+_FIELDS_2 = (
     ("version", 2),
     ("member_epoch", 4),
     ("previous_member_epoch", 4),
     ("state", 1),
 )
-_CODES_5 = (
+_CODES_2 = (
     ("version", "h"),
     ("member_epoch", "i"),
     ("previous_member_epoch", "i"),
@@ -71,20 +64,13 @@ def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
-        items_ = []
-        for _ in range(bounded_count("", num_items_plus_one - 1, 4, pos, end, opt)):
-            try:
-                if end - pos < 4:
-                    raise truncated_run(pos, end, (("", 4),))
-                (item,) = _RUN_1.unpack_from(buf, pos)
-                pos += 4
-
-            except FormatError as error:
-                raise error.within("", len(items_))
-            items_.append(item)
+        items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
     return items_, pos
 
 
@@ -96,14 +82,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
     except EncodeError as error:
         raise error.within("num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                try:
-                    out += _RUN_2.pack(item)
-                except StructError:
-                    raise bad_run(_CODES_2, (item,)) from None
-            except EncodeError as error:
-                raise error.within("", count)
+        write_numbers(out, "", v, ">i")
 
 
 @dataclass(slots=True)
@@ -171,12 +150,15 @@ def read_topic_partitions(
 ) -> tuple[TopicPartitions, int]:
     """Read `topic_partitions` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (topic_id,) = _RUN_3.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_1)
+    (topic_id,) = _RUN_1.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 16
     at = pos
-    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
         raise Malformed(
             "num_partitions_plus_one",
@@ -185,30 +167,23 @@ def read_topic_partitions(
             need="at least 1",
             have=num_partitions_plus_one,
         )
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_4.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     assignment_epochs: list[int] | None = []
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("assignment_epochs")
-            ends_exactly("assignment_epochs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("assignment_epochs")
+                ends_exactly("assignment_epochs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicPartitions(
         topic_id=topic_id,
         partitions=partitions,
@@ -220,23 +195,16 @@ def read_topic_partitions(
 def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `topic_partitions` to `out`. Raises EncodeError."""
     num_partitions_plus_one = len(v.partitions) + 1
-    values_3 = (v.topic_id.bytes,)
+    values_1 = (v.topic_id.bytes,)
     try:
-        out += _RUN_3.pack(*values_3)
+        out += _RUN_1.pack(*values_1)
     except StructError:
-        raise bad_run(_CODES_3, values_3) from None
+        raise bad_run(_CODES_1, values_1) from None
     try:
         out += write_uvarint32(num_partitions_plus_one)
     except EncodeError as error:
         raise error.within("num_partitions_plus_one")
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_2.pack(item)
-            except StructError:
-                raise bad_run(_CODES_2, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
+    write_numbers(out, "partitions", v.partitions, ">i")
     tags = list(v.tagged_fields)
     if v.assignment_epochs != []:
         inner = bytearray()
@@ -297,6 +265,14 @@ class ConsumerGroupCurrentMemberAssignmentValue:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "member_epoch": ">i",
+        "previous_member_epoch": ">i",
+        "state": ">b",
+    }
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -350,11 +326,16 @@ def _read_consumer_group_current_member_assignment_value(
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
     """Read `consumer_group_current_member_assignment_value`, version 0."""
     if end - pos < 11:
-        raise truncated_run(pos, end, _FIELDS_5)
-    version, member_epoch, previous_member_epoch, state = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, member_epoch, previous_member_epoch, state = _RUN_2.unpack_from(buf, pos)
     pos += 11
     at = pos
-    num_assigned_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_assigned_partitions_plus_one")
+    if pos < end and (num_assigned_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_assigned_partitions_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_assigned_partitions_plus_one"
+        )
     if num_assigned_partitions_plus_one < 1:
         raise Malformed(
             "num_assigned_partitions_plus_one",
@@ -373,9 +354,12 @@ def _read_consumer_group_current_member_assignment_value(
             raise error.within("assigned_partitions", len(assigned_partitions))
         assigned_partitions.append(item)
     at = pos
-    num_partitions_pending_revocation_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_partitions_pending_revocation_plus_one"
-    )
+    if pos < end and (num_partitions_pending_revocation_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_pending_revocation_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_partitions_pending_revocation_plus_one"
+        )
     if num_partitions_pending_revocation_plus_one < 1:
         raise Malformed(
             "num_partitions_pending_revocation_plus_one",
@@ -396,10 +380,13 @@ def _read_consumer_group_current_member_assignment_value(
             raise error.within("partitions_pending_revocation", len(partitions_pending_revocation))
         partitions_pending_revocation.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupCurrentMemberAssignmentValue(
         version=version,
         member_epoch=member_epoch,
@@ -425,7 +412,7 @@ def read_consumer_group_current_member_assignment_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_5)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_consumer_group_current_member_assignment_value.unpack_from(buf, pos)
     reader = _READERS_read_consumer_group_current_member_assignment_value.get(version)
     if reader is None:
@@ -439,11 +426,11 @@ def _write_consumer_group_current_member_assignment_value(
     """Append `consumer_group_current_member_assignment_value`, version 0, to `out`. Raises EncodeError."""
     num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
     num_partitions_pending_revocation_plus_one = len(v.partitions_pending_revocation) + 1
-    values_5 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
+    values_2 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_assigned_partitions_plus_one)
     except EncodeError as error:
@@ -462,8 +449,10 @@ def _write_consumer_group_current_member_assignment_value(
             write_topic_partitions(out, item, opt)
         except EncodeError as error:
             raise error.within("partitions_pending_revocation", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_consumer_group_current_member_assignment_value = {

@@ -117,10 +117,13 @@ def read_classic_protocol(
     except FormatError as error:
         raise error.within("metadata")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ClassicProtocol(name=name, metadata=metadata, tagged_fields=tagged_fields), pos
 
 
@@ -134,8 +137,10 @@ def write_classic_protocol(out: bytearray, v: ClassicProtocol, opt: WriteOptions
         write_blob_is_compact(out, v.metadata, opt)
     except EncodeError as error:
         raise error.within("metadata")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -156,6 +161,9 @@ class ClassicMemberMetadata:
 
     SIZES: ClassVar[dict[str, int]] = {"session_timeout_ms": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"session_timeout_ms": ">i"}
+    """How `struct` says fields that are one number."""
 
     session_timeout_ms: int = 0
     """An int32."""
@@ -200,7 +208,12 @@ def read_classic_member_metadata(
     (session_timeout_ms,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     at = pos
-    num_supported_protocols_plus_one, pos = read_uvarint32(buf, pos, end, "num_supported_protocols_plus_one")
+    if pos < end and (num_supported_protocols_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_supported_protocols_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_supported_protocols_plus_one"
+        )
     if num_supported_protocols_plus_one < 1:
         raise Malformed(
             "num_supported_protocols_plus_one",
@@ -219,10 +232,13 @@ def read_classic_member_metadata(
             raise error.within("supported_protocols", len(supported_protocols))
         supported_protocols.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ClassicMemberMetadata(
         session_timeout_ms=session_timeout_ms,
         supported_protocols=supported_protocols,
@@ -249,15 +265,20 @@ def write_classic_member_metadata(
             write_classic_protocol(out, item, opt)
         except EncodeError as error:
             raise error.within("supported_protocols", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def read_nullable_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicMemberMetadata | None, int]:
     """Read `nullable_classic_member_metadata` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    has_value, pos = read_uvarint32(buf, pos, end, "has_value")
+    if pos < end and (has_value := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        has_value, pos = read_uvarint32(buf, pos, end, "has_value")
     value: ClassicMemberMetadata | None = None
     if has_value >= 1:
         try:
@@ -327,6 +348,9 @@ class ConsumerGroupMemberMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "rebalance_timeout_ms": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "rebalance_timeout_ms": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -411,9 +435,12 @@ def _read_consumer_group_member_metadata_value(
     except FormatError as error:
         raise error.within("client_host")
     at = pos
-    num_subscribed_topic_names_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_subscribed_topic_names_plus_one"
-    )
+    if pos < end and (num_subscribed_topic_names_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_subscribed_topic_names_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_subscribed_topic_names_plus_one"
+        )
     if num_subscribed_topic_names_plus_one < 1:
         raise Malformed(
             "num_subscribed_topic_names_plus_one",
@@ -445,17 +472,20 @@ def _read_consumer_group_member_metadata_value(
         raise error.within("server_assignor")
     classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata()
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                classic_member_metadata, pos = read_nullable_classic_member_metadata(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("classic_member_metadata")
-            ends_exactly("classic_member_metadata", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    classic_member_metadata, pos = read_nullable_classic_member_metadata(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("classic_member_metadata")
+                ends_exactly("classic_member_metadata", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupMemberMetadataValue(
         version=version,
         instance_id=instance_id,

@@ -81,6 +81,9 @@ class ConsumerGroupMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -128,17 +131,20 @@ def _read_consumer_group_metadata_value(
     pos += 6
     metadata_hash: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 8:
-                raise truncated_run(pos, limit, (("metadata_hash", 8),))
-            (metadata_hash,) = _RUN_2.unpack_from(buf, pos)
-            pos += 8
-            ends_exactly("metadata_hash", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 8:
+                    raise truncated_run(pos, limit, (("metadata_hash", 8),))
+                (metadata_hash,) = _RUN_2.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("metadata_hash", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupMetadataValue(
         version=version, epoch=epoch, metadata_hash=metadata_hash, tagged_fields=tagged_fields
     ), pos

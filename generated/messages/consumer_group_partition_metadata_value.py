@@ -73,6 +73,9 @@ class PartitionMetadata:
     SIZES: ClassVar[dict[str, int]] = {"partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     partition: int = 0
     """An int32."""
 
@@ -116,7 +119,10 @@ def read_partition_metadata(
     (partition,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     at = pos
-    num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
+    if pos < end and (num_racks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
     if num_racks_plus_one < 1:
         raise Malformed(
             "num_racks_plus_one", "value not allowed", at=at, need="at least 1", have=num_racks_plus_one
@@ -129,10 +135,13 @@ def read_partition_metadata(
             raise error.within("racks", len(racks))
         racks.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionMetadata(partition=partition, racks=racks, tagged_fields=tagged_fields), pos
 
 
@@ -153,8 +162,10 @@ def write_partition_metadata(out: bytearray, v: PartitionMetadata, opt: WriteOpt
             write_text_is_compact(out, item, opt)
         except EncodeError as error:
             raise error.within("racks", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -177,6 +188,9 @@ class TopicMetadata:
 
     SIZES: ClassVar[dict[str, int]] = {"topic_id": 16, "num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -236,7 +250,12 @@ def read_topic_metadata(
     (num_partitions,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
     at = pos
-    num_partition_metadata_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_metadata_plus_one")
+    if pos < end and (num_partition_metadata_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partition_metadata_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_partition_metadata_plus_one"
+        )
     if num_partition_metadata_plus_one < 1:
         raise Malformed(
             "num_partition_metadata_plus_one",
@@ -255,10 +274,13 @@ def read_topic_metadata(
             raise error.within("partition_metadata", len(partition_metadata))
         partition_metadata.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicMetadata(
         topic_id=topic_id,
         topic_name=topic_name,
@@ -294,8 +316,10 @@ def write_topic_metadata(out: bytearray, v: TopicMetadata, opt: WriteOptions = D
             write_partition_metadata(out, item, opt)
         except EncodeError as error:
             raise error.within("partition_metadata", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -329,6 +353,9 @@ class ConsumerGroupPartitionMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -373,7 +400,10 @@ def _read_consumer_group_partition_metadata_value(
     (version,) = _RUN_4.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
+    if pos < end and (num_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
         raise Malformed(
             "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
@@ -386,10 +416,13 @@ def _read_consumer_group_partition_metadata_value(
             raise error.within("topics", len(topics))
         topics.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupPartitionMetadataValue(
         version=version, topics=topics, tagged_fields=tagged_fields
     ), pos
@@ -436,8 +469,10 @@ def _write_consumer_group_partition_metadata_value(
             write_topic_metadata(out, item, opt)
         except EncodeError as error:
             raise error.within("topics", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_consumer_group_partition_metadata_value = {

@@ -86,6 +86,9 @@ class ConsumerGroupRegularExpressionValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "version_field": 8, "timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "version_field": ">q", "timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -135,7 +138,10 @@ def _read_consumer_group_regular_expression_value(
     (version,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
+    if pos < end and (num_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
         raise Malformed(
             "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
@@ -152,10 +158,13 @@ def _read_consumer_group_regular_expression_value(
     version_field, timestamp = _RUN_2.unpack_from(buf, pos)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupRegularExpressionValue(
         version=version,
         topics=topics,
@@ -211,8 +220,10 @@ def _write_consumer_group_regular_expression_value(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_consumer_group_regular_expression_value = {

@@ -84,6 +84,9 @@ class ConsumerGroupTargetAssignmentMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "assignment_epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "assignment_epoch": ">i"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -133,17 +136,20 @@ def _read_consumer_group_target_assignment_metadata_value(
     pos += 6
     assignment_timestamp: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 8:
-                raise truncated_run(pos, limit, (("assignment_timestamp", 8),))
-            (assignment_timestamp,) = _RUN_2.unpack_from(buf, pos)
-            pos += 8
-            ends_exactly("assignment_timestamp", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 8:
+                    raise truncated_run(pos, limit, (("assignment_timestamp", 8),))
+                (assignment_timestamp,) = _RUN_2.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("assignment_timestamp", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConsumerGroupTargetAssignmentMetadataValue(
         version=version,
         assignment_epoch=assignment_epoch,

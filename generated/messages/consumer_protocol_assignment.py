@@ -20,8 +20,10 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     truncated_run,
     unknown_version,
+    write_numbers,
 )
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
@@ -39,18 +41,12 @@ __all__ = [
 _RUN_1 = Struct(">i")
 _FIELDS_1 = (("num_partitions", 4),)
 _CODES_1 = (("num_partitions", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partitions", 4),)
-_CODES_2 = (("partitions", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">hi")
-_FIELDS_4 = (
+_RUN_2 = Struct(">hi")
+_FIELDS_2 = (
     ("version", 2),
     ("num_assigned_partitions", 4),
 )
-_CODES_4 = (
+_CODES_2 = (
     ("version", "h"),
     ("num_assigned_partitions", "i"),
 )
@@ -71,6 +67,9 @@ class TopicPartition:
 
     SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     topic: str = ""
     """A string."""
@@ -117,17 +116,7 @@ def read_topic_partition(
     if num_partitions < 0:
         raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
     pos += 4
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
     return TopicPartition(topic=topic, partitions=partitions), pos
 
 
@@ -143,14 +132,7 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
+    write_numbers(out, "partitions", v.partitions, ">i")
 
 
 @dataclass(slots=True)
@@ -177,6 +159,9 @@ class ConsumerProtocolAssignment:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_assigned_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_assigned_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 3
     """Version of the message."""
@@ -217,8 +202,8 @@ def _read_consumer_protocol_assignment(
 ) -> tuple[ConsumerProtocolAssignment, int]:
     """Read `consumer_protocol_assignment`, versions 0, 1, 2, 3."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, num_assigned_partitions = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, num_assigned_partitions = _RUN_2.unpack_from(buf, pos)
     if num_assigned_partitions < 0:
         raise Malformed(
             "num_assigned_partitions",
@@ -261,7 +246,7 @@ def read_consumer_protocol_assignment(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_consumer_protocol_assignment.unpack_from(buf, pos)
     reader = _READERS_read_consumer_protocol_assignment.get(version)
     if reader is None:
@@ -274,11 +259,11 @@ def _write_consumer_protocol_assignment(
 ) -> None:
     """Append `consumer_protocol_assignment`, versions 0, 1, 2, 3, to `out`. Raises EncodeError."""
     num_assigned_partitions = len(v.assigned_partitions)
-    values_4 = (v.version, num_assigned_partitions)
+    values_2 = (v.version, num_assigned_partitions)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     for count, item in enumerate(v.assigned_partitions):
         try:
             write_topic_partition(out, item, opt)

@@ -20,8 +20,10 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     truncated_run,
     unknown_version,
+    write_numbers,
 )
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
@@ -40,27 +42,21 @@ __all__ = [
 _RUN_1 = Struct(">i")
 _FIELDS_1 = (("num_partitions", 4),)
 _CODES_1 = (("num_partitions", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partitions", 4),)
-_CODES_2 = (("partitions", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">hi")
-_FIELDS_4 = (
+_RUN_2 = Struct(">hi")
+_FIELDS_2 = (
     ("version", 2),
     ("num_topics", 4),
 )
-_CODES_4 = (
+_CODES_2 = (
     ("version", "h"),
     ("num_topics", "i"),
 )
-_RUN_5 = Struct(">i")
-_FIELDS_5 = (("num_owned_partitions", 4),)
-_CODES_5 = (("num_owned_partitions", "i"),)
-_RUN_6 = Struct(">i")
-_FIELDS_6 = (("generation_id", 4),)
-_CODES_6 = (("generation_id", "i"),)
+_RUN_3 = Struct(">i")
+_FIELDS_3 = (("num_owned_partitions", 4),)
+_CODES_3 = (("num_owned_partitions", "i"),)
+_RUN_4 = Struct(">i")
+_FIELDS_4 = (("generation_id", 4),)
+_CODES_4 = (("generation_id", "i"),)
 
 
 @dataclass(slots=True)
@@ -78,6 +74,9 @@ class TopicPartition:
 
     SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     topic: str = ""
     """A string."""
@@ -124,17 +123,7 @@ def read_topic_partition(
     if num_partitions < 0:
         raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
     pos += 4
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
     return TopicPartition(topic=topic, partitions=partitions), pos
 
 
@@ -150,14 +139,7 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
+    write_numbers(out, "partitions", v.partitions, ">i")
 
 
 @dataclass(slots=True)
@@ -197,6 +179,9 @@ class ConsumerProtocolSubscription:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_topics": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_topics": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 3
     """Version of the message."""
@@ -246,8 +231,8 @@ def _read_consumer_protocol_subscription_v0(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     """Read `consumer_protocol_subscription`, version 0."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, num_topics = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, num_topics = _RUN_2.unpack_from(buf, pos)
     if num_topics < 0:
         raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
     pos += 6
@@ -270,8 +255,8 @@ def _read_consumer_protocol_subscription_v1(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     """Read `consumer_protocol_subscription`, version 1."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, num_topics = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, num_topics = _RUN_2.unpack_from(buf, pos)
     if num_topics < 0:
         raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
     pos += 6
@@ -287,8 +272,8 @@ def _read_consumer_protocol_subscription_v1(
     except FormatError as error:
         raise error.within("user_data")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
-    (num_owned_partitions,) = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
     if num_owned_partitions < 0:
         raise Malformed(
             "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
@@ -311,8 +296,8 @@ def _read_consumer_protocol_subscription_v2(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     """Read `consumer_protocol_subscription`, version 2."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, num_topics = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, num_topics = _RUN_2.unpack_from(buf, pos)
     if num_topics < 0:
         raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
     pos += 6
@@ -328,8 +313,8 @@ def _read_consumer_protocol_subscription_v2(
     except FormatError as error:
         raise error.within("user_data")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
-    (num_owned_partitions,) = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
     if num_owned_partitions < 0:
         raise Malformed(
             "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
@@ -343,8 +328,8 @@ def _read_consumer_protocol_subscription_v2(
             raise error.within("owned_partitions", len(owned_partitions))
         owned_partitions.append(item_of_owned_partitions_)
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_6)
-    (generation_id,) = _RUN_6.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_4)
+    (generation_id,) = _RUN_4.unpack_from(buf, pos)
     pos += 4
     return ConsumerProtocolSubscription(
         version=version,
@@ -360,8 +345,8 @@ def _read_consumer_protocol_subscription_v3(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     """Read `consumer_protocol_subscription`, version 3."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, num_topics = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, num_topics = _RUN_2.unpack_from(buf, pos)
     if num_topics < 0:
         raise Malformed("num_topics", "value not allowed", at=pos + 2, need="at least 0", have=num_topics)
     pos += 6
@@ -377,8 +362,8 @@ def _read_consumer_protocol_subscription_v3(
     except FormatError as error:
         raise error.within("user_data")
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_5)
-    (num_owned_partitions,) = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    (num_owned_partitions,) = _RUN_3.unpack_from(buf, pos)
     if num_owned_partitions < 0:
         raise Malformed(
             "num_owned_partitions", "value not allowed", at=pos, need="at least 0", have=num_owned_partitions
@@ -392,8 +377,8 @@ def _read_consumer_protocol_subscription_v3(
             raise error.within("owned_partitions", len(owned_partitions))
         owned_partitions.append(item_of_owned_partitions_)
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_6)
-    (generation_id,) = _RUN_6.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_4)
+    (generation_id,) = _RUN_4.unpack_from(buf, pos)
     pos += 4
     try:
         rack_id, pos = read_nullable_text(buf, pos, end, opt)
@@ -426,7 +411,7 @@ def read_consumer_protocol_subscription(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_consumer_protocol_subscription.unpack_from(buf, pos)
     reader = _READERS_read_consumer_protocol_subscription.get(version)
     if reader is None:
@@ -439,11 +424,11 @@ def _write_consumer_protocol_subscription_v0(
 ) -> None:
     """Append `consumer_protocol_subscription`, version 0, to `out`. Raises EncodeError."""
     num_topics = len(v.topics)
-    values_4 = (v.version, num_topics)
+    values_2 = (v.version, num_topics)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     for count, item in enumerate(v.topics):
         try:
             write_text(out, item, opt)
@@ -461,11 +446,11 @@ def _write_consumer_protocol_subscription_v1(
     """Append `consumer_protocol_subscription`, version 1, to `out`. Raises EncodeError."""
     num_topics = len(v.topics)
     num_owned_partitions = len(v.owned_partitions)
-    values_4 = (v.version, num_topics)
+    values_2 = (v.version, num_topics)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     for count, item in enumerate(v.topics):
         try:
             write_text(out, item, opt)
@@ -475,11 +460,11 @@ def _write_consumer_protocol_subscription_v1(
         write_nullable_blob(out, v.user_data, opt)
     except EncodeError as error:
         raise error.within("user_data")
-    values_5 = (num_owned_partitions,)
+    values_3 = (num_owned_partitions,)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
         try:
             write_topic_partition(out, item_of_owned_partitions_, opt)
@@ -493,11 +478,11 @@ def _write_consumer_protocol_subscription_v2(
     """Append `consumer_protocol_subscription`, version 2, to `out`. Raises EncodeError."""
     num_topics = len(v.topics)
     num_owned_partitions = len(v.owned_partitions)
-    values_4 = (v.version, num_topics)
+    values_2 = (v.version, num_topics)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     for count, item in enumerate(v.topics):
         try:
             write_text(out, item, opt)
@@ -507,21 +492,21 @@ def _write_consumer_protocol_subscription_v2(
         write_nullable_blob(out, v.user_data, opt)
     except EncodeError as error:
         raise error.within("user_data")
-    values_5 = (num_owned_partitions,)
+    values_3 = (num_owned_partitions,)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
         try:
             write_topic_partition(out, item_of_owned_partitions_, opt)
         except EncodeError as error:
             raise error.within("owned_partitions", count)
-    values_6 = (v.generation_id,)
+    values_4 = (v.generation_id,)
     try:
-        out += _RUN_6.pack(*values_6)
+        out += _RUN_4.pack(*values_4)
     except StructError:
-        raise bad_run(_CODES_6, values_6) from None
+        raise bad_run(_CODES_4, values_4) from None
 
 
 def _write_consumer_protocol_subscription_v3(
@@ -530,11 +515,11 @@ def _write_consumer_protocol_subscription_v3(
     """Append `consumer_protocol_subscription`, version 3, to `out`. Raises EncodeError."""
     num_topics = len(v.topics)
     num_owned_partitions = len(v.owned_partitions)
-    values_4 = (v.version, num_topics)
+    values_2 = (v.version, num_topics)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     for count, item in enumerate(v.topics):
         try:
             write_text(out, item, opt)
@@ -544,21 +529,21 @@ def _write_consumer_protocol_subscription_v3(
         write_nullable_blob(out, v.user_data, opt)
     except EncodeError as error:
         raise error.within("user_data")
-    values_5 = (num_owned_partitions,)
+    values_3 = (num_owned_partitions,)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     for count, item_of_owned_partitions_ in enumerate(v.owned_partitions):
         try:
             write_topic_partition(out, item_of_owned_partitions_, opt)
         except EncodeError as error:
             raise error.within("owned_partitions", count)
-    values_6 = (v.generation_id,)
+    values_4 = (v.generation_id,)
     try:
-        out += _RUN_6.pack(*values_6)
+        out += _RUN_4.pack(*values_4)
     except StructError:
-        raise bad_run(_CODES_6, values_6) from None
+        raise bad_run(_CODES_4, values_4) from None
     try:
         write_nullable_text(out, v.rack_id, opt)
     except EncodeError as error:

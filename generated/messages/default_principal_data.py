@@ -70,6 +70,9 @@ class DefaultPrincipalData:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "token_authenticated": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -131,10 +134,13 @@ def _read_default_principal_data(
     (token_authenticated,) = _RUN_2.unpack_from(buf, pos)
     pos += 1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return DefaultPrincipalData(
         version=version,
         type=type_,
@@ -186,8 +192,10 @@ def _write_default_principal_data(out: bytearray, v: DefaultPrincipalData, opt: 
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_default_principal_data = {

@@ -114,6 +114,9 @@ class MemberMetadata:
     SIZES: ClassVar[dict[str, int]] = {"session_timeout": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"session_timeout": ">i"}
+    """How `struct` says fields that are one number."""
+
     member_id: str = ""
     """A string."""
 
@@ -331,10 +334,13 @@ def _read_member_metadata_v4(
     except FormatError as error:
         raise error.within("assignment")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return MemberMetadata(
         member_id=member_id,
         group_instance_id=group_instance_id,
@@ -498,8 +504,10 @@ def _write_member_metadata_v4(out: bytearray, v: MemberMetadata, opt: WriteOptio
         write_blob_is_compact(out, v.assignment, opt)
     except EncodeError as error:
         raise error.within("assignment")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_member_metadata = {
@@ -560,6 +568,9 @@ class GroupMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "generation": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "generation": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 4
     """Version of the message."""
@@ -829,7 +840,10 @@ def _read_group_metadata_value_v4(
     (current_state_timestamp,) = _RUN_7.unpack_from(buf, pos)
     pos += 8
     at = pos
-    num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
+    if pos < end and (num_members_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
     if num_members_plus_one < 1:
         raise Malformed(
             "num_members_plus_one", "value not allowed", at=at, need="at least 1", have=num_members_plus_one
@@ -842,10 +856,13 @@ def _read_group_metadata_value_v4(
             raise error.within("members", len(members))
         members.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return GroupMetadataValue(
         version=version,
         protocol_type=protocol_type,
@@ -1079,8 +1096,10 @@ def _write_group_metadata_value_v4(out: bytearray, v: GroupMetadataValue, opt: W
             _write_member_metadata_v4(out, item, opt, 4)
         except EncodeError as error:
             raise error.within("members", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_group_metadata_value = {

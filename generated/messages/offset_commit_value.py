@@ -121,6 +121,9 @@ class OffsetCommitValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "committed_offset": 8, "commit_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "committed_offset": ">q", "commit_timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 3
     """Version of the value."""
 
@@ -263,14 +266,17 @@ def _read_offset_commit_value_v4(
     pos += 8
     topic_id: UUID = UUID(int=0)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            topic_id, pos = read_uuid(buf, pos, limit, "topic_id")
-            ends_exactly("topic_id", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                topic_id, pos = read_uuid(buf, pos, limit, "topic_id")
+                ends_exactly("topic_id", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return OffsetCommitValue(
         version=version,
         committed_offset=committed_offset,

@@ -22,9 +22,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -41,20 +43,14 @@ __all__ = [
 _RUN_1 = Struct(">16s")
 _FIELDS_1 = (("topic_id", 16),)
 _CODES_1 = (("topic_id", "16s"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partitions", 4),)
-_CODES_2 = (("partitions", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">hiib")
-_FIELDS_4 = (
+_RUN_2 = Struct(">hiib")
+_FIELDS_2 = (
     ("version", 2),
     ("member_epoch", 4),
     ("previous_member_epoch", 4),
     ("state", 1),
 )
-_CODES_4 = (
+_CODES_2 = (
     ("version", "h"),
     ("member_epoch", "i"),
     ("previous_member_epoch", "i"),
@@ -122,7 +118,10 @@ def read_topic_partitions(
     topic_id = UUID(bytes=topic_id)
     pos += 16
     at = pos
-    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
         raise Malformed(
             "num_partitions_plus_one",
@@ -131,22 +130,15 @@ def read_topic_partitions(
             need="at least 1",
             have=num_partitions_plus_one,
         )
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicPartitions(topic_id=topic_id, partitions=partitions, tagged_fields=tagged_fields), pos
 
 
@@ -162,16 +154,11 @@ def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions
         out += write_uvarint32(num_partitions_plus_one)
     except EncodeError as error:
         raise error.within("num_partitions_plus_one")
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    write_numbers(out, "partitions", v.partitions, ">i")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -221,6 +208,14 @@ class ShareGroupCurrentMemberAssignmentValue:
         "state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "member_epoch": ">i",
+        "previous_member_epoch": ">i",
+        "state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -272,11 +267,16 @@ def _read_share_group_current_member_assignment_value(
 ) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
     """Read `share_group_current_member_assignment_value`, version 0."""
     if end - pos < 11:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, member_epoch, previous_member_epoch, state = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, member_epoch, previous_member_epoch, state = _RUN_2.unpack_from(buf, pos)
     pos += 11
     at = pos
-    num_assigned_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_assigned_partitions_plus_one")
+    if pos < end and (num_assigned_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_assigned_partitions_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_assigned_partitions_plus_one"
+        )
     if num_assigned_partitions_plus_one < 1:
         raise Malformed(
             "num_assigned_partitions_plus_one",
@@ -295,10 +295,13 @@ def _read_share_group_current_member_assignment_value(
             raise error.within("assigned_partitions", len(assigned_partitions))
         assigned_partitions.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ShareGroupCurrentMemberAssignmentValue(
         version=version,
         member_epoch=member_epoch,
@@ -323,7 +326,7 @@ def read_share_group_current_member_assignment_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_share_group_current_member_assignment_value.unpack_from(buf, pos)
     reader = _READERS_read_share_group_current_member_assignment_value.get(version)
     if reader is None:
@@ -336,11 +339,11 @@ def _write_share_group_current_member_assignment_value(
 ) -> None:
     """Append `share_group_current_member_assignment_value`, version 0, to `out`. Raises EncodeError."""
     num_assigned_partitions_plus_one = len(v.assigned_partitions) + 1
-    values_4 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
+    values_2 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_assigned_partitions_plus_one)
     except EncodeError as error:
@@ -350,8 +353,10 @@ def _write_share_group_current_member_assignment_value(
             write_topic_partitions(out, item, opt)
         except EncodeError as error:
             raise error.within("assigned_partitions", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_share_group_current_member_assignment_value = {

@@ -79,6 +79,9 @@ class ShareGroupMemberMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -143,9 +146,12 @@ def _read_share_group_member_metadata_value(
     except FormatError as error:
         raise error.within("client_host")
     at = pos
-    num_subscribed_topic_names_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_subscribed_topic_names_plus_one"
-    )
+    if pos < end and (num_subscribed_topic_names_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_subscribed_topic_names_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_subscribed_topic_names_plus_one"
+        )
     if num_subscribed_topic_names_plus_one < 1:
         raise Malformed(
             "num_subscribed_topic_names_plus_one",
@@ -164,10 +170,13 @@ def _read_share_group_member_metadata_value(
             raise error.within("subscribed_topic_names", len(subscribed_topic_names))
         subscribed_topic_names.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ShareGroupMemberMetadataValue(
         version=version,
         rack_id=rack_id,
@@ -231,8 +240,10 @@ def _write_share_group_member_metadata_value(
             write_text_is_compact(out, item, opt)
         except EncodeError as error:
             raise error.within("subscribed_topic_names", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_share_group_member_metadata_value = {

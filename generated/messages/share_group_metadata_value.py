@@ -77,6 +77,9 @@ class ShareGroupMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -123,10 +126,13 @@ def _read_share_group_metadata_value(
     version, epoch, metadata_hash = _RUN_1.unpack_from(buf, pos)
     pos += 14
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ShareGroupMetadataValue(
         version=version, epoch=epoch, metadata_hash=metadata_hash, tagged_fields=tagged_fields
     ), pos
@@ -161,8 +167,10 @@ def _write_share_group_metadata_value(out: bytearray, v: ShareGroupMetadataValue
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_share_group_metadata_value = {

@@ -22,9 +22,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -46,15 +48,9 @@ __all__ = [
 _RUN_1 = Struct(">16s")
 _FIELDS_1 = (("topic_id", 16),)
 _CODES_1 = (("topic_id", "16s"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partitions", 4),)
-_CODES_2 = (("partitions", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">h")
-_FIELDS_4 = (("version", 2),)
-_CODES_4 = (("version", "h"),)
+_RUN_2 = Struct(">h")
+_FIELDS_2 = (("version", 2),)
+_CODES_2 = (("version", "h"),)
 
 
 @dataclass(slots=True)
@@ -128,7 +124,10 @@ def read_topic_partitions_info(
     except FormatError as error:
         raise error.within("topic_name")
     at = pos
-    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
         raise Malformed(
             "num_partitions_plus_one",
@@ -137,22 +136,15 @@ def read_topic_partitions_info(
             need="at least 1",
             have=num_partitions_plus_one,
         )
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicPartitionsInfo(
         topic_id=topic_id, topic_name=topic_name, partitions=partitions, tagged_fields=tagged_fields
     ), pos
@@ -176,16 +168,11 @@ def write_topic_partitions_info(
         out += write_uvarint32(num_partitions_plus_one)
     except EncodeError as error:
         raise error.within("num_partitions_plus_one")
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    write_numbers(out, "partitions", v.partitions, ">i")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -250,10 +237,13 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     except FormatError as error:
         raise error.within("topic_name")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicInfo(topic_id=topic_id, topic_name=topic_name, tagged_fields=tagged_fields), pos
 
 
@@ -268,8 +258,10 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
         write_text_is_compact(out, v.topic_name, opt)
     except EncodeError as error:
         raise error.within("topic_name")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -307,6 +299,9 @@ class ShareGroupStatePartitionMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -355,11 +350,16 @@ def _read_share_group_state_partition_metadata_value(
 ) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
     """Read `share_group_state_partition_metadata_value`, version 0."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (version,) = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    (version,) = _RUN_2.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_initializing_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initializing_topics_plus_one")
+    if pos < end and (num_initializing_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_initializing_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_initializing_topics_plus_one"
+        )
     if num_initializing_topics_plus_one < 1:
         raise Malformed(
             "num_initializing_topics_plus_one",
@@ -378,7 +378,12 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("initializing_topics", len(initializing_topics))
         initializing_topics.append(item)
     at = pos
-    num_initialized_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initialized_topics_plus_one")
+    if pos < end and (num_initialized_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_initialized_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_initialized_topics_plus_one"
+        )
     if num_initialized_topics_plus_one < 1:
         raise Malformed(
             "num_initialized_topics_plus_one",
@@ -397,7 +402,10 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("initialized_topics", len(initialized_topics))
         initialized_topics.append(item)
     at = pos
-    num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
+    if pos < end and (num_deleting_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
     if num_deleting_topics_plus_one < 1:
         raise Malformed(
             "num_deleting_topics_plus_one",
@@ -414,10 +422,13 @@ def _read_share_group_state_partition_metadata_value(
             raise error.within("deleting_topics", len(deleting_topics))
         deleting_topics.append(item_of_deleting_topics_)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ShareGroupStatePartitionMetadataValue(
         version=version,
         initializing_topics=initializing_topics,
@@ -441,7 +452,7 @@ def read_share_group_state_partition_metadata_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_share_group_state_partition_metadata_value.unpack_from(buf, pos)
     reader = _READERS_read_share_group_state_partition_metadata_value.get(version)
     if reader is None:
@@ -456,11 +467,11 @@ def _write_share_group_state_partition_metadata_value(
     num_initializing_topics_plus_one = len(v.initializing_topics) + 1
     num_initialized_topics_plus_one = len(v.initialized_topics) + 1
     num_deleting_topics_plus_one = len(v.deleting_topics) + 1
-    values_4 = (v.version,)
+    values_2 = (v.version,)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_initializing_topics_plus_one)
     except EncodeError as error:
@@ -488,8 +499,10 @@ def _write_share_group_state_partition_metadata_value(
             write_topic_info(out, item_of_deleting_topics_, opt)
         except EncodeError as error:
             raise error.within("deleting_topics", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_share_group_state_partition_metadata_value = {

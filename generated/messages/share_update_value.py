@@ -99,6 +99,14 @@ class StateBatch:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "first_offset": ">q",
+        "last_offset": ">q",
+        "delivery_state": ">b",
+        "delivery_count": ">h",
+    }
+    """How `struct` says fields that are one number."""
+
     first_offset: int = 0
     """An int64."""
 
@@ -148,10 +156,13 @@ def read_state_batch(
     first_offset, last_offset, delivery_state, delivery_count = _RUN_1.unpack_from(buf, pos)
     pos += 19
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StateBatch(
         first_offset=first_offset,
         last_offset=last_offset,
@@ -168,8 +179,10 @@ def write_state_batch(out: bytearray, v: StateBatch, opt: WriteOptions = DEFAULT
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -223,6 +236,14 @@ class ShareUpdateValue:
         "start_offset": 8,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "snapshot_epoch": ">i",
+        "leader_epoch": ">i",
+        "start_offset": ">q",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -279,7 +300,10 @@ def _read_share_update_value(
     version, snapshot_epoch, leader_epoch, start_offset = _RUN_2.unpack_from(buf, pos)
     pos += 18
     at = pos
-    num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
+    if pos < end and (num_state_batches_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
     if num_state_batches_plus_one < 1:
         raise Malformed(
             "num_state_batches_plus_one",
@@ -297,17 +321,20 @@ def _read_share_update_value(
         state_batches.append(item)
     delivery_complete_count: int = -1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 4:
-                raise truncated_run(pos, limit, (("delivery_complete_count", 4),))
-            (delivery_complete_count,) = _RUN_3.unpack_from(buf, pos)
-            pos += 4
-            ends_exactly("delivery_complete_count", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 4:
+                    raise truncated_run(pos, limit, (("delivery_complete_count", 4),))
+                (delivery_complete_count,) = _RUN_3.unpack_from(buf, pos)
+                pos += 4
+                ends_exactly("delivery_complete_count", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ShareUpdateValue(
         version=version,
         snapshot_epoch=snapshot_epoch,

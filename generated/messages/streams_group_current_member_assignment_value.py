@@ -21,9 +21,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -41,23 +43,14 @@ __all__ = [
     "write_task_ids",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("items", 4),)
-_CODES_1 = (("items", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("", 4),)
-_CODES_2 = (("", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("partitions", 4),)
-_CODES_3 = (("partitions", "i"),)
-_RUN_4 = Struct(">hiib")
-_FIELDS_4 = (
+_RUN_1 = Struct(">hiib")
+_FIELDS_1 = (
     ("version", 2),
     ("member_epoch", 4),
     ("previous_member_epoch", 4),
     ("state", 1),
 )
-_CODES_4 = (
+_CODES_1 = (
     ("version", "h"),
     ("member_epoch", "i"),
     ("previous_member_epoch", "i"),
@@ -69,20 +62,13 @@ def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
-        items_ = []
-        for _ in range(bounded_count("", num_items_plus_one - 1, 4, pos, end, opt)):
-            try:
-                if end - pos < 4:
-                    raise truncated_run(pos, end, (("", 4),))
-                (item,) = _RUN_1.unpack_from(buf, pos)
-                pos += 4
-
-            except FormatError as error:
-                raise error.within("", len(items_))
-            items_.append(item)
+        items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
     return items_, pos
 
 
@@ -94,14 +80,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
     except EncodeError as error:
         raise error.within("num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                try:
-                    out += _RUN_2.pack(item)
-                except StructError:
-                    raise bad_run(_CODES_2, (item,)) from None
-            except EncodeError as error:
-                raise error.within("", count)
+        write_numbers(out, "", v, ">i")
 
 
 @dataclass(slots=True)
@@ -168,7 +147,10 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
         raise Malformed(
             "num_partitions_plus_one",
@@ -177,30 +159,23 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
             need="at least 1",
             have=num_partitions_plus_one,
         )
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_3.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     assignment_epochs: list[int] | None = []
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("assignment_epochs")
-            ends_exactly("assignment_epochs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    assignment_epochs, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("assignment_epochs")
+                ends_exactly("assignment_epochs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TaskIds(
         subtopology_id=subtopology_id,
         partitions=partitions,
@@ -220,14 +195,7 @@ def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE
         out += write_uvarint32(num_partitions_plus_one)
     except EncodeError as error:
         raise error.within("num_partitions_plus_one")
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_2.pack(item)
-            except StructError:
-                raise bad_run(_CODES_2, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
+    write_numbers(out, "partitions", v.partitions, ">i")
     tags = list(v.tagged_fields)
     if v.assignment_epochs != []:
         inner = bytearray()
@@ -291,6 +259,14 @@ class StreamsGroupCurrentMemberAssignmentValue:
         "state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "member_epoch": ">i",
+        "previous_member_epoch": ">i",
+        "state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -357,11 +333,14 @@ def _read_streams_group_current_member_assignment_value(
 ) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
     """Read `streams_group_current_member_assignment_value`, version 0."""
     if end - pos < 11:
-        raise truncated_run(pos, end, _FIELDS_4)
-    version, member_epoch, previous_member_epoch, state = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_1)
+    version, member_epoch, previous_member_epoch, state = _RUN_1.unpack_from(buf, pos)
     pos += 11
     at = pos
-    num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
+    if pos < end and (num_active_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
         raise Malformed(
             "num_active_tasks_plus_one",
@@ -378,7 +357,10 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("active_tasks", len(active_tasks))
         active_tasks.append(item)
     at = pos
-    num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
+    if pos < end and (num_standby_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
         raise Malformed(
             "num_standby_tasks_plus_one",
@@ -395,7 +377,10 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("standby_tasks", len(standby_tasks))
         standby_tasks.append(item)
     at = pos
-    num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
+    if pos < end and (num_warmup_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
         raise Malformed(
             "num_warmup_tasks_plus_one",
@@ -412,9 +397,12 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("warmup_tasks", len(warmup_tasks))
         warmup_tasks.append(item)
     at = pos
-    num_active_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_active_tasks_pending_revocation_plus_one"
-    )
+    if pos < end and (num_active_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_active_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_active_tasks_pending_revocation_plus_one"
+        )
     if num_active_tasks_pending_revocation_plus_one < 1:
         raise Malformed(
             "num_active_tasks_pending_revocation_plus_one",
@@ -440,9 +428,12 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("active_tasks_pending_revocation", len(active_tasks_pending_revocation))
         active_tasks_pending_revocation.append(item)
     at = pos
-    num_standby_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_standby_tasks_pending_revocation_plus_one"
-    )
+    if pos < end and (num_standby_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_standby_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_standby_tasks_pending_revocation_plus_one"
+        )
     if num_standby_tasks_pending_revocation_plus_one < 1:
         raise Malformed(
             "num_standby_tasks_pending_revocation_plus_one",
@@ -468,9 +459,12 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("standby_tasks_pending_revocation", len(standby_tasks_pending_revocation))
         standby_tasks_pending_revocation.append(item)
     at = pos
-    num_warmup_tasks_pending_revocation_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_warmup_tasks_pending_revocation_plus_one"
-    )
+    if pos < end and (num_warmup_tasks_pending_revocation_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_warmup_tasks_pending_revocation_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_warmup_tasks_pending_revocation_plus_one"
+        )
     if num_warmup_tasks_pending_revocation_plus_one < 1:
         raise Malformed(
             "num_warmup_tasks_pending_revocation_plus_one",
@@ -496,10 +490,13 @@ def _read_streams_group_current_member_assignment_value(
             raise error.within("warmup_tasks_pending_revocation", len(warmup_tasks_pending_revocation))
         warmup_tasks_pending_revocation.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StreamsGroupCurrentMemberAssignmentValue(
         version=version,
         member_epoch=member_epoch,
@@ -529,7 +526,7 @@ def read_streams_group_current_member_assignment_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_1)
     (version,) = _VERSION_read_streams_group_current_member_assignment_value.unpack_from(buf, pos)
     reader = _READERS_read_streams_group_current_member_assignment_value.get(version)
     if reader is None:
@@ -547,11 +544,11 @@ def _write_streams_group_current_member_assignment_value(
     num_active_tasks_pending_revocation_plus_one = len(v.active_tasks_pending_revocation) + 1
     num_standby_tasks_pending_revocation_plus_one = len(v.standby_tasks_pending_revocation) + 1
     num_warmup_tasks_pending_revocation_plus_one = len(v.warmup_tasks_pending_revocation) + 1
-    values_4 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
+    values_1 = (v.version, v.member_epoch, v.previous_member_epoch, v.state)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_1.pack(*values_1)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_1, values_1) from None
     try:
         out += write_uvarint32(num_active_tasks_plus_one)
     except EncodeError as error:
@@ -606,8 +603,10 @@ def _write_streams_group_current_member_assignment_value(
             write_task_ids(out, item, opt)
         except EncodeError as error:
             raise error.within("warmup_tasks_pending_revocation", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_streams_group_current_member_assignment_value = {

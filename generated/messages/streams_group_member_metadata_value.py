@@ -79,6 +79,9 @@ class Endpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
+    """How `struct` says fields that are one number."""
+
     host: str = ""
     """A string."""
 
@@ -124,10 +127,13 @@ def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     (port,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Endpoint(host=host, port=port, tagged_fields=tagged_fields), pos
 
 
@@ -142,8 +148,10 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -204,10 +212,13 @@ def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return KeyValue(key=key, value=value, tagged_fields=tagged_fields), pos
 
 
@@ -221,8 +232,10 @@ def write_key_value(out: bytearray, v: KeyValue, opt: WriteOptions = DEFAULT_WRI
         write_text_is_compact(out, v.value, opt)
     except EncodeError as error:
         raise error.within("value")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -271,6 +284,14 @@ class StreamsGroupMemberMetadataValue:
         "has_user_endpoint": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "rebalance_timeout_ms": ">i",
+        "topology_epoch": ">i",
+        "has_user_endpoint": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -373,7 +394,10 @@ def _read_streams_group_member_metadata_value(
         except FormatError as error:
             raise error.within("user_endpoint")
     at = pos
-    num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
+    if pos < end and (num_client_tags_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
     if num_client_tags_plus_one < 1:
         raise Malformed(
             "num_client_tags_plus_one",
@@ -390,10 +414,13 @@ def _read_streams_group_member_metadata_value(
             raise error.within("client_tags", len(client_tags))
         client_tags.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StreamsGroupMemberMetadataValue(
         version=version,
         instance_id=instance_id,
@@ -486,8 +513,10 @@ def _write_streams_group_member_metadata_value(
             write_key_value(out, item, opt)
         except EncodeError as error:
             raise error.within("client_tags", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_streams_group_member_metadata_value = {

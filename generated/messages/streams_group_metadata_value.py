@@ -137,10 +137,13 @@ def read_last_assignment_config(
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return LastAssignmentConfig(key=key, value=value, tagged_fields=tagged_fields), pos
 
 
@@ -156,15 +159,20 @@ def write_last_assignment_config(
         write_text_is_compact(out, v.value, opt)
     except EncodeError as error:
         raise error.within("value")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def read_nullable_last_assignment_config_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[LastAssignmentConfig] | None, int]:
     """Read `nullable_last_assignment_config_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[LastAssignmentConfig] | None = None
     if num_items_plus_one >= 1:
         items_ = []
@@ -241,6 +249,9 @@ class StreamsGroupMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 
@@ -303,35 +314,40 @@ def _read_streams_group_metadata_value(
     stored_description_topology_epoch: int = -1
     failed_description_topology_epoch: int = -1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                validated_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("validated_topology_epoch")
-            ends_exactly("validated_topology_epoch", pos, limit)
-        elif tag == 1:
-            try:
-                last_assignment_configs, pos = read_nullable_last_assignment_config_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_assignment_configs")
-            ends_exactly("last_assignment_configs", pos, limit)
-        elif tag == 2:
-            try:
-                stored_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("stored_description_topology_epoch")
-            ends_exactly("stored_description_topology_epoch", pos, limit)
-        elif tag == 3:
-            try:
-                failed_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("failed_description_topology_epoch")
-            ends_exactly("failed_description_topology_epoch", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    validated_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("validated_topology_epoch")
+                ends_exactly("validated_topology_epoch", pos, limit)
+            elif tag == 1:
+                try:
+                    last_assignment_configs, pos = read_nullable_last_assignment_config_list(
+                        buf, pos, limit, opt
+                    )
+                except FormatError as error:
+                    raise error.within("last_assignment_configs")
+                ends_exactly("last_assignment_configs", pos, limit)
+            elif tag == 2:
+                try:
+                    stored_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("stored_description_topology_epoch")
+                ends_exactly("stored_description_topology_epoch", pos, limit)
+            elif tag == 3:
+                try:
+                    failed_description_topology_epoch, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("failed_description_topology_epoch")
+                ends_exactly("failed_description_topology_epoch", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StreamsGroupMetadataValue(
         version=version,
         epoch=epoch,

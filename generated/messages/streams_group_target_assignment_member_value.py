@@ -21,9 +21,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -39,15 +41,9 @@ __all__ = [
     "write_task_ids",
 ]
 
-_RUN_1 = Struct(">i")
-_FIELDS_1 = (("partitions", 4),)
-_CODES_1 = (("partitions", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("", 4),)
-_CODES_2 = (("", "i"),)
-_RUN_3 = Struct(">h")
-_FIELDS_3 = (("version", 2),)
-_CODES_3 = (("version", "h"),)
+_RUN_1 = Struct(">h")
+_FIELDS_1 = (("version", 2),)
+_CODES_1 = (("version", "h"),)
 
 
 @dataclass(slots=True)
@@ -104,7 +100,10 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
+    if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
         raise Malformed(
             "num_partitions_plus_one",
@@ -113,22 +112,15 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
             need="at least 1",
             have=num_partitions_plus_one,
         )
-    partitions: list[int] = []
-    for _ in range(bounded_count("partitions", num_partitions_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_1.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partitions", len(partitions))
-        partitions.append(item)
+    partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TaskIds(subtopology_id=subtopology_id, partitions=partitions, tagged_fields=tagged_fields), pos
 
 
@@ -143,16 +135,11 @@ def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE
         out += write_uvarint32(num_partitions_plus_one)
     except EncodeError as error:
         raise error.within("num_partitions_plus_one")
-    for count, item in enumerate(v.partitions):
-        try:
-            try:
-                out += _RUN_2.pack(item)
-            except StructError:
-                raise bad_run(_CODES_2, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partitions", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    write_numbers(out, "partitions", v.partitions, ">i")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -190,6 +177,9 @@ class StreamsGroupTargetAssignmentMemberValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -238,11 +228,14 @@ def _read_streams_group_target_assignment_member_value(
 ) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
     """Read `streams_group_target_assignment_member_value`, version 0."""
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (version,) = _RUN_3.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_1)
+    (version,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     at = pos
-    num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
+    if pos < end and (num_active_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
         raise Malformed(
             "num_active_tasks_plus_one",
@@ -259,7 +252,10 @@ def _read_streams_group_target_assignment_member_value(
             raise error.within("active_tasks", len(active_tasks))
         active_tasks.append(item)
     at = pos
-    num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
+    if pos < end and (num_standby_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
         raise Malformed(
             "num_standby_tasks_plus_one",
@@ -276,7 +272,10 @@ def _read_streams_group_target_assignment_member_value(
             raise error.within("standby_tasks", len(standby_tasks))
         standby_tasks.append(item)
     at = pos
-    num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
+    if pos < end and (num_warmup_tasks_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
         raise Malformed(
             "num_warmup_tasks_plus_one",
@@ -293,10 +292,13 @@ def _read_streams_group_target_assignment_member_value(
             raise error.within("warmup_tasks", len(warmup_tasks))
         warmup_tasks.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StreamsGroupTargetAssignmentMemberValue(
         version=version,
         active_tasks=active_tasks,
@@ -320,7 +322,7 @@ def read_streams_group_target_assignment_member_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_3)
+        raise truncated_run(pos, end, _FIELDS_1)
     (version,) = _VERSION_read_streams_group_target_assignment_member_value.unpack_from(buf, pos)
     reader = _READERS_read_streams_group_target_assignment_member_value.get(version)
     if reader is None:
@@ -335,11 +337,11 @@ def _write_streams_group_target_assignment_member_value(
     num_active_tasks_plus_one = len(v.active_tasks) + 1
     num_standby_tasks_plus_one = len(v.standby_tasks) + 1
     num_warmup_tasks_plus_one = len(v.warmup_tasks) + 1
-    values_3 = (v.version,)
+    values_1 = (v.version,)
     try:
-        out += _RUN_3.pack(*values_3)
+        out += _RUN_1.pack(*values_1)
     except StructError:
-        raise bad_run(_CODES_3, values_3) from None
+        raise bad_run(_CODES_1, values_1) from None
     try:
         out += write_uvarint32(num_active_tasks_plus_one)
     except EncodeError as error:
@@ -367,8 +369,10 @@ def _write_streams_group_target_assignment_member_value(
             write_task_ids(out, item, opt)
         except EncodeError as error:
             raise error.within("warmup_tasks", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_streams_group_target_assignment_member_value = {

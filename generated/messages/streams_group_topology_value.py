@@ -21,9 +21,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -57,24 +59,12 @@ _CODES_1 = (
     ("partitions", "i"),
     ("replication_factor", "h"),
 )
-_RUN_2 = Struct(">h")
-_FIELDS_2 = (("source_topics", 2),)
-_CODES_2 = (("source_topics", "h"),)
-_RUN_3 = Struct(">h")
-_FIELDS_3 = (("source_topic_regex", 2),)
-_CODES_3 = (("source_topic_regex", "h"),)
-_RUN_4 = Struct(">h")
-_FIELDS_4 = (("repartition_source_topics", 2),)
-_CODES_4 = (("repartition_source_topics", "h"),)
-_RUN_5 = Struct(">h")
-_FIELDS_5 = (("", 2),)
-_CODES_5 = (("", "h"),)
-_RUN_6 = Struct(">hi")
-_FIELDS_6 = (
+_RUN_2 = Struct(">hi")
+_FIELDS_2 = (
     ("version", 2),
     ("epoch", 4),
 )
-_CODES_6 = (
+_CODES_2 = (
     ("version", "h"),
     ("epoch", "i"),
 )
@@ -140,10 +130,13 @@ def read_topic_config(
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicConfig(key=key, value=value, tagged_fields=tagged_fields), pos
 
 
@@ -157,8 +150,10 @@ def write_topic_config(out: bytearray, v: TopicConfig, opt: WriteOptions = DEFAU
         write_text_is_compact(out, v.value, opt)
     except EncodeError as error:
         raise error.within("value")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -181,6 +176,9 @@ class TopicInfo:
 
     SIZES: ClassVar[dict[str, int]] = {"partitions": 4, "replication_factor": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"partitions": ">i", "replication_factor": ">h"}
+    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -233,7 +231,10 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     partitions, replication_factor = _RUN_1.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
+    if pos < end and (num_topic_configs_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
     if num_topic_configs_plus_one < 1:
         raise Malformed(
             "num_topic_configs_plus_one",
@@ -250,10 +251,13 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
             raise error.within("topic_configs", len(topic_configs))
         topic_configs.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicInfo(
         name=name,
         partitions=partitions,
@@ -284,8 +288,10 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
             write_topic_config(out, item, opt)
         except EncodeError as error:
             raise error.within("topic_configs", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -347,7 +353,10 @@ def read_copartition_group(
 ) -> tuple[CopartitionGroup, int]:
     """Read `copartition_group` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
+    if pos < end and (num_source_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
         raise Malformed(
             "num_source_topics_plus_one",
@@ -356,19 +365,16 @@ def read_copartition_group(
             need="at least 1",
             have=num_source_topics_plus_one,
         )
-    source_topics: list[int] = []
-    for _ in range(bounded_count("source_topics", num_source_topics_plus_one - 1, 2, pos, end, opt)):
-        try:
-            if end - pos < 2:
-                raise truncated_run(pos, end, (("", 2),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 2
-
-        except FormatError as error:
-            raise error.within("source_topics", len(source_topics))
-        source_topics.append(item)
+    source_topics, pos = read_numbers(
+        buf, pos, end, "source_topics", num_source_topics_plus_one - 1, ">h", 2, opt
+    )
     at = pos
-    num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
+    if pos < end and (num_source_topic_regex_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_source_topic_regex_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_source_topic_regex_plus_one"
+        )
     if num_source_topic_regex_plus_one < 1:
         raise Malformed(
             "num_source_topic_regex_plus_one",
@@ -377,23 +383,16 @@ def read_copartition_group(
             need="at least 1",
             have=num_source_topic_regex_plus_one,
         )
-    source_topic_regex: list[int] = []
-    for _ in range(
-        bounded_count("source_topic_regex", num_source_topic_regex_plus_one - 1, 2, pos, end, opt)
-    ):
-        try:
-            if end - pos < 2:
-                raise truncated_run(pos, end, (("", 2),))
-            (item,) = _RUN_3.unpack_from(buf, pos)
-            pos += 2
-
-        except FormatError as error:
-            raise error.within("source_topic_regex", len(source_topic_regex))
-        source_topic_regex.append(item)
-    at = pos
-    num_repartition_source_topics_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_repartition_source_topics_plus_one"
+    source_topic_regex, pos = read_numbers(
+        buf, pos, end, "source_topic_regex", num_source_topic_regex_plus_one - 1, ">h", 2, opt
     )
+    at = pos
+    if pos < end and (num_repartition_source_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_repartition_source_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_repartition_source_topics_plus_one"
+        )
     if num_repartition_source_topics_plus_one < 1:
         raise Malformed(
             "num_repartition_source_topics_plus_one",
@@ -402,26 +401,17 @@ def read_copartition_group(
             need="at least 1",
             have=num_repartition_source_topics_plus_one,
         )
-    repartition_source_topics: list[int] = []
-    for _ in range(
-        bounded_count(
-            "repartition_source_topics", num_repartition_source_topics_plus_one - 1, 2, pos, end, opt
-        )
-    ):
-        try:
-            if end - pos < 2:
-                raise truncated_run(pos, end, (("", 2),))
-            (item,) = _RUN_4.unpack_from(buf, pos)
-            pos += 2
-
-        except FormatError as error:
-            raise error.within("repartition_source_topics", len(repartition_source_topics))
-        repartition_source_topics.append(item)
+    repartition_source_topics, pos = read_numbers(
+        buf, pos, end, "repartition_source_topics", num_repartition_source_topics_plus_one - 1, ">h", 2, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return CopartitionGroup(
         source_topics=source_topics,
         source_topic_regex=source_topic_regex,
@@ -439,40 +429,21 @@ def write_copartition_group(out: bytearray, v: CopartitionGroup, opt: WriteOptio
         out += write_uvarint32(num_source_topics_plus_one)
     except EncodeError as error:
         raise error.within("num_source_topics_plus_one")
-    for count, item in enumerate(v.source_topics):
-        try:
-            try:
-                out += _RUN_5.pack(item)
-            except StructError:
-                raise bad_run(_CODES_5, (item,)) from None
-        except EncodeError as error:
-            raise error.within("source_topics", count)
+    write_numbers(out, "source_topics", v.source_topics, ">h")
     try:
         out += write_uvarint32(num_source_topic_regex_plus_one)
     except EncodeError as error:
         raise error.within("num_source_topic_regex_plus_one")
-    for count, item in enumerate(v.source_topic_regex):
-        try:
-            try:
-                out += _RUN_5.pack(item)
-            except StructError:
-                raise bad_run(_CODES_5, (item,)) from None
-        except EncodeError as error:
-            raise error.within("source_topic_regex", count)
+    write_numbers(out, "source_topic_regex", v.source_topic_regex, ">h")
     try:
         out += write_uvarint32(num_repartition_source_topics_plus_one)
     except EncodeError as error:
         raise error.within("num_repartition_source_topics_plus_one")
-    for count, item in enumerate(v.repartition_source_topics):
-        try:
-            try:
-                out += _RUN_5.pack(item)
-            except StructError:
-                raise bad_run(_CODES_5, (item,)) from None
-        except EncodeError as error:
-            raise error.within("repartition_source_topics", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    write_numbers(out, "repartition_source_topics", v.repartition_source_topics, ">h")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -554,7 +525,10 @@ def read_subtopology(
     except FormatError as error:
         raise error.within("subtopology_id")
     at = pos
-    num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
+    if pos < end and (num_source_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
         raise Malformed(
             "num_source_topics_plus_one",
@@ -571,7 +545,12 @@ def read_subtopology(
             raise error.within("source_topics", len(source_topics))
         source_topics.append(item)
     at = pos
-    num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
+    if pos < end and (num_source_topic_regex_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_source_topic_regex_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_source_topic_regex_plus_one"
+        )
     if num_source_topic_regex_plus_one < 1:
         raise Malformed(
             "num_source_topic_regex_plus_one",
@@ -590,9 +569,12 @@ def read_subtopology(
             raise error.within("source_topic_regex", len(source_topic_regex))
         source_topic_regex.append(item)
     at = pos
-    num_state_changelog_topics_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_state_changelog_topics_plus_one"
-    )
+    if pos < end and (num_state_changelog_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_state_changelog_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_state_changelog_topics_plus_one"
+        )
     if num_state_changelog_topics_plus_one < 1:
         raise Malformed(
             "num_state_changelog_topics_plus_one",
@@ -611,9 +593,12 @@ def read_subtopology(
             raise error.within("state_changelog_topics", len(state_changelog_topics))
         state_changelog_topics.append(item_of_state_changelog_topics_)
     at = pos
-    num_repartition_sink_topics_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_repartition_sink_topics_plus_one"
-    )
+    if pos < end and (num_repartition_sink_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_repartition_sink_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_repartition_sink_topics_plus_one"
+        )
     if num_repartition_sink_topics_plus_one < 1:
         raise Malformed(
             "num_repartition_sink_topics_plus_one",
@@ -632,9 +617,12 @@ def read_subtopology(
             raise error.within("repartition_sink_topics", len(repartition_sink_topics))
         repartition_sink_topics.append(item)
     at = pos
-    num_repartition_source_topics_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_repartition_source_topics_plus_one"
-    )
+    if pos < end and (num_repartition_source_topics_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_repartition_source_topics_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_repartition_source_topics_plus_one"
+        )
     if num_repartition_source_topics_plus_one < 1:
         raise Malformed(
             "num_repartition_source_topics_plus_one",
@@ -655,7 +643,12 @@ def read_subtopology(
             raise error.within("repartition_source_topics", len(repartition_source_topics))
         repartition_source_topics.append(item_of_repartition_source_topics_)
     at = pos
-    num_copartition_groups_plus_one, pos = read_uvarint32(buf, pos, end, "num_copartition_groups_plus_one")
+    if pos < end and (num_copartition_groups_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_copartition_groups_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_copartition_groups_plus_one"
+        )
     if num_copartition_groups_plus_one < 1:
         raise Malformed(
             "num_copartition_groups_plus_one",
@@ -674,10 +667,13 @@ def read_subtopology(
             raise error.within("copartition_groups", len(copartition_groups))
         copartition_groups.append(item_of_copartition_groups_)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return Subtopology(
         subtopology_id=subtopology_id,
         source_topics=source_topics,
@@ -756,8 +752,10 @@ def write_subtopology(out: bytearray, v: Subtopology, opt: WriteOptions = DEFAUL
             write_copartition_group(out, item_of_copartition_groups_, opt)
         except EncodeError as error:
             raise error.within("copartition_groups", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -791,6 +789,9 @@ class StreamsGroupTopologyValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -834,11 +835,14 @@ def _read_streams_group_topology_value(
 ) -> tuple[StreamsGroupTopologyValue, int]:
     """Read `streams_group_topology_value`, version 0."""
     if end - pos < 6:
-        raise truncated_run(pos, end, _FIELDS_6)
-    version, epoch = _RUN_6.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    version, epoch = _RUN_2.unpack_from(buf, pos)
     pos += 6
     at = pos
-    num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
+    if pos < end and (num_subtopologies_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
     if num_subtopologies_plus_one < 1:
         raise Malformed(
             "num_subtopologies_plus_one",
@@ -855,10 +859,13 @@ def _read_streams_group_topology_value(
             raise error.within("subtopologies", len(subtopologies))
         subtopologies.append(item)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return StreamsGroupTopologyValue(
         version=version, epoch=epoch, subtopologies=subtopologies, tagged_fields=tagged_fields
     ), pos
@@ -878,7 +885,7 @@ def read_streams_group_topology_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_6)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_streams_group_topology_value.unpack_from(buf, pos)
     reader = _READERS_read_streams_group_topology_value.get(version)
     if reader is None:
@@ -891,11 +898,11 @@ def _write_streams_group_topology_value(
 ) -> None:
     """Append `streams_group_topology_value`, version 0, to `out`. Raises EncodeError."""
     num_subtopologies_plus_one = len(v.subtopologies) + 1
-    values_6 = (v.version, v.epoch)
+    values_2 = (v.version, v.epoch)
     try:
-        out += _RUN_6.pack(*values_6)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_6, values_6) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_subtopologies_plus_one)
     except EncodeError as error:
@@ -905,8 +912,10 @@ def _write_streams_group_topology_value(
             write_subtopology(out, item, opt)
         except EncodeError as error:
             raise error.within("subtopologies", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_streams_group_topology_value = {

@@ -21,9 +21,11 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -42,14 +44,8 @@ __all__ = [
 _RUN_1 = Struct(">i")
 _FIELDS_1 = (("num_partition_ids", 4),)
 _CODES_1 = (("num_partition_ids", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("partition_ids", 4),)
-_CODES_2 = (("partition_ids", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">hqhibi")
-_FIELDS_4 = (
+_RUN_2 = Struct(">hqhibi")
+_FIELDS_2 = (
     ("version", 2),
     ("producer_id", 8),
     ("producer_epoch", 2),
@@ -57,7 +53,7 @@ _FIELDS_4 = (
     ("transaction_status", 1),
     ("num_transaction_partitions", 4),
 )
-_CODES_4 = (
+_CODES_2 = (
     ("version", "h"),
     ("producer_id", "q"),
     ("producer_epoch", "h"),
@@ -65,42 +61,42 @@ _CODES_4 = (
     ("transaction_status", "b"),
     ("num_transaction_partitions", "i"),
 )
-_RUN_5 = Struct(">qq")
-_FIELDS_5 = (
+_RUN_3 = Struct(">qq")
+_FIELDS_3 = (
     ("transaction_last_update_timestamp_ms", 8),
     ("transaction_start_timestamp_ms", 8),
 )
-_CODES_5 = (
+_CODES_3 = (
     ("transaction_last_update_timestamp_ms", "q"),
     ("transaction_start_timestamp_ms", "q"),
 )
-_RUN_6 = Struct(">hqhib")
-_FIELDS_6 = (
+_RUN_4 = Struct(">hqhib")
+_FIELDS_4 = (
     ("version", 2),
     ("producer_id", 8),
     ("producer_epoch", 2),
     ("transaction_timeout_ms", 4),
     ("transaction_status", 1),
 )
-_CODES_6 = (
+_CODES_4 = (
     ("version", "h"),
     ("producer_id", "q"),
     ("producer_epoch", "h"),
     ("transaction_timeout_ms", "i"),
     ("transaction_status", "b"),
 )
-_RUN_7 = Struct(">q")
-_FIELDS_7 = (("previous_producer_id", 8),)
-_CODES_7 = (("previous_producer_id", "q"),)
-_RUN_8 = Struct(">q")
-_FIELDS_8 = (("next_producer_id", 8),)
-_CODES_8 = (("next_producer_id", "q"),)
-_RUN_9 = Struct(">h")
-_FIELDS_9 = (("client_transaction_version", 2),)
-_CODES_9 = (("client_transaction_version", "h"),)
-_RUN_10 = Struct(">h")
-_FIELDS_10 = (("next_producer_epoch", 2),)
-_CODES_10 = (("next_producer_epoch", "h"),)
+_RUN_5 = Struct(">q")
+_FIELDS_5 = (("previous_producer_id", 8),)
+_CODES_5 = (("previous_producer_id", "q"),)
+_RUN_6 = Struct(">q")
+_FIELDS_6 = (("next_producer_id", 8),)
+_CODES_6 = (("next_producer_id", "q"),)
+_RUN_7 = Struct(">h")
+_FIELDS_7 = (("client_transaction_version", 2),)
+_CODES_7 = (("client_transaction_version", "h"),)
+_RUN_8 = Struct(">h")
+_FIELDS_8 = (("next_producer_epoch", 2),)
+_CODES_8 = (("next_producer_epoch", "h"),)
 
 
 @dataclass(slots=True)
@@ -179,17 +175,7 @@ def _read_partitions_schema_v0(
             "num_partition_ids", "value not allowed", at=pos, need="at least 0", have=num_partition_ids
         )
     pos += 4
-    partition_ids: list[int] = []
-    for _ in range(bounded_count("partition_ids", num_partition_ids, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partition_ids", len(partition_ids))
-        partition_ids.append(item)
+    partition_ids, pos = read_numbers(buf, pos, end, "partition_ids", num_partition_ids, ">i", 4, opt)
     return PartitionsSchema(topic=topic, partition_ids=partition_ids), pos
 
 
@@ -202,7 +188,10 @@ def _read_partitions_schema_v1(
     except FormatError as error:
         raise error.within("topic")
     at = pos
-    num_partition_ids_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_ids_plus_one")
+    if pos < end and (num_partition_ids_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_partition_ids_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_ids_plus_one")
     if num_partition_ids_plus_one < 1:
         raise Malformed(
             "num_partition_ids_plus_one",
@@ -211,22 +200,17 @@ def _read_partitions_schema_v1(
             need="at least 1",
             have=num_partition_ids_plus_one,
         )
-    partition_ids: list[int] = []
-    for _ in range(bounded_count("partition_ids", num_partition_ids_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_2.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("partition_ids", len(partition_ids))
-        partition_ids.append(item)
+    partition_ids, pos = read_numbers(
+        buf, pos, end, "partition_ids", num_partition_ids_plus_one - 1, ">i", 4, opt
+    )
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionsSchema(topic=topic, partition_ids=partition_ids, tagged_fields=tagged_fields), pos
 
 
@@ -263,14 +247,7 @@ def _write_partitions_schema_v0(out: bytearray, v: PartitionsSchema, opt: WriteO
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    for count, item in enumerate(v.partition_ids):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partition_ids", count)
+    write_numbers(out, "partition_ids", v.partition_ids, ">i")
 
 
 def _write_partitions_schema_v1(out: bytearray, v: PartitionsSchema, opt: WriteOptions, version: int) -> None:
@@ -284,16 +261,11 @@ def _write_partitions_schema_v1(out: bytearray, v: PartitionsSchema, opt: WriteO
         out += write_uvarint32(num_partition_ids_plus_one)
     except EncodeError as error:
         raise error.within("num_partition_ids_plus_one")
-    for count, item in enumerate(v.partition_ids):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("partition_ids", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    write_numbers(out, "partition_ids", v.partition_ids, ">i")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_partitions_schema = {
@@ -384,6 +356,17 @@ class TransactionLogValue:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "producer_id": ">q",
+        "producer_epoch": ">h",
+        "transaction_timeout_ms": ">i",
+        "transaction_status": ">b",
+        "transaction_last_update_timestamp_ms": ">q",
+        "transaction_start_timestamp_ms": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     version: int = 1
     """Version of the message."""
 
@@ -453,7 +436,7 @@ def _read_transaction_log_value_v0(
 ) -> tuple[TransactionLogValue, int]:
     """Read `transaction_log_value`, version 0."""
     if end - pos < 21:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (
         version,
         producer_id,
@@ -461,7 +444,7 @@ def _read_transaction_log_value_v0(
         transaction_timeout_ms,
         transaction_status,
         num_transaction_partitions,
-    ) = _RUN_4.unpack_from(buf, pos)
+    ) = _RUN_2.unpack_from(buf, pos)
     pos += 21
     transaction_partitions: list[PartitionsSchema] | None = None
     if num_transaction_partitions >= 0:
@@ -473,8 +456,8 @@ def _read_transaction_log_value_v0(
                 raise error.within("transaction_partitions", len(transaction_partitions))
             transaction_partitions.append(item)
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_5)
-    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_3.unpack_from(buf, pos)
     pos += 16
     return TransactionLogValue(
         version=version,
@@ -493,14 +476,17 @@ def _read_transaction_log_value_v1(
 ) -> tuple[TransactionLogValue, int]:
     """Read `transaction_log_value`, version 1."""
     if end - pos < 17:
-        raise truncated_run(pos, end, _FIELDS_6)
-    version, producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _RUN_6.unpack_from(
+        raise truncated_run(pos, end, _FIELDS_4)
+    version, producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _RUN_4.unpack_from(
         buf, pos
     )
     pos += 17
-    num_transaction_partitions_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_transaction_partitions_plus_one"
-    )
+    if pos < end and (num_transaction_partitions_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_transaction_partitions_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_transaction_partitions_plus_one"
+        )
     transaction_partitions: list[PartitionsSchema] | None = None
     if num_transaction_partitions_plus_one >= 1:
         transaction_partitions = []
@@ -513,43 +499,46 @@ def _read_transaction_log_value_v1(
                 raise error.within("transaction_partitions", len(transaction_partitions))
             transaction_partitions.append(item)
     if end - pos < 16:
-        raise truncated_run(pos, end, _FIELDS_5)
-    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_3.unpack_from(buf, pos)
     pos += 16
     previous_producer_id: int = -1
     next_producer_id: int = -1
     client_transaction_version: int = 0
     next_producer_epoch: int = -1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 8:
-                raise truncated_run(pos, limit, (("previous_producer_id", 8),))
-            (previous_producer_id,) = _RUN_7.unpack_from(buf, pos)
-            pos += 8
-            ends_exactly("previous_producer_id", pos, limit)
-        elif tag == 1:
-            if limit - pos < 8:
-                raise truncated_run(pos, limit, (("next_producer_id", 8),))
-            (next_producer_id,) = _RUN_8.unpack_from(buf, pos)
-            pos += 8
-            ends_exactly("next_producer_id", pos, limit)
-        elif tag == 2:
-            if limit - pos < 2:
-                raise truncated_run(pos, limit, (("client_transaction_version", 2),))
-            (client_transaction_version,) = _RUN_9.unpack_from(buf, pos)
-            pos += 2
-            ends_exactly("client_transaction_version", pos, limit)
-        elif tag == 3:
-            if limit - pos < 2:
-                raise truncated_run(pos, limit, (("next_producer_epoch", 2),))
-            (next_producer_epoch,) = _RUN_10.unpack_from(buf, pos)
-            pos += 2
-            ends_exactly("next_producer_epoch", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 8:
+                    raise truncated_run(pos, limit, (("previous_producer_id", 8),))
+                (previous_producer_id,) = _RUN_5.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("previous_producer_id", pos, limit)
+            elif tag == 1:
+                if limit - pos < 8:
+                    raise truncated_run(pos, limit, (("next_producer_id", 8),))
+                (next_producer_id,) = _RUN_6.unpack_from(buf, pos)
+                pos += 8
+                ends_exactly("next_producer_id", pos, limit)
+            elif tag == 2:
+                if limit - pos < 2:
+                    raise truncated_run(pos, limit, (("client_transaction_version", 2),))
+                (client_transaction_version,) = _RUN_7.unpack_from(buf, pos)
+                pos += 2
+                ends_exactly("client_transaction_version", pos, limit)
+            elif tag == 3:
+                if limit - pos < 2:
+                    raise truncated_run(pos, limit, (("next_producer_epoch", 2),))
+                (next_producer_epoch,) = _RUN_8.unpack_from(buf, pos)
+                pos += 2
+                ends_exactly("next_producer_epoch", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TransactionLogValue(
         version=version,
         producer_id=producer_id,
@@ -582,7 +571,7 @@ def read_transaction_log_value(
     Raises FormatError; Unsupported for a version that the schema does not have.
     """
     if end - pos < 2:
-        raise truncated_run(pos, end, _FIELDS_4)
+        raise truncated_run(pos, end, _FIELDS_2)
     (version,) = _VERSION_read_transaction_log_value.unpack_from(buf, pos)
     reader = _READERS_read_transaction_log_value.get(version)
     if reader is None:
@@ -605,7 +594,7 @@ def _write_transaction_log_value_v0(out: bytearray, v: TransactionLogValue, opt:
     if v.tagged_fields != []:
         raise EncodeError("tagged_fields", "not in version 0", need=[], have=v.tagged_fields)
     num_transaction_partitions = -1 if v.transaction_partitions is None else len(v.transaction_partitions)
-    values_4 = (
+    values_2 = (
         v.version,
         v.producer_id,
         v.producer_epoch,
@@ -614,20 +603,20 @@ def _write_transaction_log_value_v0(out: bytearray, v: TransactionLogValue, opt:
         num_transaction_partitions,
     )
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     if v.transaction_partitions is not None:
         for count, item in enumerate(v.transaction_partitions):
             try:
                 _write_partitions_schema_v0(out, item, opt, 0)
             except EncodeError as error:
                 raise error.within("transaction_partitions", count)
-    values_5 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
+    values_3 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
 
 
 def _write_transaction_log_value_v1(out: bytearray, v: TransactionLogValue, opt: WriteOptions) -> None:
@@ -635,11 +624,11 @@ def _write_transaction_log_value_v1(out: bytearray, v: TransactionLogValue, opt:
     num_transaction_partitions_plus_one = (
         0 if v.transaction_partitions is None else len(v.transaction_partitions) + 1
     )
-    values_6 = (v.version, v.producer_id, v.producer_epoch, v.transaction_timeout_ms, v.transaction_status)
+    values_4 = (v.version, v.producer_id, v.producer_epoch, v.transaction_timeout_ms, v.transaction_status)
     try:
-        out += _RUN_6.pack(*values_6)
+        out += _RUN_4.pack(*values_4)
     except StructError:
-        raise bad_run(_CODES_6, values_6) from None
+        raise bad_run(_CODES_4, values_4) from None
     try:
         out += write_uvarint32(num_transaction_partitions_plus_one)
     except EncodeError as error:
@@ -650,39 +639,39 @@ def _write_transaction_log_value_v1(out: bytearray, v: TransactionLogValue, opt:
                 _write_partitions_schema_v1(out, item, opt, 1)
             except EncodeError as error:
                 raise error.within("transaction_partitions", count)
-    values_5 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
+    values_3 = (v.transaction_last_update_timestamp_ms, v.transaction_start_timestamp_ms)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     tags = list(v.tagged_fields)
     if v.previous_producer_id != -1:
         inner = bytearray()
         try:
-            inner += _RUN_7.pack(v.previous_producer_id)
+            inner += _RUN_5.pack(v.previous_producer_id)
         except StructError:
-            raise bad_run(_CODES_7, (v.previous_producer_id,)) from None
+            raise bad_run(_CODES_5, (v.previous_producer_id,)) from None
         tags.append((0, bytes(inner)))
     if v.next_producer_id != -1:
         inner = bytearray()
         try:
-            inner += _RUN_8.pack(v.next_producer_id)
+            inner += _RUN_6.pack(v.next_producer_id)
         except StructError:
-            raise bad_run(_CODES_8, (v.next_producer_id,)) from None
+            raise bad_run(_CODES_6, (v.next_producer_id,)) from None
         tags.append((1, bytes(inner)))
     if v.client_transaction_version != 0:
         inner = bytearray()
         try:
-            inner += _RUN_9.pack(v.client_transaction_version)
+            inner += _RUN_7.pack(v.client_transaction_version)
         except StructError:
-            raise bad_run(_CODES_9, (v.client_transaction_version,)) from None
+            raise bad_run(_CODES_7, (v.client_transaction_version,)) from None
         tags.append((2, bytes(inner)))
     if v.next_producer_epoch != -1:
         inner = bytearray()
         try:
-            inner += _RUN_10.pack(v.next_producer_epoch)
+            inner += _RUN_8.pack(v.next_producer_epoch)
         except StructError:
-            raise bad_run(_CODES_10, (v.next_producer_epoch,)) from None
+            raise bad_run(_CODES_8, (v.next_producer_epoch,)) from None
         tags.append((3, bytes(inner)))
     write_tags(out, tags, "tagged_fields")
 

@@ -105,6 +105,14 @@ class AccessControlEntryRecord:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "resource_type": ">b",
+        "pattern_type": ">b",
+        "operation": ">b",
+        "permission_type": ">b",
+    }
+    """How `struct` says fields that are one number."""
+
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -198,10 +206,13 @@ def _read_access_control_entry_record(
     operation, permission_type = _RUN_3.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return AccessControlEntryRecord(
         id=id,
         resource_type=resource_type,
@@ -264,8 +275,10 @@ def _write_access_control_entry_record(
         out += _RUN_3.pack(*values_3)
     except StructError:
         raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_access_control_entry_record = {

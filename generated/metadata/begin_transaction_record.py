@@ -112,17 +112,20 @@ def _read_begin_transaction_record(
     """Read `begin_transaction_record`, version 0."""
     name: str | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                name, pos = read_nullable_text_is_compact(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("name")
-            ends_exactly("name", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    name, pos = read_nullable_text_is_compact(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("name")
+                ends_exactly("name", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BeginTransactionRecord(name=name, tagged_fields=tagged_fields), pos
 
 

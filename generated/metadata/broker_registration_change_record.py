@@ -77,7 +77,10 @@ def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
     """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
         raise Malformed(
             "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
@@ -111,7 +114,10 @@ def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
@@ -194,6 +200,9 @@ class BrokerRegistrationChangeRecord:
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     broker_id: int = 0
     """An int32."""
 
@@ -263,17 +272,20 @@ def _read_broker_registration_change_record_v0(
     pos += 12
     fenced: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                fenced, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("fenced")
-            ends_exactly("fenced", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    fenced, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("fenced")
+                ends_exactly("fenced", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerRegistrationChangeRecord(
         broker_id=broker_id, broker_epoch=broker_epoch, fenced=fenced, tagged_fields=tagged_fields
     ), pos
@@ -290,23 +302,26 @@ def _read_broker_registration_change_record_v1(
     fenced: int = 0
     in_controlled_shutdown: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                fenced, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("fenced")
-            ends_exactly("fenced", pos, limit)
-        elif tag == 1:
-            try:
-                in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("in_controlled_shutdown")
-            ends_exactly("in_controlled_shutdown", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    fenced, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("fenced")
+                ends_exactly("fenced", pos, limit)
+            elif tag == 1:
+                try:
+                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("in_controlled_shutdown")
+                ends_exactly("in_controlled_shutdown", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerRegistrationChangeRecord(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -328,29 +343,32 @@ def _read_broker_registration_change_record_v2(
     in_controlled_shutdown: int = 0
     log_dirs: list[UUID] = []
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                fenced, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("fenced")
-            ends_exactly("fenced", pos, limit)
-        elif tag == 1:
-            try:
-                in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("in_controlled_shutdown")
-            ends_exactly("in_controlled_shutdown", pos, limit)
-        elif tag == 2:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
-            ends_exactly("log_dirs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    fenced, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("fenced")
+                ends_exactly("fenced", pos, limit)
+            elif tag == 1:
+                try:
+                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("in_controlled_shutdown")
+                ends_exactly("in_controlled_shutdown", pos, limit)
+            elif tag == 2:
+                try:
+                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("log_dirs")
+                ends_exactly("log_dirs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerRegistrationChangeRecord(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -374,35 +392,38 @@ def _read_broker_registration_change_record_v3(
     log_dirs: list[UUID] = []
     cordoned_log_dirs: list[UUID] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                fenced, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("fenced")
-            ends_exactly("fenced", pos, limit)
-        elif tag == 1:
-            try:
-                in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("in_controlled_shutdown")
-            ends_exactly("in_controlled_shutdown", pos, limit)
-        elif tag == 2:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
-            ends_exactly("log_dirs", pos, limit)
-        elif tag == 3:
-            try:
-                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("cordoned_log_dirs")
-            ends_exactly("cordoned_log_dirs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    fenced, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("fenced")
+                ends_exactly("fenced", pos, limit)
+            elif tag == 1:
+                try:
+                    in_controlled_shutdown, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("in_controlled_shutdown")
+                ends_exactly("in_controlled_shutdown", pos, limit)
+            elif tag == 2:
+                try:
+                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("log_dirs")
+                ends_exactly("log_dirs", pos, limit)
+            elif tag == 3:
+                try:
+                    cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("cordoned_log_dirs")
+                ends_exactly("cordoned_log_dirs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerRegistrationChangeRecord(
         broker_id=broker_id,
         broker_epoch=broker_epoch,

@@ -111,10 +111,13 @@ def _read_clear_elr_record(
     except FormatError as error:
         raise error.within("topic_name")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ClearElrRecord(topic_name=topic_name, tagged_fields=tagged_fields), pos
 
 
@@ -142,8 +145,10 @@ def _write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions
         write_text_is_compact(out, v.topic_name, opt)
     except EncodeError as error:
         raise error.within("topic_name")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_clear_elr_record = {

@@ -110,10 +110,13 @@ def read_entity_data(
     except FormatError as error:
         raise error.within("entity_name")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return EntityData(entity_type=entity_type, entity_name=entity_name, tagged_fields=tagged_fields), pos
 
 
@@ -127,8 +130,10 @@ def write_entity_data(out: bytearray, v: EntityData, opt: WriteOptions = DEFAULT
         write_nullable_text_is_compact(out, v.entity_name, opt)
     except EncodeError as error:
         raise error.within("entity_name")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -162,6 +167,9 @@ class ClientQuotaRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"value": 8, "remove": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"value": ">d"}
+    """How `struct` says fields that are one number."""
 
     entity: list[EntityData] = field(default_factory=list)
     """An array of `entity_data`."""
@@ -219,7 +227,10 @@ def _read_client_quota_record(
 ) -> tuple[ClientQuotaRecord, int]:
     """Read `client_quota_record`, version 0."""
     at = pos
-    num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
+    if pos < end and (num_entity_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
     if num_entity_plus_one < 1:
         raise Malformed(
             "num_entity_plus_one", "value not allowed", at=at, need="at least 1", have=num_entity_plus_one
@@ -240,10 +251,13 @@ def _read_client_quota_record(
     value, remove = _RUN_1.unpack_from(buf, pos)
     pos += 9
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ClientQuotaRecord(
         entity=entity, key=key, value=value, remove=remove, tagged_fields=tagged_fields
     ), pos
@@ -288,8 +302,10 @@ def _write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteO
         out += _RUN_1.pack(*values_1)
     except (StructError, OverflowError):
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_client_quota_record = {

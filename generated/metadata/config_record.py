@@ -75,6 +75,9 @@ class ConfigRecord:
     SIZES: ClassVar[dict[str, int]] = {"resource_type": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"resource_type": ">b"}
+    """How `struct` says fields that are one number."""
+
     resource_type: int = 0
     """An int8."""
 
@@ -147,10 +150,13 @@ def _read_config_record(
     except FormatError as error:
         raise error.within("value")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ConfigRecord(
         resource_type=resource_type,
         resource_name=resource_name,
@@ -197,8 +203,10 @@ def _write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, ver
         write_nullable_text_is_compact(out, v.value, opt)
     except EncodeError as error:
         raise error.within("value")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_config_record = {

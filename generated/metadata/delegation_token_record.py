@@ -89,6 +89,13 @@ class DelegationTokenRecord:
     SIZES: ClassVar[dict[str, int]] = {"issue_timestamp": 8, "max_timestamp": 8, "expiration_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "issue_timestamp": ">q",
+        "max_timestamp": ">q",
+        "expiration_timestamp": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     owner: str = ""
     """A string."""
 
@@ -162,7 +169,10 @@ def _read_delegation_token_record(
     except FormatError as error:
         raise error.within("requester")
     at = pos
-    num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
+    if pos < end and (num_renewers_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
     if num_renewers_plus_one < 1:
         raise Malformed(
             "num_renewers_plus_one", "value not allowed", at=at, need="at least 1", have=num_renewers_plus_one
@@ -183,10 +193,13 @@ def _read_delegation_token_record(
     except FormatError as error:
         raise error.within("token_id")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return DelegationTokenRecord(
         owner=owner,
         requester=requester,
@@ -248,8 +261,10 @@ def _write_delegation_token_record(
         write_text_is_compact(out, v.token_id, opt)
     except EncodeError as error:
         raise error.within("token_id")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_delegation_token_record = {

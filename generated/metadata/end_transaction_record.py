@@ -100,10 +100,13 @@ def _read_end_transaction_record(
 ) -> tuple[EndTransactionRecord, int]:
     """Read `end_transaction_record`, version 0."""
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return EndTransactionRecord(tagged_fields=tagged_fields), pos
 
 
@@ -129,8 +132,10 @@ def _write_end_transaction_record(
     out: bytearray, v: EndTransactionRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `end_transaction_record`, version 0, to `out`. Raises EncodeError."""
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_end_transaction_record = {

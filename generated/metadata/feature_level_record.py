@@ -71,6 +71,9 @@ class FeatureLevelRecord:
     SIZES: ClassVar[dict[str, int]] = {"feature_level": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"feature_level": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -129,10 +132,13 @@ def _read_feature_level_record(
     (feature_level,) = _RUN_1.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return FeatureLevelRecord(name=name, feature_level=feature_level, tagged_fields=tagged_fields), pos
 
 
@@ -167,8 +173,10 @@ def _write_feature_level_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_feature_level_record = {

@@ -98,10 +98,13 @@ def _read_no_op_record(
 ) -> tuple[NoOpRecord, int]:
     """Read `no_op_record`, version 0."""
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return NoOpRecord(tagged_fields=tagged_fields), pos
 
 
@@ -125,8 +128,10 @@ def read_no_op_record(
 
 def _write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version: int) -> None:
     """Append `no_op_record`, version 0, to `out`. Raises EncodeError."""
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_no_op_record = {

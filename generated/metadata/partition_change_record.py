@@ -22,10 +22,12 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     read_uuid,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -45,23 +47,17 @@ __all__ = [
 ]
 
 _RUN_1 = Struct(">i")
-_FIELDS_1 = (("items", 4),)
-_CODES_1 = (("items", "i"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("", 4),)
-_CODES_2 = (("", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("value", 4),)
-_CODES_3 = (("value", "i"),)
-_RUN_4 = Struct(">b")
-_FIELDS_4 = (("value", 1),)
-_CODES_4 = (("value", "b"),)
-_RUN_5 = Struct(">i16s")
-_FIELDS_5 = (
+_FIELDS_1 = (("value", 4),)
+_CODES_1 = (("value", "i"),)
+_RUN_2 = Struct(">b")
+_FIELDS_2 = (("value", 1),)
+_CODES_2 = (("value", "b"),)
+_RUN_3 = Struct(">i16s")
+_FIELDS_3 = (
     ("partition_id", 4),
     ("topic_id", 16),
 )
-_CODES_5 = (
+_CODES_3 = (
     ("partition_id", "i"),
     ("topic_id", "16s"),
 )
@@ -71,20 +67,13 @@ def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
-        items_ = []
-        for _ in range(bounded_count("", num_items_plus_one - 1, 4, pos, end, opt)):
-            try:
-                if end - pos < 4:
-                    raise truncated_run(pos, end, (("", 4),))
-                (item,) = _RUN_1.unpack_from(buf, pos)
-                pos += 4
-
-            except FormatError as error:
-                raise error.within("", len(items_))
-            items_.append(item)
+        items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
     return items_, pos
 
 
@@ -96,57 +85,53 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
     except EncodeError as error:
         raise error.within("num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                try:
-                    out += _RUN_2.pack(item)
-                except StructError:
-                    raise bad_run(_CODES_2, (item,)) from None
-            except EncodeError as error:
-                raise error.within("", count)
+        write_numbers(out, "", v, ">i")
 
 
 def read_int32_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int32_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_3)
-    (value,) = _RUN_3.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_1)
+    (value,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     return value, pos
 
 
 def write_int32_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int32_value` to `out`. Raises EncodeError."""
-    values_3 = (v,)
+    values_1 = (v,)
     try:
-        out += _RUN_3.pack(*values_3)
+        out += _RUN_1.pack(*values_1)
     except StructError:
-        raise bad_run(_CODES_3, values_3) from None
+        raise bad_run(_CODES_1, values_1) from None
 
 
 def read_int8_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[int, int]:
     """Read `int8_value` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_4)
-    (value,) = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    (value,) = _RUN_2.unpack_from(buf, pos)
     pos += 1
     return value, pos
 
 
 def write_int8_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `int8_value` to `out`. Raises EncodeError."""
-    values_4 = (v,)
+    values_2 = (v,)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
 
 
 def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
@@ -239,6 +224,9 @@ class PartitionChangeRecord:
     SIZES: ClassVar[dict[str, int]] = {"partition_id": 4, "topic_id": 16}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     partition_id: int = -1
     """An int32."""
 
@@ -316,8 +304,8 @@ def _read_partition_change_record_v0(
 ) -> tuple[PartitionChangeRecord, int]:
     """Read `partition_change_record`, version 0."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_5)
-    partition_id, topic_id = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     isr: list[int] | None = None
@@ -327,47 +315,50 @@ def _read_partition_change_record_v0(
     adding_replicas: list[int] | None = None
     leader_recovery_state: int = -1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("isr")
-            ends_exactly("isr", pos, limit)
-        elif tag == 1:
-            try:
-                leader, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader")
-            ends_exactly("leader", pos, limit)
-        elif tag == 2:
-            try:
-                replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("replicas")
-            ends_exactly("replicas", pos, limit)
-        elif tag == 3:
-            try:
-                removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("removing_replicas")
-            ends_exactly("removing_replicas", pos, limit)
-        elif tag == 4:
-            try:
-                adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("adding_replicas")
-            ends_exactly("adding_replicas", pos, limit)
-        elif tag == 5:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("isr")
+                ends_exactly("isr", pos, limit)
+            elif tag == 1:
+                try:
+                    leader, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader")
+                ends_exactly("leader", pos, limit)
+            elif tag == 2:
+                try:
+                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("replicas")
+                ends_exactly("replicas", pos, limit)
+            elif tag == 3:
+                try:
+                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("removing_replicas")
+                ends_exactly("removing_replicas", pos, limit)
+            elif tag == 4:
+                try:
+                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("adding_replicas")
+                ends_exactly("adding_replicas", pos, limit)
+            elif tag == 5:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionChangeRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -386,8 +377,8 @@ def _read_partition_change_record_v1(
 ) -> tuple[PartitionChangeRecord, int]:
     """Read `partition_change_record`, version 1."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_5)
-    partition_id, topic_id = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     isr: list[int] | None = None
@@ -398,53 +389,56 @@ def _read_partition_change_record_v1(
     leader_recovery_state: int = -1
     directories: list[UUID] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("isr")
-            ends_exactly("isr", pos, limit)
-        elif tag == 1:
-            try:
-                leader, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader")
-            ends_exactly("leader", pos, limit)
-        elif tag == 2:
-            try:
-                replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("replicas")
-            ends_exactly("replicas", pos, limit)
-        elif tag == 3:
-            try:
-                removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("removing_replicas")
-            ends_exactly("removing_replicas", pos, limit)
-        elif tag == 4:
-            try:
-                adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("adding_replicas")
-            ends_exactly("adding_replicas", pos, limit)
-        elif tag == 5:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        elif tag == 8:
-            try:
-                directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("directories")
-            ends_exactly("directories", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("isr")
+                ends_exactly("isr", pos, limit)
+            elif tag == 1:
+                try:
+                    leader, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader")
+                ends_exactly("leader", pos, limit)
+            elif tag == 2:
+                try:
+                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("replicas")
+                ends_exactly("replicas", pos, limit)
+            elif tag == 3:
+                try:
+                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("removing_replicas")
+                ends_exactly("removing_replicas", pos, limit)
+            elif tag == 4:
+                try:
+                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("adding_replicas")
+                ends_exactly("adding_replicas", pos, limit)
+            elif tag == 5:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            elif tag == 8:
+                try:
+                    directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("directories")
+                ends_exactly("directories", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionChangeRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -464,8 +458,8 @@ def _read_partition_change_record_v2(
 ) -> tuple[PartitionChangeRecord, int]:
     """Read `partition_change_record`, version 2."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_5)
-    partition_id, topic_id = _RUN_5.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     isr: list[int] | None = None
@@ -478,65 +472,68 @@ def _read_partition_change_record_v2(
     last_known_elr: list[int] | None = None
     directories: list[UUID] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("isr")
-            ends_exactly("isr", pos, limit)
-        elif tag == 1:
-            try:
-                leader, pos = read_int32_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader")
-            ends_exactly("leader", pos, limit)
-        elif tag == 2:
-            try:
-                replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("replicas")
-            ends_exactly("replicas", pos, limit)
-        elif tag == 3:
-            try:
-                removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("removing_replicas")
-            ends_exactly("removing_replicas", pos, limit)
-        elif tag == 4:
-            try:
-                adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("adding_replicas")
-            ends_exactly("adding_replicas", pos, limit)
-        elif tag == 5:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        elif tag == 6:
-            try:
-                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("eligible_leader_replicas")
-            ends_exactly("eligible_leader_replicas", pos, limit)
-        elif tag == 7:
-            try:
-                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_known_elr")
-            ends_exactly("last_known_elr", pos, limit)
-        elif tag == 8:
-            try:
-                directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("directories")
-            ends_exactly("directories", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    isr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("isr")
+                ends_exactly("isr", pos, limit)
+            elif tag == 1:
+                try:
+                    leader, pos = read_int32_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader")
+                ends_exactly("leader", pos, limit)
+            elif tag == 2:
+                try:
+                    replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("replicas")
+                ends_exactly("replicas", pos, limit)
+            elif tag == 3:
+                try:
+                    removing_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("removing_replicas")
+                ends_exactly("removing_replicas", pos, limit)
+            elif tag == 4:
+                try:
+                    adding_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("adding_replicas")
+                ends_exactly("adding_replicas", pos, limit)
+            elif tag == 5:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            elif tag == 6:
+                try:
+                    eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("eligible_leader_replicas")
+                ends_exactly("eligible_leader_replicas", pos, limit)
+            elif tag == 7:
+                try:
+                    last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("last_known_elr")
+                ends_exactly("last_known_elr", pos, limit)
+            elif tag == 8:
+                try:
+                    directories, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("directories")
+                ends_exactly("directories", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionChangeRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -585,11 +582,11 @@ def _write_partition_change_record_v0(
         raise EncodeError("last_known_elr", "not in version 0", need=None, have=v.last_known_elr)
     if v.directories is not None:
         raise EncodeError("directories", "not in version 0", need=None, have=v.directories)
-    values_5 = (v.partition_id, v.topic_id.bytes)
+    values_3 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     tags = list(v.tagged_fields)
     if v.isr != None:
         inner = bytearray()
@@ -646,11 +643,11 @@ def _write_partition_change_record_v1(
         )
     if v.last_known_elr is not None:
         raise EncodeError("last_known_elr", "not in version 1", need=None, have=v.last_known_elr)
-    values_5 = (v.partition_id, v.topic_id.bytes)
+    values_3 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     tags = list(v.tagged_fields)
     if v.isr != None:
         inner = bytearray()
@@ -708,11 +705,11 @@ def _write_partition_change_record_v2(
     out: bytearray, v: PartitionChangeRecord, opt: WriteOptions, version: int
 ) -> None:
     """Append `partition_change_record`, version 2, to `out`. Raises EncodeError."""
-    values_5 = (v.partition_id, v.topic_id.bytes)
+    values_3 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_5.pack(*values_5)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_5, values_5) from None
+        raise bad_run(_CODES_3, values_3) from None
     tags = list(v.tagged_fields)
     if v.isr != None:
         inner = bytearray()

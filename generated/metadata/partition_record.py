@@ -21,10 +21,12 @@ from kodec.runtime.fields import (
     bad_run,
     bounded_count,
     ends_exactly,
+    read_numbers,
     read_tags,
     read_uuid,
     truncated_run,
     unknown_version,
+    write_numbers,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -42,40 +44,22 @@ __all__ = [
 _RUN_1 = Struct(">b")
 _FIELDS_1 = (("value", 1),)
 _CODES_1 = (("value", "b"),)
-_RUN_2 = Struct(">i")
-_FIELDS_2 = (("items", 4),)
-_CODES_2 = (("items", "i"),)
-_RUN_3 = Struct(">i")
-_FIELDS_3 = (("", 4),)
-_CODES_3 = (("", "i"),)
-_RUN_4 = Struct(">i16s")
-_FIELDS_4 = (
+_RUN_2 = Struct(">i16s")
+_FIELDS_2 = (
     ("partition_id", 4),
     ("topic_id", 16),
 )
-_CODES_4 = (
+_CODES_2 = (
     ("partition_id", "i"),
     ("topic_id", "16s"),
 )
-_RUN_5 = Struct(">i")
-_FIELDS_5 = (("replicas", 4),)
-_CODES_5 = (("replicas", "i"),)
-_RUN_6 = Struct(">i")
-_FIELDS_6 = (("isr", 4),)
-_CODES_6 = (("isr", "i"),)
-_RUN_7 = Struct(">i")
-_FIELDS_7 = (("removing_replicas", 4),)
-_CODES_7 = (("removing_replicas", "i"),)
-_RUN_8 = Struct(">i")
-_FIELDS_8 = (("adding_replicas", 4),)
-_CODES_8 = (("adding_replicas", "i"),)
-_RUN_9 = Struct(">iii")
-_FIELDS_9 = (
+_RUN_3 = Struct(">iii")
+_FIELDS_3 = (
     ("leader", 4),
     ("leader_epoch", 4),
     ("partition_epoch", 4),
 )
-_CODES_9 = (
+_CODES_3 = (
     ("leader", "i"),
     ("leader_epoch", "i"),
     ("partition_epoch", "i"),
@@ -104,20 +88,13 @@ def read_nullable_int32_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[int] | None, int]:
     """Read `nullable_int32_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[int] | None = None
     if num_items_plus_one >= 1:
-        items_ = []
-        for _ in range(bounded_count("", num_items_plus_one - 1, 4, pos, end, opt)):
-            try:
-                if end - pos < 4:
-                    raise truncated_run(pos, end, (("", 4),))
-                (item,) = _RUN_2.unpack_from(buf, pos)
-                pos += 4
-
-            except FormatError as error:
-                raise error.within("", len(items_))
-            items_.append(item)
+        items_, pos = read_numbers(buf, pos, end, "", num_items_plus_one - 1, ">i", 4, opt)
     return items_, pos
 
 
@@ -129,14 +106,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
     except EncodeError as error:
         raise error.within("num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                try:
-                    out += _RUN_3.pack(item)
-                except StructError:
-                    raise bad_run(_CODES_3, (item,)) from None
-            except EncodeError as error:
-                raise error.within("", count)
+        write_numbers(out, "", v, ">i")
 
 
 @dataclass(slots=True)
@@ -204,6 +174,14 @@ class PartitionRecord:
         "partition_epoch": 4,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "partition_id": ">i",
+        "leader": ">i",
+        "leader_epoch": ">i",
+        "partition_epoch": ">i",
+    }
+    """How `struct` says fields that are one number."""
 
     partition_id: int = -1
     """An int32."""
@@ -288,46 +266,35 @@ def _read_partition_record_v0(
 ) -> tuple[PartitionRecord, int]:
     """Read `partition_record`, version 0."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_4)
-    partition_id, topic_id = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     at = pos
-    num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
+    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
     if num_replicas_plus_one < 1:
         raise Malformed(
             "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
         )
-    replicas: list[int] = []
-    for _ in range(bounded_count("replicas", num_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_5.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("replicas", len(replicas))
-        replicas.append(item)
+    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
+    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
     if num_isr_plus_one < 1:
         raise Malformed(
             "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
         )
-    isr: list[int] = []
-    for _ in range(bounded_count("isr", num_isr_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_6.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("isr", len(isr))
-        isr.append(item)
+    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
+    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
     if num_removing_replicas_plus_one < 1:
         raise Malformed(
             "num_removing_replicas_plus_one",
@@ -336,19 +303,14 @@ def _read_partition_record_v0(
             need="at least 1",
             have=num_removing_replicas_plus_one,
         )
-    removing_replicas: list[int] = []
-    for _ in range(bounded_count("removing_replicas", num_removing_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_7.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("removing_replicas", len(removing_replicas))
-        removing_replicas.append(item)
+    removing_replicas, pos = read_numbers(
+        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
+    )
     at = pos
-    num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
+    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
     if num_adding_replicas_plus_one < 1:
         raise Malformed(
             "num_adding_replicas_plus_one",
@@ -357,34 +319,29 @@ def _read_partition_record_v0(
             need="at least 1",
             have=num_adding_replicas_plus_one,
         )
-    adding_replicas: list[int] = []
-    for _ in range(bounded_count("adding_replicas", num_adding_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_8.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("adding_replicas", len(adding_replicas))
-        adding_replicas.append(item)
+    adding_replicas, pos = read_numbers(
+        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
+    )
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_9)
-    leader, leader_epoch, partition_epoch = _RUN_9.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
     pos += 12
     leader_recovery_state: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -405,46 +362,35 @@ def _read_partition_record_v1(
 ) -> tuple[PartitionRecord, int]:
     """Read `partition_record`, version 1."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_4)
-    partition_id, topic_id = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     at = pos
-    num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
+    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
     if num_replicas_plus_one < 1:
         raise Malformed(
             "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
         )
-    replicas: list[int] = []
-    for _ in range(bounded_count("replicas", num_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_5.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("replicas", len(replicas))
-        replicas.append(item)
+    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
+    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
     if num_isr_plus_one < 1:
         raise Malformed(
             "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
         )
-    isr: list[int] = []
-    for _ in range(bounded_count("isr", num_isr_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_6.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("isr", len(isr))
-        isr.append(item)
+    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
+    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
     if num_removing_replicas_plus_one < 1:
         raise Malformed(
             "num_removing_replicas_plus_one",
@@ -453,19 +399,14 @@ def _read_partition_record_v1(
             need="at least 1",
             have=num_removing_replicas_plus_one,
         )
-    removing_replicas: list[int] = []
-    for _ in range(bounded_count("removing_replicas", num_removing_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_7.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("removing_replicas", len(removing_replicas))
-        removing_replicas.append(item)
+    removing_replicas, pos = read_numbers(
+        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
+    )
     at = pos
-    num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
+    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
     if num_adding_replicas_plus_one < 1:
         raise Malformed(
             "num_adding_replicas_plus_one",
@@ -474,23 +415,18 @@ def _read_partition_record_v1(
             need="at least 1",
             have=num_adding_replicas_plus_one,
         )
-    adding_replicas: list[int] = []
-    for _ in range(bounded_count("adding_replicas", num_adding_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_8.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("adding_replicas", len(adding_replicas))
-        adding_replicas.append(item)
+    adding_replicas, pos = read_numbers(
+        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
+    )
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_9)
-    leader, leader_epoch, partition_epoch = _RUN_9.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
     pos += 12
     at = pos
-    num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
+    if pos < end and (num_directories_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
     if num_directories_plus_one < 1:
         raise Malformed(
             "num_directories_plus_one",
@@ -509,17 +445,20 @@ def _read_partition_record_v1(
         directories.append(item_of_directories_)
     leader_recovery_state: int = 0
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -541,46 +480,35 @@ def _read_partition_record_v2(
 ) -> tuple[PartitionRecord, int]:
     """Read `partition_record`, version 2."""
     if end - pos < 20:
-        raise truncated_run(pos, end, _FIELDS_4)
-    partition_id, topic_id = _RUN_4.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_2)
+    partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
     topic_id = UUID(bytes=topic_id)
     pos += 20
     at = pos
-    num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
+    if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
     if num_replicas_plus_one < 1:
         raise Malformed(
             "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
         )
-    replicas: list[int] = []
-    for _ in range(bounded_count("replicas", num_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_5.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("replicas", len(replicas))
-        replicas.append(item)
+    replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
+    if pos < end and (num_isr_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
     if num_isr_plus_one < 1:
         raise Malformed(
             "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
         )
-    isr: list[int] = []
-    for _ in range(bounded_count("isr", num_isr_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_6.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("isr", len(isr))
-        isr.append(item)
+    isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
     at = pos
-    num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
+    if pos < end and (num_removing_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
     if num_removing_replicas_plus_one < 1:
         raise Malformed(
             "num_removing_replicas_plus_one",
@@ -589,19 +517,14 @@ def _read_partition_record_v2(
             need="at least 1",
             have=num_removing_replicas_plus_one,
         )
-    removing_replicas: list[int] = []
-    for _ in range(bounded_count("removing_replicas", num_removing_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_7.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("removing_replicas", len(removing_replicas))
-        removing_replicas.append(item)
+    removing_replicas, pos = read_numbers(
+        buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
+    )
     at = pos
-    num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
+    if pos < end and (num_adding_replicas_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
     if num_adding_replicas_plus_one < 1:
         raise Malformed(
             "num_adding_replicas_plus_one",
@@ -610,23 +533,18 @@ def _read_partition_record_v2(
             need="at least 1",
             have=num_adding_replicas_plus_one,
         )
-    adding_replicas: list[int] = []
-    for _ in range(bounded_count("adding_replicas", num_adding_replicas_plus_one - 1, 4, pos, end, opt)):
-        try:
-            if end - pos < 4:
-                raise truncated_run(pos, end, (("", 4),))
-            (item,) = _RUN_8.unpack_from(buf, pos)
-            pos += 4
-
-        except FormatError as error:
-            raise error.within("adding_replicas", len(adding_replicas))
-        adding_replicas.append(item)
+    adding_replicas, pos = read_numbers(
+        buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
+    )
     if end - pos < 12:
-        raise truncated_run(pos, end, _FIELDS_9)
-    leader, leader_epoch, partition_epoch = _RUN_9.unpack_from(buf, pos)
+        raise truncated_run(pos, end, _FIELDS_3)
+    leader, leader_epoch, partition_epoch = _RUN_3.unpack_from(buf, pos)
     pos += 12
     at = pos
-    num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
+    if pos < end and (num_directories_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
     if num_directories_plus_one < 1:
         raise Malformed(
             "num_directories_plus_one",
@@ -647,29 +565,32 @@ def _read_partition_record_v2(
     eligible_leader_replicas: list[int] | None = None
     last_known_elr: list[int] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("leader_recovery_state")
-            ends_exactly("leader_recovery_state", pos, limit)
-        elif tag == 1:
-            try:
-                eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("eligible_leader_replicas")
-            ends_exactly("eligible_leader_replicas", pos, limit)
-        elif tag == 2:
-            try:
-                last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("last_known_elr")
-            ends_exactly("last_known_elr", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    leader_recovery_state, pos = read_int8_value(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("leader_recovery_state")
+                ends_exactly("leader_recovery_state", pos, limit)
+            elif tag == 1:
+                try:
+                    eligible_leader_replicas, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("eligible_leader_replicas")
+                ends_exactly("eligible_leader_replicas", pos, limit)
+            elif tag == 2:
+                try:
+                    last_known_elr, pos = read_nullable_int32_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("last_known_elr")
+                ends_exactly("last_known_elr", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return PartitionRecord(
         partition_id=partition_id,
         topic_id=topic_id,
@@ -722,64 +643,36 @@ def _write_partition_record_v0(out: bytearray, v: PartitionRecord, opt: WriteOpt
     num_isr_plus_one = len(v.isr) + 1
     num_removing_replicas_plus_one = len(v.removing_replicas) + 1
     num_adding_replicas_plus_one = len(v.adding_replicas) + 1
-    values_4 = (v.partition_id, v.topic_id.bytes)
+    values_2 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_replicas_plus_one")
-    for count, item in enumerate(v.replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("replicas", count)
+    write_numbers(out, "replicas", v.replicas, ">i")
     try:
         out += write_uvarint32(num_isr_plus_one)
     except EncodeError as error:
         raise error.within("num_isr_plus_one")
-    for count, item in enumerate(v.isr):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("isr", count)
+    write_numbers(out, "isr", v.isr, ">i")
     try:
         out += write_uvarint32(num_removing_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_removing_replicas_plus_one")
-    for count, item in enumerate(v.removing_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("removing_replicas", count)
+    write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
     try:
         out += write_uvarint32(num_adding_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_adding_replicas_plus_one")
-    for count, item in enumerate(v.adding_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("adding_replicas", count)
-    values_9 = (v.leader, v.leader_epoch, v.partition_epoch)
+    write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
+    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
     try:
-        out += _RUN_9.pack(*values_9)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_9, values_9) from None
+        raise bad_run(_CODES_3, values_3) from None
     tags = list(v.tagged_fields)
     if v.leader_recovery_state != 0:
         inner = bytearray()
@@ -804,64 +697,36 @@ def _write_partition_record_v1(out: bytearray, v: PartitionRecord, opt: WriteOpt
     num_removing_replicas_plus_one = len(v.removing_replicas) + 1
     num_adding_replicas_plus_one = len(v.adding_replicas) + 1
     num_directories_plus_one = len(v.directories) + 1
-    values_4 = (v.partition_id, v.topic_id.bytes)
+    values_2 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_replicas_plus_one")
-    for count, item in enumerate(v.replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("replicas", count)
+    write_numbers(out, "replicas", v.replicas, ">i")
     try:
         out += write_uvarint32(num_isr_plus_one)
     except EncodeError as error:
         raise error.within("num_isr_plus_one")
-    for count, item in enumerate(v.isr):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("isr", count)
+    write_numbers(out, "isr", v.isr, ">i")
     try:
         out += write_uvarint32(num_removing_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_removing_replicas_plus_one")
-    for count, item in enumerate(v.removing_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("removing_replicas", count)
+    write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
     try:
         out += write_uvarint32(num_adding_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_adding_replicas_plus_one")
-    for count, item in enumerate(v.adding_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("adding_replicas", count)
-    values_9 = (v.leader, v.leader_epoch, v.partition_epoch)
+    write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
+    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
     try:
-        out += _RUN_9.pack(*values_9)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_9, values_9) from None
+        raise bad_run(_CODES_3, values_3) from None
     try:
         out += write_uvarint32(num_directories_plus_one)
     except EncodeError as error:
@@ -889,64 +754,36 @@ def _write_partition_record_v2(out: bytearray, v: PartitionRecord, opt: WriteOpt
     num_removing_replicas_plus_one = len(v.removing_replicas) + 1
     num_adding_replicas_plus_one = len(v.adding_replicas) + 1
     num_directories_plus_one = len(v.directories) + 1
-    values_4 = (v.partition_id, v.topic_id.bytes)
+    values_2 = (v.partition_id, v.topic_id.bytes)
     try:
-        out += _RUN_4.pack(*values_4)
+        out += _RUN_2.pack(*values_2)
     except StructError:
-        raise bad_run(_CODES_4, values_4) from None
+        raise bad_run(_CODES_2, values_2) from None
     try:
         out += write_uvarint32(num_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_replicas_plus_one")
-    for count, item in enumerate(v.replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("replicas", count)
+    write_numbers(out, "replicas", v.replicas, ">i")
     try:
         out += write_uvarint32(num_isr_plus_one)
     except EncodeError as error:
         raise error.within("num_isr_plus_one")
-    for count, item in enumerate(v.isr):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("isr", count)
+    write_numbers(out, "isr", v.isr, ">i")
     try:
         out += write_uvarint32(num_removing_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_removing_replicas_plus_one")
-    for count, item in enumerate(v.removing_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("removing_replicas", count)
+    write_numbers(out, "removing_replicas", v.removing_replicas, ">i")
     try:
         out += write_uvarint32(num_adding_replicas_plus_one)
     except EncodeError as error:
         raise error.within("num_adding_replicas_plus_one")
-    for count, item in enumerate(v.adding_replicas):
-        try:
-            try:
-                out += _RUN_3.pack(item)
-            except StructError:
-                raise bad_run(_CODES_3, (item,)) from None
-        except EncodeError as error:
-            raise error.within("adding_replicas", count)
-    values_9 = (v.leader, v.leader_epoch, v.partition_epoch)
+    write_numbers(out, "adding_replicas", v.adding_replicas, ">i")
+    values_3 = (v.leader, v.leader_epoch, v.partition_epoch)
     try:
-        out += _RUN_9.pack(*values_9)
+        out += _RUN_3.pack(*values_3)
     except StructError:
-        raise bad_run(_CODES_9, values_9) from None
+        raise bad_run(_CODES_3, values_3) from None
     try:
         out += write_uvarint32(num_directories_plus_one)
     except EncodeError as error:

@@ -85,6 +85,9 @@ class ProducerIdsRecord:
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8, "next_producer_id": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q", "next_producer_id": ">q"}
+    """How `struct` says fields that are one number."""
+
     broker_id: int = 0
     """An int32."""
 
@@ -142,10 +145,13 @@ def _read_producer_ids_record(
     broker_id, broker_epoch, next_producer_id = _RUN_1.unpack_from(buf, pos)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ProducerIdsRecord(
         broker_id=broker_id,
         broker_epoch=broker_epoch,
@@ -179,8 +185,10 @@ def _write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteO
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_producer_ids_record = {

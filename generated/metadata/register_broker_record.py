@@ -126,6 +126,9 @@ class BrokerEndpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -183,10 +186,13 @@ def read_broker_endpoint(
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerEndpoint(
         name=name, host=host, port=port, security_protocol=security_protocol, tagged_fields=tagged_fields
     ), pos
@@ -207,8 +213,10 @@ def write_broker_endpoint(out: bytearray, v: BrokerEndpoint, opt: WriteOptions =
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -230,6 +238,9 @@ class BrokerFeature:
 
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -281,10 +292,13 @@ def read_broker_feature(
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return BrokerFeature(
         name=name,
         min_supported_version=min_supported_version,
@@ -304,14 +318,19 @@ def write_broker_feature(out: bytearray, v: BrokerFeature, opt: WriteOptions = D
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
     """Read `uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
         raise Malformed(
             "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
@@ -345,7 +364,10 @@ def read_nullable_uuid_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[UUID] | None, int]:
     """Read `nullable_uuid_list` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
+    if pos < end and (num_items_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     items_: list[UUID] | None = None
     if num_items_plus_one >= 1:
         items_ = []
@@ -429,6 +451,9 @@ class RegisterBrokerRecord:
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "incarnation_id": 16, "broker_epoch": 8, "fenced": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     broker_id: int = 0
     """An int32."""
 
@@ -511,7 +536,10 @@ def _read_register_broker_record_v0(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 28
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -528,7 +556,10 @@ def _read_register_broker_record_v0(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -549,10 +580,13 @@ def _read_register_broker_record_v0(
     (fenced,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterBrokerRecord(
         broker_id=broker_id,
         incarnation_id=incarnation_id,
@@ -575,7 +609,10 @@ def _read_register_broker_record_v1(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 28
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -592,7 +629,10 @@ def _read_register_broker_record_v1(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -613,10 +653,13 @@ def _read_register_broker_record_v1(
     fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterBrokerRecord(
         broker_id=broker_id,
         incarnation_id=incarnation_id,
@@ -640,7 +683,10 @@ def _read_register_broker_record_v2(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 29
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -657,7 +703,10 @@ def _read_register_broker_record_v2(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -678,10 +727,13 @@ def _read_register_broker_record_v2(
     fenced, in_controlled_shutdown = _RUN_5.unpack_from(buf, pos)
     pos += 2
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterBrokerRecord(
         broker_id=broker_id,
         is_migrating_zk_broker=is_migrating_zk_broker,
@@ -706,7 +758,10 @@ def _read_register_broker_record_v3(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 29
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -723,7 +778,10 @@ def _read_register_broker_record_v3(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -745,17 +803,20 @@ def _read_register_broker_record_v3(
     pos += 2
     log_dirs: list[UUID] = []
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
-            ends_exactly("log_dirs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("log_dirs")
+                ends_exactly("log_dirs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterBrokerRecord(
         broker_id=broker_id,
         is_migrating_zk_broker=is_migrating_zk_broker,
@@ -781,7 +842,10 @@ def _read_register_broker_record_v4(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 29
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -798,7 +862,10 @@ def _read_register_broker_record_v4(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -821,23 +888,26 @@ def _read_register_broker_record_v4(
     log_dirs: list[UUID] = []
     cordoned_log_dirs: list[UUID] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            try:
-                log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("log_dirs")
-            ends_exactly("log_dirs", pos, limit)
-        elif tag == 1:
-            try:
-                cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
-            except FormatError as error:
-                raise error.within("cordoned_log_dirs")
-            ends_exactly("cordoned_log_dirs", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                try:
+                    log_dirs, pos = read_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("log_dirs")
+                ends_exactly("log_dirs", pos, limit)
+            elif tag == 1:
+                try:
+                    cordoned_log_dirs, pos = read_nullable_uuid_list(buf, pos, limit, opt)
+                except FormatError as error:
+                    raise error.within("cordoned_log_dirs")
+                ends_exactly("cordoned_log_dirs", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterBrokerRecord(
         broker_id=broker_id,
         is_migrating_zk_broker=is_migrating_zk_broker,
@@ -926,8 +996,10 @@ def _write_register_broker_record_v0(
         out += _RUN_4.pack(*values_4)
     except StructError:
         raise bad_run(_CODES_4, values_4) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_register_broker_record_v1(
@@ -976,8 +1048,10 @@ def _write_register_broker_record_v1(
         out += _RUN_5.pack(*values_5)
     except StructError:
         raise bad_run(_CODES_5, values_5) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_register_broker_record_v2(
@@ -1022,8 +1096,10 @@ def _write_register_broker_record_v2(
         out += _RUN_5.pack(*values_5)
     except StructError:
         raise bad_run(_CODES_5, values_5) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 def _write_register_broker_record_v3(

@@ -95,6 +95,9 @@ class ControllerEndpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -152,10 +155,13 @@ def read_controller_endpoint(
     port, security_protocol = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ControllerEndpoint(
         name=name, host=host, port=port, security_protocol=security_protocol, tagged_fields=tagged_fields
     ), pos
@@ -178,8 +184,10 @@ def write_controller_endpoint(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -201,6 +209,9 @@ class ControllerFeature:
 
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -252,10 +263,13 @@ def read_controller_feature(
     min_supported_version, max_supported_version = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ControllerFeature(
         name=name,
         min_supported_version=min_supported_version,
@@ -275,8 +289,10 @@ def write_controller_feature(out: bytearray, v: ControllerFeature, opt: WriteOpt
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -321,6 +337,9 @@ class RegisterControllerRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"controller_id": 4, "incarnation_id": 16, "zk_migration_ready": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     controller_id: int = 0
     """An int32."""
@@ -386,7 +405,10 @@ def _read_register_controller_record(
     incarnation_id = UUID(bytes=incarnation_id)
     pos += 21
     at = pos
-    num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
+    if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
         raise Malformed(
             "num_end_points_plus_one",
@@ -403,7 +425,10 @@ def _read_register_controller_record(
             raise error.within("end_points", len(end_points))
         end_points.append(item)
     at = pos
-    num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
+    if pos < end and (num_features_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
         raise Malformed(
             "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
@@ -416,10 +441,13 @@ def _read_register_controller_record(
             raise error.within("features", len(features))
         features.append(item_of_features_)
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RegisterControllerRecord(
         controller_id=controller_id,
         incarnation_id=incarnation_id,
@@ -477,8 +505,10 @@ def _write_register_controller_record(
             write_controller_feature(out, item_of_features_, opt)
         except EncodeError as error:
             raise error.within("features", count)
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_register_controller_record = {

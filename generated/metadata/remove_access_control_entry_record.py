@@ -124,10 +124,13 @@ def _read_remove_access_control_entry_record(
     id = UUID(bytes=id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoveAccessControlEntryRecord(id=id, tagged_fields=tagged_fields), pos
 
 
@@ -158,8 +161,10 @@ def _write_remove_access_control_entry_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_remove_access_control_entry_record = {

@@ -112,10 +112,13 @@ def _read_remove_delegation_token_record(
     except FormatError as error:
         raise error.within("token_id")
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoveDelegationTokenRecord(token_id=token_id, tagged_fields=tagged_fields), pos
 
 
@@ -145,8 +148,10 @@ def _write_remove_delegation_token_record(
         write_text_is_compact(out, v.token_id, opt)
     except EncodeError as error:
         raise error.within("token_id")
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_remove_delegation_token_record = {

@@ -71,6 +71,9 @@ class RemoveUserScramCredentialRecord:
     SIZES: ClassVar[dict[str, int]] = {"mechanism": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -131,10 +134,13 @@ def _read_remove_user_scram_credential_record(
     (mechanism,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoveUserScramCredentialRecord(name=name, mechanism=mechanism, tagged_fields=tagged_fields), pos
 
 
@@ -169,8 +175,10 @@ def _write_remove_user_scram_credential_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_remove_user_scram_credential_record = {

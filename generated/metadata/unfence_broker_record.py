@@ -75,6 +75,9 @@ class UnfenceBrokerRecord:
     SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     id: int = 0
     """An int32."""
 
@@ -129,10 +132,13 @@ def _read_unfence_broker_record(
     id, epoch = _RUN_1.unpack_from(buf, pos)
     pos += 12
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return UnfenceBrokerRecord(id=id, epoch=epoch, tagged_fields=tagged_fields), pos
 
 
@@ -163,8 +169,10 @@ def _write_unfence_broker_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_unfence_broker_record = {

@@ -69,6 +69,9 @@ class UnregisterControllerRecord:
     SIZES: ClassVar[dict[str, int]] = {"controller_id": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     controller_id: int = 0
     """An int32."""
 
@@ -120,10 +123,13 @@ def _read_unregister_controller_record(
     (controller_id,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return UnregisterControllerRecord(controller_id=controller_id, tagged_fields=tagged_fields), pos
 
 
@@ -154,8 +160,10 @@ def _write_unregister_controller_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_unregister_controller_record = {

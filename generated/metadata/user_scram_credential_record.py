@@ -82,6 +82,9 @@ class UserScramCredentialRecord:
     SIZES: ClassVar[dict[str, int]] = {"mechanism": 1, "iterations": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b", "iterations": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -168,10 +171,13 @@ def _read_user_scram_credential_record(
     (iterations,) = _RUN_2.unpack_from(buf, pos)
     pos += 4
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return UserScramCredentialRecord(
         name=name,
         mechanism=mechanism,
@@ -231,8 +237,10 @@ def _write_user_scram_credential_record(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_user_scram_credential_record = {

@@ -69,6 +69,9 @@ class ZkMigrationStateRecord:
     SIZES: ClassVar[dict[str, int]] = {"zk_migration_state": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"zk_migration_state": ">b"}
+    """How `struct` says fields that are one number."""
+
     zk_migration_state: int = 0
     """An int8."""
 
@@ -120,10 +123,13 @@ def _read_zk_migration_state_record(
     (zk_migration_state,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return ZkMigrationStateRecord(zk_migration_state=zk_migration_state, tagged_fields=tagged_fields), pos
 
 
@@ -154,8 +160,10 @@ def _write_zk_migration_state_record(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_zk_migration_state_record = {

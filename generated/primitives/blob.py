@@ -44,7 +44,9 @@ def read_blob(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -
     if len_classic < 0:
         raise Malformed("len_classic", "value not allowed", at=pos, need="at least 0", have=len_classic)
     pos += 4
-    stop = span("", len_classic, pos, end)
+    stop = pos + len_classic
+    if not pos <= stop <= end:
+        span("", len_classic, pos, end)
     value = buf[pos:stop]
     pos = stop
     return value, pos
@@ -55,10 +57,15 @@ def read_blob_is_compact(
 ) -> tuple[bytes, int]:
     """Read `blob` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     at = pos
-    len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
+    if pos < end and (len_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
     if len_plus_one < 1:
         raise Malformed("len_plus_one", "value not allowed", at=at, need="at least 1", have=len_plus_one)
-    stop = span("", len_plus_one - 1, pos, end)
+    stop = pos + len_plus_one - 1
+    if not pos <= stop <= end:
+        span("", len_plus_one - 1, pos, end)
     value = buf[pos:stop]
     pos = stop
     return value, pos

@@ -46,7 +46,9 @@ def read_nullable_blob(
     pos += 4
     value: bytes | None = None
     if len_classic >= 0:
-        stop = span("", len_classic, pos, end)
+        stop = pos + len_classic
+        if not pos <= stop <= end:
+            span("", len_classic, pos, end)
         value = buf[pos:stop]
         pos = stop
     return value, pos
@@ -56,10 +58,15 @@ def read_nullable_blob_is_compact(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[bytes | None, int]:
     """Read `nullable_blob` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
+    if pos < end and (len_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
     value: bytes | None = None
     if len_plus_one >= 1:
-        stop = span("", len_plus_one - 1, pos, end)
+        stop = pos + len_plus_one - 1
+        if not pos <= stop <= end:
+            span("", len_plus_one - 1, pos, end)
         value = buf[pos:stop]
         pos = stop
     return value, pos

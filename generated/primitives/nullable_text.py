@@ -47,7 +47,9 @@ def read_nullable_text(
     pos += 2
     value: str | None = None
     if len_classic >= 0:
-        stop = span("", len_classic, pos, end)
+        stop = pos + len_classic
+        if not pos <= stop <= end:
+            span("", len_classic, pos, end)
         value = str(buf[pos:stop], "utf-8", "surrogateescape")
         pos = stop
     return value, pos
@@ -57,10 +59,15 @@ def read_nullable_text_is_compact(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[str | None, int]:
     """Read `nullable_text` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-    len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
+    if pos < end and (len_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
     value: str | None = None
     if len_plus_one >= 1:
-        stop = span("", len_plus_one - 1, pos, end)
+        stop = pos + len_plus_one - 1
+        if not pos <= stop <= end:
+            span("", len_plus_one - 1, pos, end)
         value = str(buf[pos:stop], "utf-8", "surrogateescape")
         pos = stop
     return value, pos

@@ -110,6 +110,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -161,10 +164,13 @@ def read_topic_id_partition_entry(
     id = UUID(bytes=id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
 
 
@@ -181,8 +187,10 @@ def write_topic_id_partition_entry(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -249,10 +257,13 @@ def read_remote_log_segment_id_entry(
     id = UUID(bytes=id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoteLogSegmentIdEntry(
         topic_id_partition=topic_id_partition, id=id, tagged_fields=tagged_fields
     ), pos
@@ -271,8 +282,10 @@ def write_remote_log_segment_id_entry(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -290,6 +303,9 @@ class SegmentLeaderEpochEntry:
 
     SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
+    """How `struct` says fields that are one number."""
 
     leader_epoch: int = 0
     """An int32."""
@@ -334,10 +350,13 @@ def read_segment_leader_epoch_entry(
     leader_epoch, offset = _RUN_3.unpack_from(buf, pos)
     pos += 12
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset, tagged_fields=tagged_fields), pos
 
 
@@ -350,8 +369,10 @@ def write_segment_leader_epoch_entry(
         out += _RUN_3.pack(*values_3)
     except StructError:
         raise bad_run(_CODES_3, values_3) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -408,6 +429,17 @@ class RemoteLogSegmentMetadataRecord:
         "remote_log_segment_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "start_offset": ">q",
+        "end_offset": ">q",
+        "broker_id": ">i",
+        "max_timestamp_ms": ">q",
+        "event_timestamp_ms": ">q",
+        "segment_size_in_bytes": ">i",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""
@@ -496,9 +528,12 @@ def _read_remote_log_segment_metadata_record(
     start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms = _RUN_4.unpack_from(buf, pos)
     pos += 36
     at = pos
-    num_segment_leader_epochs_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_segment_leader_epochs_plus_one"
-    )
+    if pos < end and (num_segment_leader_epochs_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_segment_leader_epochs_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_segment_leader_epochs_plus_one"
+        )
     if num_segment_leader_epochs_plus_one < 1:
         raise Malformed(
             "num_segment_leader_epochs_plus_one",
@@ -530,17 +565,20 @@ def _read_remote_log_segment_metadata_record(
     pos += 1
     txn_index_empty: bool = False
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 1:
-                raise truncated_run(pos, limit, (("txn_index_empty", 1),))
-            (txn_index_empty,) = _RUN_7.unpack_from(buf, pos)
-            pos += 1
-            ends_exactly("txn_index_empty", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 1:
+                    raise truncated_run(pos, limit, (("txn_index_empty", 1),))
+                (txn_index_empty,) = _RUN_7.unpack_from(buf, pos)
+                pos += 1
+                ends_exactly("txn_index_empty", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoteLogSegmentMetadataRecord(
         remote_log_segment_id=remote_log_segment_id,
         start_offset=start_offset,

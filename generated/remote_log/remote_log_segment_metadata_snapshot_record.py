@@ -93,6 +93,9 @@ class SegmentLeaderEpochEntry:
     SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
+    """How `struct` says fields that are one number."""
+
     leader_epoch: int = 0
     """An int32."""
 
@@ -136,10 +139,13 @@ def read_segment_leader_epoch_entry(
     leader_epoch, offset = _RUN_1.unpack_from(buf, pos)
     pos += 12
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return SegmentLeaderEpochEntry(leader_epoch=leader_epoch, offset=offset, tagged_fields=tagged_fields), pos
 
 
@@ -152,8 +158,10 @@ def write_segment_leader_epoch_entry(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -219,6 +227,17 @@ class RemoteLogSegmentMetadataSnapshotRecord:
         "remote_log_segment_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "start_offset": ">q",
+        "end_offset": ">q",
+        "broker_id": ">i",
+        "max_timestamp_ms": ">q",
+        "event_timestamp_ms": ">q",
+        "segment_size_in_bytes": ">i",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     segment_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -306,9 +325,12 @@ def _read_remote_log_segment_metadata_snapshot_record(
     segment_id = UUID(bytes=segment_id)
     pos += 52
     at = pos
-    num_segment_leader_epochs_plus_one, pos = read_uvarint32(
-        buf, pos, end, "num_segment_leader_epochs_plus_one"
-    )
+    if pos < end and (num_segment_leader_epochs_plus_one := buf[pos]) < 0x80:
+        pos += 1
+    else:
+        num_segment_leader_epochs_plus_one, pos = read_uvarint32(
+            buf, pos, end, "num_segment_leader_epochs_plus_one"
+        )
     if num_segment_leader_epochs_plus_one < 1:
         raise Malformed(
             "num_segment_leader_epochs_plus_one",
@@ -340,17 +362,20 @@ def _read_remote_log_segment_metadata_snapshot_record(
     pos += 1
     txn_index_empty: bool = False
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        if tag == 0:
-            if limit - pos < 1:
-                raise truncated_run(pos, limit, (("txn_index_empty", 1),))
-            (txn_index_empty,) = _RUN_5.unpack_from(buf, pos)
-            pos += 1
-            ends_exactly("txn_index_empty", pos, limit)
-        else:
-            tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            if tag == 0:
+                if limit - pos < 1:
+                    raise truncated_run(pos, limit, (("txn_index_empty", 1),))
+                (txn_index_empty,) = _RUN_5.unpack_from(buf, pos)
+                pos += 1
+                ends_exactly("txn_index_empty", pos, limit)
+            else:
+                tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoteLogSegmentMetadataSnapshotRecord(
         segment_id=segment_id,
         start_offset=start_offset,

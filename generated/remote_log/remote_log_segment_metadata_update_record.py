@@ -84,6 +84,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -135,10 +138,13 @@ def read_topic_id_partition_entry(
     id = UUID(bytes=id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
 
 
@@ -155,8 +161,10 @@ def write_topic_id_partition_entry(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -223,10 +231,13 @@ def read_remote_log_segment_id_entry(
     id = UUID(bytes=id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoteLogSegmentIdEntry(
         topic_id_partition=topic_id_partition, id=id, tagged_fields=tagged_fields
     ), pos
@@ -245,8 +256,10 @@ def write_remote_log_segment_id_entry(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -286,6 +299,13 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "event_timestamp_ms": 8, "remote_log_segment_state": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "broker_id": ">i",
+        "event_timestamp_ms": ">q",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""
@@ -364,10 +384,13 @@ def _read_remote_log_segment_metadata_update_record(
     (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemoteLogSegmentMetadataUpdateRecord(
         remote_log_segment_id=remote_log_segment_id,
         broker_id=broker_id,
@@ -418,8 +441,10 @@ def _write_remote_log_segment_metadata_update_record(
         out += _RUN_4.pack(*values_4)
     except StructError:
         raise bad_run(_CODES_4, values_4) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_remote_log_segment_metadata_update_record = {

@@ -76,6 +76,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -127,10 +130,13 @@ def read_topic_id_partition_entry(
     id = UUID(bytes=id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return TopicIdPartitionEntry(name=name, id=id, partition=partition, tagged_fields=tagged_fields), pos
 
 
@@ -147,8 +153,10 @@ def write_topic_id_partition_entry(
         out += _RUN_1.pack(*values_1)
     except StructError:
         raise bad_run(_CODES_1, values_1) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 @dataclass(slots=True)
@@ -191,6 +199,13 @@ class RemotePartitionDeleteMetadataRecord:
         "remote_partition_delete_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "broker_id": ">i",
+        "event_timestamp_ms": ">q",
+        "remote_partition_delete_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
@@ -258,10 +273,13 @@ def _read_remote_partition_delete_metadata_record(
     broker_id, event_timestamp_ms, remote_partition_delete_state = _RUN_2.unpack_from(buf, pos)
     pos += 13
     tagged_fields: list[tuple[int, bytes]] = []
-    found, after = read_tags(buf, pos, end, "tagged_fields")
-    for tag, pos, limit in found:
-        tagged_fields.append((tag, buf[pos:limit]))
-    pos = after
+    if pos < end and not buf[pos]:
+        pos += 1
+    else:
+        found, after = read_tags(buf, pos, end, "tagged_fields")
+        for tag, pos, limit in found:
+            tagged_fields.append((tag, buf[pos:limit]))
+        pos = after
     return RemotePartitionDeleteMetadataRecord(
         topic_id_partition=topic_id_partition,
         broker_id=broker_id,
@@ -302,8 +320,10 @@ def _write_remote_partition_delete_metadata_record(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
-    tags = list(v.tagged_fields)
-    write_tags(out, tags, "tagged_fields")
+    if v.tagged_fields:
+        write_tags(out, list(v.tagged_fields), "tagged_fields")
+    else:
+        out.append(0)
 
 
 _WRITERS_write_remote_partition_delete_metadata_record = {

@@ -61,6 +61,9 @@ class MessageSetSend:
     SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
+    """How `struct` says fields that are one number."""
+
     error_code: int = 0
     """0 is success; then the messages follow."""
 
@@ -107,7 +110,9 @@ def read_message_set_send(
     if len_body < 2:
         raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
     pos += 6
-    stop = span("messages", len_body - 2, pos, end)
+    stop = pos + len_body - 2
+    if not pos <= stop <= end:
+        span("messages", len_body - 2, pos, end)
     messages = buf[pos:stop]
     pos = stop
     if len_body != pos - start_of_error_code:

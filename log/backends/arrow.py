@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "DECODED",
     "OF_BATCH",
     "SEQUENCE",
     "batch_schema",
     "columns_of",
+    "decoded_schema",
     "headed_schema",
     "pyarrow",
     "row_schema",
@@ -35,6 +37,8 @@ OF_BATCH = (
 )
 """Columns of `batch_schema` that a table of records can have too."""
 SEQUENCE = "sequence"
+DECODED = ("key_decoded", "value_decoded")
+"""Columns of messages by name; where one is asked for, each record is looked at in Python."""
 
 
 def pyarrow() -> Any:
@@ -78,12 +82,21 @@ def scan_schema() -> pa.Schema:
     return pa.schema([*row_schema(), *(pa.field(name, pa.type_for_alias(kind)) for name, kind in more)])
 
 
+def decoded_schema() -> pa.Schema:
+    """`scan_schema`, and the messages of Kafka's own topics and of control records: `DECODED`, each a string.
+
+    JSON, as `Decoded.text` gives it; null where there are no bytes, and in other topics.
+    """
+    pa = pyarrow()
+    return pa.schema([*scan_schema(), *(pa.field(name, pa.string()) for name in DECODED)])
+
+
 def headed_schema() -> pa.Schema:
-    """`scan_schema`, and which batch each record is of: `OF_BATCH`, and its sequence int32, -1 = none."""
+    """`decoded_schema`, and which batch each record is of: `OF_BATCH`, and its sequence int32, -1 = none."""
     pa = pyarrow()
     heads = batch_schema()
     more = [pa.field(name, pa.string()) if name == "codec" else heads.field(name) for name in OF_BATCH]
-    return pa.schema([*scan_schema(), *more, pa.field(SEQUENCE, pa.int32())])
+    return pa.schema([*decoded_schema(), *more, pa.field(SEQUENCE, pa.int32())])
 
 
 def batch_schema() -> pa.Schema:

@@ -47,6 +47,7 @@ class Scan:
     Attributes:
         schema: the columns, a `pyarrow.Schema`.
         offsets, timestamps: only rows in both ranges; timestamps in ms since 1970-01-01 UTC, -1 is none.
+        topic: that of the records, for the columns that decode them.
         batch_rows, batch_bytes: an Arrow batch is given as soon as it has so many rows, or so many bytes in
             its columns `key`, `value` and `headers`, where each header counts for 16 more. It ends where a
             batch of the log ends, unless it would be more than twice as large.
@@ -57,6 +58,7 @@ class Scan:
     timestamps: Range = EVERY
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
+    topic: str = ""
 
     @property
     def filtered(self) -> bool:

@@ -1,28 +1,36 @@
 """Which message a record of one of Kafka's own topics holds, by topic, key and version.
 
 Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde, MetadataRecordSerde and
-RemoteLogMetadataSerde (AbstractApiMessageSerde).
+RemoteLogMetadataSerde (AbstractApiMessageSerde); of control records
+org.apache.kafka.common.record.ControlRecordType.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib
+import json
 import struct
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from kodec.generated.control.control_record_key import ControlRecordKey
+from kodec.generated.control.end_txn_marker import EndTxnMarker
 from kodec.generated.index import MESSAGES
+from kodec.log.batches.records import ControlRecord, ControlRecordType, Record
 from kodec.log.messages.plain import plain
 from kodec.runtime.errors import FormatError
 from kodec.runtime.varint import read_uvarint32
 
-__all__ = ["TOPICS", "Decoded", "decode_record"]
+__all__ = ["TOPICS", "Decoded", "decode", "decode_control", "decode_record"]
 
 _COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _FRAMED = ("__cluster_metadata", "__remote_log_metadata")
 TOPICS = (*_COORDINATORS, *_FRAMED)
 """The topics whose records are known."""
+MOST_BYTES = 16 << 20
+"""No message is nearly as large: Kafka writes up to 1 MiB to these topics, and 8 MiB to the metadata log."""
 _FRAME_VERSION = 1
 _INT16 = struct.Struct(">h")
 
@@ -52,13 +60,32 @@ class Decoded:
 
         What consumers put into the metadata of a classic group is shown too, where it can be read.
         """
-        if self.message is None:
-            return None
+        match self.message:
+            case None:
+                return None
+            case ControlRecordKey():
+                return {"type": ControlRecordType(self.message.control_type).name}
+            case EndTxnMarker():
+                return {"coordinatorEpoch": self.message.coordinator_epoch}
         found = plain(self.message, self.version or 0)
         if self.name == "GroupMetadataValue" and self.message.protocol_type == "consumer":
             for member, shown in zip(self.message.members, found["members"], strict=True):
                 shown |= _of_consumer(member)
         return found
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON has it: `name`, `type`, `version`, and `data`, or where there is no message the
+        `reason` and the `bytes`, in base64.
+        """
+        found: dict[str, Any] = {"name": self.name, "type": self.number, "version": self.version}
+        data = self.plain()
+        if data is not None:
+            return found | {"data": data}
+        return found | {"reason": self.reason, "bytes": base64.b64encode(self.data).decode("ascii")}
+
+    def text(self) -> str:
+        """`document` as JSON, in UTF-8."""
+        return json.dumps(self.document(), ensure_ascii=False, allow_nan=False)
 
 
 def _of_consumer(member: Any) -> dict[str, Any]:
@@ -109,6 +136,38 @@ def decode_record(
     return first, second
 
 
+def decode_control(record: ControlRecord) -> tuple[Decoded | None, Decoded | None]:
+    """What the key of a control record says, and its value, in the manner of `decode_record`.
+
+    The key is a `ControlRecordType` with its name: ABORT, COMMIT, LEADER_CHANGE, ...
+    """
+    key, value = record.key, record.value
+    number = None if key is None or len(key) < 4 else _INT16.unpack_from(key, 2)[0]
+    if key is None or record.type is ControlRecordType.UNKNOWN:
+        reason = f"unknown type {number}"
+        unknown = [
+            None if each is None else Decoded(None, number, None, None, each, reason) for each in (key, value)
+        ]
+        return unknown[0], unknown[1]
+    head = ControlRecordKey.from_bytes(key, exact=False)
+    first = Decoded("ControlRecordType", number, head.version, head, key)
+    if value is None:
+        return first, None
+    version = _INT16.unpack_from(value)[0] if len(value) >= 2 else None
+    if record.data is None:
+        return first, Decoded(None, number, version, None, value, f"unknown version {version}")
+    return first, Decoded(type(record.data).__name__, number, version, record.data, value)
+
+
+def decode(topic: str, record: Record) -> tuple[Decoded | None, Decoded | None]:
+    """The message in a record's key and that in its value: of control records in any topic, and of the others
+    in topics of Kafka's own. None where there are no bytes, and for records of other topics.
+    """
+    if isinstance(record, ControlRecord):
+        return decode_control(record)
+    return decode_record(topic, record.key, record.value) if topic in TOPICS else (None, None)
+
+
 def _coordinator(topic: str, key: bytes | None, value: bytes | None) -> tuple[Decoded | None, Decoded | None]:
     if key is None or len(key) < 2:
         reason = "no key that says what it is"
@@ -149,6 +208,8 @@ def _decoded(
     given: dict[str, int],
     at: int = 0,
 ) -> Decoded:
+    if len(data) > MOST_BYTES:
+        return Decoded(None, number, version, None, data, f"more than {MOST_BYTES >> 20} MiB")
     found = _class_of(topic, kind, number)
     if found is None:
         return Decoded(None, number, version, None, data, f"unknown type {number}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import math
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,8 @@ def plain(message: Any, version: int | None = None) -> dict[str, Any]:
 
     Fields that `version` lacks are left out, and tagged fields with their default; `version` is that of the
     message itself where it knows it. Bytes are base64, UUIDs what Kafka prints of them. Tagged fields that no
-    schema knows are a list under `unknownTaggedFields`, where there are any.
+    schema knows are a list under `unknownTaggedFields`, where there are any. What is not UTF-8
+    in a string is U+FFFD; NaN and infinite numbers are strings.
 
     Source: what MessageDataGenerator of Kafka's generator makes: `...JsonConverter.write`.
     """
@@ -53,6 +55,13 @@ def _value(value: Any, version: int | None) -> Any:
         return plain(value, version)
     if isinstance(value, list):
         return [_value(each, version) for each in value]
+    if isinstance(value, str):
+        return (
+            value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        # JSON has no such numbers
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     return uuid_text(value) if isinstance(value, UUID) else value

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kodec.log import kernel
-from kodec.log.backends.arrow import batch_schema, columns_of, pyarrow, row_schema, scan_schema
+from kodec.log.backends.arrow import DECODED, batch_schema, columns_of, decoded_schema, pyarrow, row_schema
 from kodec.log.backends.scan import BATCH_BYTES, BATCH_ROWS, Range, Scan
 from kodec.log.batches.options import EncodeOptions, OnError, ReadOptions
 from kodec.log.batches.records import Limits, TimestampType
+from kodec.log.files.topics import topic_of
 from kodec.log.reading.source import Source
 from kodec.log.tables.plain import plain_batches
 from kodec.log.tables.reader import TableReader, scan_headers, scan_rows
@@ -32,6 +34,8 @@ __all__ = [
 
 # A column counts its bytes in 31 bits; a character of a header's key may take four.
 _MOST_BYTES = 128 << 20
+# Names and JSON take up to 25 times the bytes that are decoded.
+_MOST_BYTES_DECODED = 16 << 20
 
 Bounds = tuple[int | None, int | None]
 """The first and the last that are wanted; None is no bound."""
@@ -57,6 +61,7 @@ def scan_table(
     timestamps: Bounds | None = None,
     check_crc: bool = True,
     control: bool = False,
+    topic: str | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
     batch_rows: int = BATCH_ROWS,
@@ -72,31 +77,50 @@ def scan_table(
     Args:
         source: a path, bytes-like, or a file opened for reading in binary (read from its current position).
         columns: the columns wanted, in this order; others are not built. None is all of `row_schema`.
+            On request only: `key_decoded` and `value_decoded`, strings. They are the messages of Kafka's own
+            topics and control records as JSON, {"name", "type", "version", "data"}; what is not known, or
+            does not decode, has "reason" and "bytes" (base64) in place of "data". Null where there are no
+            bytes, and for records of other topics.
         offsets: (first, last), both included, either None: only rows with such an offset.
         timestamps: the same in ms since 1970-01-01 UTC. A batch of v2 whose header shows that it has no row
             in these ranges is skipped: not decompressed, and its checksum not verified.
         check_crc, on_error, limits: as in `read_records`; with damage, the rows before it come first.
         control: also give the rows of control records.
+        topic: which topic the records are of, for the decoded columns; None is what the folder around a path
+            says.
         batch_rows, batch_bytes: about how large the Arrow batches are: one is given as soon as it has so many
             rows, or so many bytes (128 MiB at most) in keys, values and headers, of which each counts for 16
             more. It ends where a batch of the log ends, unless it would be more than twice as large.
 
     Returns: an iterator of `pyarrow.RecordBatch` that also is an Arrow stream. Its `schema` is that of all
         batches; `position`, `torn_tail` and `skipped` as in `read_records`. Batches own their memory.
-    Raises: ValueError for columns or ranges that are none; MissingDependency without pyarrow; then what
+    Raises: ValueError for columns or ranges that are none, and for decoded columns where nothing says which
+        topic it is; MissingDependency without pyarrow; then what
         `read_records` raises, and Malformed for an offset or timestamp that does not fit 64 bits.
     """
     if batch_rows < 1 or batch_bytes < 1:
         raise ValueError(f"batch_rows={batch_rows}, batch_bytes={batch_bytes}: expected at least 1")
+    schema = row_schema() if columns is None else columns_of(decoded_schema(), columns)
+    decoded = not set(DECODED).isdisjoint(schema.names)
     scan = Scan(
-        row_schema() if columns is None else columns_of(scan_schema(), columns),
+        schema,
         Range.of("offsets", offsets),
         Range.of("timestamps", timestamps),
         batch_rows,
-        min(batch_bytes, _MOST_BYTES),
+        min(batch_bytes, _MOST_BYTES_DECODED if decoded else _MOST_BYTES),
+        _topic(source, topic) if decoded else "",
     )
     options = ReadOptions(check_crc=check_crc, control=control, on_error=on_error, limits=limits)
     return scan_rows(source, scan, options)
+
+
+def _topic(source: Source, topic: str | None) -> str:
+    """The topic that a source is of. Raises ValueError where that is not known."""
+    if topic is None and isinstance(source, (str, os.PathLike)):
+        topic = topic_of(source)
+    if topic is None:
+        raise ValueError(f"{' and '.join(DECODED)} depend on the topic, which nothing says here: give topic=")
+    return topic
 
 
 def read_table(
@@ -107,6 +131,7 @@ def read_table(
     timestamps: Bounds | None = None,
     check_crc: bool = True,
     control: bool = False,
+    topic: str | None = None,
     on_error: OnError = "raise",
     limits: Limits = Limits(),
 ) -> pa.Table:
@@ -122,6 +147,7 @@ def read_table(
         timestamps=timestamps,
         check_crc=check_crc,
         control=control,
+        topic=topic,
         on_error=on_error,
         limits=limits,
     ).read_all()

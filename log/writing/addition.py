@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kodec.log.batches.sizes import EPOCH_AT, EPOCH_SIZE, OFFSET_AT, OFFSET_SIZE
+from kodec.log.batches.sizes import EPOCH, OFFSET
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
@@ -226,8 +226,8 @@ def _place(part: FinishedSegment, base: int, epoch: int) -> None:
     fd = os.open(part.path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
     try:
         for position, offset in heads:
-            write_all(fd, (offset + shift).to_bytes(OFFSET_SIZE, "big", signed=True), position + OFFSET_AT)
-            write_all(fd, epoch.to_bytes(EPOCH_SIZE, "big", signed=True), position + EPOCH_AT)
+            write_all(fd, OFFSET.stored(offset + shift), position + OFFSET.at)
+            write_all(fd, EPOCH.stored(epoch), position + EPOCH.at)
         os.fsync(fd)
     finally:
         os.close(fd)

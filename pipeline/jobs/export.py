@@ -182,7 +182,9 @@ class ExportWork:
 
     def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
         """The folder with the files of this attempt, and a summary for each topic-partition in the task."""
-        columns = arrow_schema(schema(headers=self.options.include_headers))
+        columns = arrow_schema(
+            schema(headers=self.options.include_headers, decoded=self.options.include_decoded)
+        )
         folder = self.staging.attempt()
         found = []
         for owner, parts in groupby(task, key=lambda part: part.topic_partition):
@@ -203,6 +205,7 @@ def export(
     topics: Iterable[str] | None = None,
     include_internal: bool = False,
     include_headers: bool = True,
+    include_decoded: bool = False,
     on_error: OnError = "raise",
     overwrite: bool = False,
     task_bytes: str | None = None,
@@ -211,10 +214,11 @@ def export(
 ) -> ExportSummary:
     """Write the records of a log directory to Parquet, in folders ``topic=T/partition=N``, by Spark.
 
-    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false;
-    within a folder file names sort as offsets do. All is written next to `out` and renamed to it at the end,
-    with an empty file ``_SUCCESS``: a run that fails leaves `out` as it was. On a cluster `out` and `log_dir`
-    must be on a file system that the driver and all workers share.
+    The files have the columns of the `kafka-log` source, headers too unless `include_headers` is false, and
+    with `include_decoded` the messages of Kafka's own topics by name; within a folder file names sort as
+    offsets do. All is written next to `out` and renamed to it at the end, with an empty file ``_SUCCESS``: a
+    run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
+    driver and all workers share.
 
     Args: engine="local" does all in this process, without Spark; master is Spark's master URL, for where no
     session runs yet; compression one of `COMPRESSIONS`;
@@ -242,6 +246,7 @@ def export(
         "path": Path(log_dir).absolute().as_uri(),
         "includeInternal": str(include_internal).lower(),
         "includeHeaders": str(include_headers).lower(),
+        "includeDecoded": str(include_decoded).lower(),
         "mode": "permissive" if on_error == "skip" else "failfast",
     }
     if topics is not None:

@@ -38,6 +38,23 @@ from kodec.log.tables.table import (
 )
 from kodec.log.verification.survey import Overview, survey
 from kodec.log.verification.verify import Problem, verify
+from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
+from kodec.log.views.metadata import (
+    Broker,
+    ClusterMetadata,
+    PartitionAssignment,
+    Topic,
+    read_metadata,
+    read_metadata_snapshot,
+)
+from kodec.log.views.producers import ActiveProducer, Producers, read_producers
+from kodec.log.views.reading import Account
+from kodec.log.views.transactions import (
+    OpenTransaction,
+    TransactionalId,
+    TransactionsView,
+    read_transactions,
+)
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.directory_writer import LogDirectoryWriter
 from kodec.log.writing.writer import AppendResult, LogWriter
@@ -45,9 +62,14 @@ from kodec.runtime import errors
 
 __all__: list[str] = [
     "AbortedTransaction",
+    "Account",
+    "ActiveProducer",
     "AppendResult",
     "Batch",
     "BatchReader",
+    "Broker",
+    "ClusterMetadata",
+    "CommittedOffset",
     "CompactionPlan",
     "CompactionReport",
     "ControlRecord",
@@ -56,6 +78,9 @@ __all__: list[str] = [
     "ConversionReport",
     "Format",
     "FormatReader",
+    "Group",
+    "GroupMember",
+    "Groups",
     "Isolation",
     "Limits",
     "LogConfig",
@@ -65,23 +90,30 @@ __all__: list[str] = [
     "LogWriter",
     "Loss",
     "MissingRange",
+    "OpenTransaction",
     "Overview",
+    "PartitionAssignment",
     "PartitionLog",
     "Problem",
+    "Producers",
     "Record",
     "RecordReader",
     "RecoveryPlan",
     "SalvagePlan",
     "SalvageReport",
     "Segment",
+    "ShareOffset",
     "SkippedRange",
     "SkippedRanges",
     "TableReader",
     "TimestampOffset",
     "TimestampType",
+    "Topic",
     "TopicPartition",
     "TornTail",
+    "TransactionalId",
     "Transactions",
+    "TransactionsView",
     "TrimPlan",
     "backend",
     "convert_batches",
@@ -97,8 +129,13 @@ __all__: list[str] = [
     "plan_trim",
     "read_batch_table",
     "read_batches",
+    "read_groups",
+    "read_metadata",
+    "read_metadata_snapshot",
+    "read_producers",
     "read_records",
     "read_table",
+    "read_transactions",
     "scan_batch_table",
     "scan_table",
     "schema",

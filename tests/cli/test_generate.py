@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from kodec.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = [
@@ -164,3 +167,20 @@ def test_the_dialect_is_printed(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert json.loads(shown.stdout)["definitions"]["field"]["properties"]["-derive"]["description"]
+
+
+def test_what_the_tests_need_is_said_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "x.ksy").write_text("meta: {id: x}\nseq:\n- {id: a, type: u1}\n")
+    arguments = ["generate", "--schemas", str(tmp_path / "schemas"), "--out", str(tmp_path / "out")]
+    with_tests = [*arguments, "--tests", str(tmp_path / "tests"), "--package", "out"]
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "hypothesis" else real(name)
+    )
+    assert main(arguments) == 0 and "hypothesis" not in capsys.readouterr().err
+    assert main(with_tests) == 0
+    assert "the tests need `hypothesis`: pip install 'kodec[testing]'" in capsys.readouterr().err
+    assert main(with_tests) == 0 and "hypothesis" not in capsys.readouterr().err

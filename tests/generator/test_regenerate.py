@@ -15,6 +15,7 @@ from uuid import UUID
 
 import pytest
 
+from kodec.generated.messages.offset_commit_value import OffsetCommitValue
 from kodec.generator.driver import MARK, generate
 from kodec.generator.target import DEFAULT
 
@@ -122,11 +123,13 @@ def test_stale_files_go_and_foreign_files_stay(tmp_path: Path) -> None:
         assert (folder / "mine.py").exists() and (folder / "notes.txt").exists()
 
 
-NEW_FIELD = """\
-  - id: member_epoch
+NEWEST = OffsetCommitValue.VERSIONS[-1]
+NEW = NEWEST + 1
+NEW_FIELD = f"""\
+  - id: epoch_by_test
     type: s4
-    if: version >= 5
-    -since: 5
+    if: version >= {NEW}
+    -since: {NEW}
     -ignorable: true
     -default: -1
     doc: Epoch of the member that committed.
@@ -136,7 +139,7 @@ NEW_FIELD = """\
 
 @pytest.fixture(scope="module")
 def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """The project's schemas with a version 5 of OffsetCommitValue: a field more, and a tag more."""
+    """The project's schemas with one more version of OffsetCommitValue: a field more, and a tag more."""
     folder = tmp_path_factory.mktemp("evolved")
     shutil.copytree(SCHEMAS, folder / "schemas", ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     places = {"tests": folder / "tests", "package": "evolved"}
@@ -144,12 +147,12 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, s
     path = folder / "schemas" / "messages" / "offset_commit_value.ksy"
     text = path.read_text()
     for old, new in (
-        ("-versions: 0-4", "-versions: 0-5"),
-        ("max: 4", "max: 5"),
+        (f"-versions: 0-{NEWEST}", f"-versions: 0-{NEW}"),
+        (f"      max: {NEWEST}", f"      max: {NEW}"),
         ("  - id: tagged_fields\n    type: message_tags", NEW_FIELD),
-        ("            0: uuid\n", "            0: uuid\n            1: str\n"),
+        ("            0: uuid\n", "            0: uuid\n            99: str\n"),
         ("  endian: be\n", "  endian: be\n  encoding: UTF-8\n"),
-        ("        -tags:\n", "        -tags:\n          1: committed_by\n"),
+        ("        -tags:\n", "        -tags:\n          99: named_by_test\n"),
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -175,27 +178,31 @@ def test_a_new_version_reads_old_and_new_bytes(evolved: tuple[Path, dict[str, st
         new = importlib.import_module("evolved.messages.offset_commit_value").OffsetCommitValue
     finally:
         sys.path.remove(str(evolved[0]))
-    old = importlib.import_module("kodec.generated.messages.offset_commit_value").OffsetCommitValue
+    old = OffsetCommitValue
     topic = UUID(int=7)
+    facts = {"committed_offset": 42, "leader_epoch": 5, "metadata": "hi", "commit_timestamp": 99}
     version_3 = struct.pack(">hqi", 3, 42, 5) + b"\x00\x02hi" + struct.pack(">q", 99)
     version_4 = (
         struct.pack(">hqi", 4, 42, 5) + b"\x03hi" + struct.pack(">q", 99) + b"\x01\x00\x10" + topic.bytes
     )
-    version_5 = (
-        struct.pack(">hqi", 5, 42, 5) + b"\x03hi" + struct.pack(">qi", 99, 8)
-        + b"\x02\x00\x10" + topic.bytes + b"\x01\x02me"
-    )  # fmt: skip
-    for data in (version_3, version_4):
+    assert old(version=3, **facts).to_bytes() == version_3
+    assert old(version=4, topic_id=topic, **facts).to_bytes() == version_4
+    newest = old(version=NEWEST, topic_id=topic, **facts).to_bytes()
+    for data in (version_3, version_4, newest):
         before, after = old.from_bytes(data), new.from_bytes(data)
         for name in old.__slots__:
             assert getattr(before, name) == getattr(after, name)
-        assert (after.member_epoch, after.committed_by) == (-1, "")
+        assert (after.epoch_by_test, after.named_by_test) == (-1, "")
         assert before.to_bytes() == after.to_bytes() == data
-    found = new.from_bytes(version_5)
-    assert (found.version, found.topic_id, found.member_epoch, found.committed_by) == (5, topic, 8, "me")
-    assert found.to_bytes() == version_5
-    # what a reader of version 4 does not know, it keeps
-    tagged = version_4[:-19] + b"\x02\x00\x10" + topic.bytes + b"\x01\x02me"
+    tags, tag = b"\x01\x00\x10" + topic.bytes, b"\x63\x02me"
+    fields = newest.removesuffix(tags)[2:]
+    both = b"\x02" + tags[1:] + tag
+    version_new = struct.pack(">h", NEW) + fields + struct.pack(">i", 8) + both
+    found = new.from_bytes(version_new)
+    assert (found.version, found.topic_id, found.epoch_by_test, found.named_by_test) == (NEW, topic, 8, "me")
+    assert found.to_bytes() == version_new
+    # what a reader of the version before does not know, it keeps
+    tagged = struct.pack(">h", NEWEST) + fields + both
     kept = old.from_bytes(tagged)
-    assert kept.tagged_fields == [(1, b"me")] and kept.to_bytes() == tagged
-    assert new.from_bytes(tagged).committed_by == "me"
+    assert kept.tagged_fields == [(99, b"me")] and kept.to_bytes() == tagged
+    assert new.from_bytes(tagged).named_by_test == "me"

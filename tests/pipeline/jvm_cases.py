@@ -130,6 +130,8 @@ def cases(folder: Path) -> Iterator[tuple[str, Path, dict[str, str], Query]]:
         {"kafka.isolation.level": "read_committed", "subscribe": "transactions"},
         {"includeBatchMetadata": "true", "subscribe": "codec-lz4"},
         {"maxRecordsPerPartition": "7", "subscribe": "codec-lz4"},
+        {"includeDecoded": "true", "subscribe": "__consumer_offsets"},
+        {"includeDecoded": "false", "subscribe": "codec-lz4"},
     ):
         yield f"handed over: {options}", logs[-1], options, everything
 

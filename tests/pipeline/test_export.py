@@ -134,3 +134,13 @@ def test_what_can_be_refused_is_refused_before_spark_starts(log_dir: Path, tmp_p
     with pytest.raises(ValueError, match="not in the log directory: lost"):
         export(log_dir, tmp_path / "out", topics=["lost"])
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_messages_by_name_are_two_columns_more(tmp_path: Path) -> None:
+    log = DATA / "kafka-4.3.1" / "logs" / "__consumer_offsets-0"
+    (row,) = run_tasks(log, tmp_path, includeDecoded="true")
+    table = pq.read_table(tmp_path / row.files[0])
+    assert table.num_rows == row.records and set(table.schema.names) >= {"key", "keyDecoded", "valueDecoded"}
+    assert table["keyDecoded"][0].as_py().startswith('{"name": "OffsetCommitKey"')
+    (plain,) = run_tasks(log, tmp_path / "plain")
+    assert "keyDecoded" not in pq.read_schema(tmp_path / "plain" / plain.files[0]).names

@@ -13,6 +13,7 @@ import pytest
 
 import kodec
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.messages.decoding import decode_record
 from kodec.pipeline import schema
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import DataLoss, list_segments, tasks_of
@@ -274,6 +275,25 @@ def test_columns_by_name(logs: Path) -> None:
     found = load(logs / "t-0", columns="value, offset,headers,isControl")
     assert [*found[0]] == ["value", "offset", "headers", "isControl"]
     assert [row["offset"] for row in found] == list(range(30))
+
+
+def test_messages_by_name() -> None:
+    found = load(DATA / "kafka-4.3.1" / "logs", includeInternal="true", includeDecoded="true")
+    assert [*found[0]][-2:] == ["keyDecoded", "valueDecoded"]
+    by_topic = {row["topic"]: row for row in found}
+    assert '"name": ' in by_topic["__consumer_offsets"]["keyDecoded"]
+    assert '"type": ' in by_topic["__cluster_metadata"]["valueDecoded"]
+    for row in found:
+        key, value = decode_record(row["topic"], row["key"], row["value"])
+        known = row["topic"].startswith("__")
+        assert row["keyDecoded"] == (key.text() if known and key else None)
+        assert row["valueDecoded"] == (value.text() if known and value else None)
+    marked = load(
+        DATA / "kafka-4.3.1" / "logs" / "transactions-0",
+        columns="isControl,valueDecoded", includeControlRecords="true",
+    )  # fmt: skip
+    assert {row["isControl"] for row in marked} == {True, False}
+    assert all((row["valueDecoded"] is not None) is row["isControl"] for row in marked)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Any
 import kaitaistruct
 import pytest
 
+from kodec.generated.messages.offset_commit_value import OffsetCommitValue
+
 INT32 = [0, 1, -1, 63, -64, 64, -65, 8191, -8192, 8192, 1048575, -1048576, 134217727, -134217728, 134217728]
 INT32 += [2147483647, -2147483648]
 INT64 = [
@@ -135,7 +137,7 @@ def test_offset_commit_value(ksc: Any, version: int) -> None:
         assert (known.tag.value, known.body.value) == (0, topic.bytes)
         assert (unknown.tag.value, unknown.body) == (9, b"zz")
     with pytest.raises(kaitaistruct.ValidationFailedError):
-        ksc("offset_commit_value").from_bytes(struct.pack(">h", 5) + data[2:])
+        ksc("offset_commit_value").from_bytes(struct.pack(">h", OffsetCommitValue.VERSIONS.stop) + data[2:])
 
 
 @pytest.mark.parametrize(("number", "name"), [(0, "legacy_offset_commit_key"), (1, "offset_commit_key")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from kodec.generator.layout import BitGroup, Run, RunField, byte_order
-from kodec.generator.schema.model import Prim, Ref, Schema, TypeRef
+from kodec.generator.schema.model import Field, Prim, Ref, Schema, TypeRef
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel, member_names
 from kodec.generator.targets.python.views.modules import Run as RunView
@@ -106,6 +106,19 @@ class Context:
             name = self.model.struct(kind.target).wire
         found = WIRE.get(name or "")
         return found if found is not None and found.python.code else None
+
+    def code_of_numbers(self, spec: Field) -> str | None:
+        """The code of `struct`, with the byte order, of a counted list of whole numbers without rules.
+
+        None of any other field.
+        """
+        plain = self.plain(spec.type)
+        if plain is None or plain.kind != "integer" or spec.repeat != "expr" or spec.valid or spec.enum:
+            return None
+        return self._order(RunField(spec, 0, plain.least, spec.type)) + plain.python.code
+
+    def _order(self, item: RunField) -> str:
+        return "<" if byte_order((item,)) == "le" else ">"
 
     def code(self, item: RunField) -> str:
         plain = None if isinstance(item.what, BitGroup) else self.plain(item.what)

@@ -20,6 +20,7 @@ from kodec.generator.targets.python.views.reading import (
     ReadCase,
     ReadElement,
     ReadField,
+    ReadNumbers,
     ReadOne,
     ReadPrim,
     ReadRepeat,
@@ -119,11 +120,15 @@ class Reader(Derived):
 
     def _body(
         self, struct: Struct, spec: Field, tagged: Field | None, tags: tuple[Tag, ...], env: Env, item: str
-    ) -> Stored | ReadRepeat | ReadTags | ReadOne:
+    ) -> Stored | ReadRepeat | ReadNumbers | ReadTags | ReadOne:
         if tagged is not None:
             return self._tags(spec, tags)
         if spec.codec is not None:
             return Stored(self._size(spec, env))
+        if (code := self.code_of_numbers(spec)) is not None:
+            assert spec.repeat_expr is not None
+            count = emit(spec.repeat_expr, env, self.model)
+            return ReadNumbers(count, code, self.least_of_element(spec))
         if spec.repeat is not None:
             return self._repeat(struct, spec, env, item)
         return ReadOne(self._element(spec.type, spec, env, local(spec.id), self.shown(struct, spec)))
@@ -195,7 +200,8 @@ class Reader(Derived):
             case Ref(target, args):
                 struct = self.model.struct(target)
                 if struct.wire in INTRINSICS:
-                    return ReadWire(WIRE[struct.wire].python.read)
+                    read = WIRE[struct.wire].python.read
+                    return ReadWire(read, short=read == "read_uvarint32")
                 return ReadStruct(*self.call("read", struct, args, env))
             case Switch(on, cases, default):
                 branches = [

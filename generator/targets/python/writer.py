@@ -31,6 +31,7 @@ from kodec.generator.targets.python.views.writing import (
     WriteCase,
     WriteElement,
     WriteField,
+    WriteNumbers,
     WriteOne,
     WritePrim,
     WriteRepeat,
@@ -310,7 +311,7 @@ class LayoutWriter:
 
     def _body(
         self, spec: Field, value: str, source: str, into: str, unmeasured: bool
-    ) -> Copy | WriteRepeat | WriteTags | WriteOne:
+    ) -> Copy | WriteRepeat | WriteNumbers | WriteTags | WriteOne:
         section = self.m.back.tag_section(spec)
         if section is not None:
             return self._tags(spec)
@@ -322,6 +323,8 @@ class LayoutWriter:
         count = None
         if spec.repeat_expr is not None and not self._free(spec.repeat_expr, spec):
             count = self._emit(spec.repeat_expr)
+        if (code := self.m.code_of_numbers(spec)) is not None:
+            return WriteNumbers(value, count, code)
         bare = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
         element = self._element(bare, self._item(spec), into, "")
         maybe_empty = spec.repeat == "eos" and self.m.least_of_element(spec) == 0

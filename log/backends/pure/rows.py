@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kodec.generated.log.record_batch import head_of_record_batch_rows
-from kodec.log.backends.arrow import OF_BATCH, SEQUENCE
+from kodec.log.backends.arrow import DECODED, OF_BATCH, SEQUENCE
 from kodec.log.backends.contract import Decoder
 from kodec.log.backends.scan import EVERY, HEADER_BYTES, Scan
 from kodec.log.batches.batch import Batch
@@ -31,7 +31,7 @@ _offset, _timestamp = attrgetter("offset"), attrgetter("timestamp")
 class RowDecoder(Decoder[Any]):
     """Gathers the columns of records until they are an Arrow batch; none of the batches that `drops` names.
 
-    Of the columns of `scan_schema` it has those too that say which batch a record is of.
+    It has the columns of `headed_schema`: which batch a record is of, and messages decoded, too.
     """
 
     runs = False
@@ -107,14 +107,34 @@ class RowDecoder(Decoder[Any]):
 
     def _arrow(self, columns: Sequence[Any], rows: int) -> Any:
         schema = self._scan.schema
+        texts = self._decoded(columns)
         made = [
-            _ARROW.get(field.name, pa.array)(column, field.type)
+            _ARROW.get(field.name, pa.array)(texts.get(field.name, column), field.type)
             for field, column in zip(schema, columns, strict=True)
         ]
         if not made:
             # only a struct says how many rows there are where there is no column
             return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
         return pa.RecordBatch.from_arrays(made, schema=schema)
+
+    def _decoded(self, columns: Sequence[Any]) -> dict[str, list[str | None]]:
+        """The columns of messages by name, where they are asked for.
+
+        Made of the rows of one Arrow batch, not of a log's: they take more memory than what they decode.
+        """
+        records = dict(zip(self._scan.schema.names, columns, strict=True))
+        wanted = [name for name in DECODED if name in records]
+        if not wanted:
+            return {}
+        # imported late: few tables have them
+        from kodec.log.messages.decoding import decode
+
+        found: dict[str, list[str | None]] = {name: [] for name in DECODED}
+        for record in records[wanted[0]]:
+            for name, message in zip(DECODED, decode(self._scan.topic, record), strict=True):
+                if name in records:
+                    found[name].append(None if message is None else message.text())
+        return found
 
 
 def _sequences(batch: Batch, records: list[Record]) -> list[int]:
@@ -187,6 +207,8 @@ _VALUES: dict[str, Callable[[Record], Any]] = {
     "key": attrgetter("key"),
     "value": attrgetter("value"),
     "headers": attrgetter("headers"),
+    # the records themselves, until they become a batch
+    **dict.fromkeys(DECODED, lambda record: record),
 }
 _EMPTY: dict[str, Callable[[], Any]] = {
     "offset": lambda: array("q"),
@@ -196,7 +218,13 @@ _EMPTY: dict[str, Callable[[], Any]] = {
     "value": list,
     "headers": list,
 }
-_WEIGHTS: dict[str, Callable[[Any], int]] = {"key": _weight, "value": _weight, "headers": _headers_weight}
+_WEIGHTS: dict[str, Callable[[Any], int]] = {
+    "key": _weight,
+    "value": _weight,
+    "headers": _headers_weight,
+    "key_decoded": lambda record: _weight(record.key),
+    "value_decoded": lambda record: _weight(record.value),
+}
 _ARROW: dict[str, Callable[[Any, Any], Any]] = {
     "offset": _numbers,
     "timestamp": _numbers,

@@ -34,7 +34,8 @@ def kind_of(vector: dict[str, Any]) -> Any:
 def test_kept_vectors(module: str) -> None:
     """Needs no Java: Kafka's bytes are kept."""
     kept = [each for each in VECTORS if each["module"] == module]
-    assert {each["version"] for each in kept} == set(getattr(kind_of(kept[0]), "VERSIONS", (0,)))
+    # a version that only our schemas have is nothing that Kafka could have written
+    assert {each["version"] for each in kept} <= set(getattr(kind_of(kept[0]), "VERSIONS", (0,)))
     for vector in kept:
         kind, data, version = kind_of(vector), base64.b64decode(vector["bytes"]), vector["version"]
         keys = {"version": version} if vector["given"] else {}
@@ -67,6 +68,8 @@ def test_what_reads_records_imports_no_message() -> None:
 def test_kafka_agrees_on_random_contents() -> None:
     try:
         messages = stored(jvm.jars(KAFKA, SOURCE.parent))
+        kept = {(each["name"], each["version"]) for each in VECTORS}
+        assert kept == {(each.name, version) for each in messages for version in each.valid}
         with MessageJudge() as judge:
             tally = run(judge, messages, "kodec.generated", 3, "ci")
     except jvm.Absent as error:

@@ -13,6 +13,7 @@ __all__ = [
     "ReadCase",
     "ReadElement",
     "ReadField",
+    "ReadNumbers",
     "ReadOne",
     "ReadPrim",
     "ReadRepeat",
@@ -49,8 +50,11 @@ class ReadText:
 
 @dataclass(frozen=True, slots=True)
 class ReadWire:
+    """`short` where values of one byte are read without the call."""
+
     kind: ClassVar[str] = "wire"
     call: str
+    short: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,16 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadNumbers:
+    """A list of `count` whole numbers, read by one call; `code` is that of `struct`, with the byte order."""
+
+    kind: ClassVar[str] = "numbers"
+    count: str
+    code: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReadRepeat:
     """A list; `mode` is expr (`count` of them), eos, or until (`until` holds).
 
@@ -171,7 +185,7 @@ class ReadField:
     checks: tuple[Check, ...]
     unset: tuple[Check, ...]
     after: tuple[After, ...]
-    body: Stored | ReadRepeat | ReadTags | ReadOne
+    body: Stored | ReadRepeat | ReadNumbers | ReadTags | ReadOne
 
 
 ReadStep = ReadRun | ReadField

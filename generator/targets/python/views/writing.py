@@ -23,6 +23,7 @@ __all__ = [
     "WriteCase",
     "WriteElement",
     "WriteField",
+    "WriteNumbers",
     "WriteOne",
     "WritePrim",
     "WriteRepeat",
@@ -124,6 +125,16 @@ class WriteRepeat:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteNumbers:
+    """A list of whole numbers, written by one call; `code` is that of `struct`, with the byte order."""
+
+    kind: ClassVar[str] = "numbers"
+    value: str
+    count: str | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class WriteTag:
     number: int
     value: str
@@ -161,7 +172,7 @@ class WriteField:
     checks: tuple[Check, ...]
     marks: tuple[Place, ...]
     end_marks: tuple[str, ...]
-    body: Copy | WriteRepeat | WriteTags | WriteOne
+    body: Copy | WriteRepeat | WriteNumbers | WriteTags | WriteOne
 
 
 WriteStep = WriteRun | WriteField

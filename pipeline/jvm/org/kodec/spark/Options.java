@@ -83,7 +83,7 @@ final class Options {
             case "startingoffsets" -> only(name, value, "earliest");
             case "endingoffsets" -> only(name, value, "latest");
             case "kafka.isolation.level" -> only(name, value, "read_uncommitted");
-            case "includecontrolrecords", "includebatchmetadata", "allowempty" -> {
+            case "includecontrolrecords", "includebatchmetadata", "includedecoded", "allowempty" -> {
                 if (flag(name, value)) {
                     throw new Elsewhere(name + "=true");
                 }

@@ -1,0 +1,33 @@
+"""Which topic the records of a file are of, as its folder says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kodec.log.files.listing import parse_folder_name
+from kodec.log.files.tiered import tiered_folders
+
+__all__ = ["topic_of"]
+
+_BOOTSTRAP = "bootstrap.checkpoint"
+_METADATA = "__cluster_metadata"
+
+
+def topic_of(path: str | os.PathLike[str]) -> str | None:
+    """The topic of a segment or snapshot: that of the replica's folder around it, or of its folder in remote
+    storage; None where it is in neither. Raises OSError.
+
+    What a KRaft cluster is formatted with, `bootstrap.checkpoint`, stands in the log directory itself.
+    """
+    file = Path(path).absolute()
+    folder = parse_folder_name(file.parent.name) or parse_folder_name(file.parent.resolve().name)
+    if folder is not None:
+        return folder.topic_partition.topic
+    if file.name == _BOOTSTRAP:
+        return _METADATA
+    if not file.parent.is_dir():
+        return None
+    # a folder of several is not that of one topic-partition
+    tiered = [each for each in tiered_folders(file.parent) if each.path == file.parent]
+    return tiered[0].topic_partition.topic if tiered else None
