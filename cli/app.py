@@ -35,6 +35,7 @@ _VERBS = {
     "trim": "trim",
     "compact": "compact",
     "convert": "convert",
+    "adopt": "adopt",
     "export": "export",
     "scan": "scan",
 }
