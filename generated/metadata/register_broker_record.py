@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_uuid,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -524,7 +525,7 @@ def _read_register_broker_record_v0(
     if end - pos < 28:
         raise truncated_run(pos, end, _FIELDS_3)
     broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 28
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -597,7 +598,7 @@ def _read_register_broker_record_v1(
     if end - pos < 28:
         raise truncated_run(pos, end, _FIELDS_3)
     broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 28
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -671,7 +672,7 @@ def _read_register_broker_record_v2(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -746,7 +747,7 @@ def _read_register_broker_record_v3(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -830,7 +831,7 @@ def _read_register_broker_record_v4(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
