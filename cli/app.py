@@ -37,6 +37,7 @@ _VERBS = {
     "trim": "trim",
     "compact": "compact",
     "convert": "convert",
+    "adopt": "adopt",
     "export": "export",
     "scan": "scan",
 }

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,19 @@ def test_a_log_that_is_read_is_written_as_it_was(spark: Any, tmp_path: Path) -> 
     with pytest.raises(Exception, match="offsets must ascend"):
         sink_of.mode("append").save(str(tmp_path / "logs"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+
+
+def test_what_the_page_says_runs(spark: Any, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "spark-sink.md").read_text("utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    # one Spark for all tests
+    code = code.replace('spark = session("local[2]")\n', "").replace("/data/kafka-logs", str(LOGS))
+    exec(code.replace("out/sink", str(tmp_path / "out")), {"spark": spark})
+    wanted = [
+        row for name in ("orders-0", "orders-1", "orders-2") for row in read(LOGS)[name] if row[2] is not None
+    ]
+    found = [row for rows in read(tmp_path / "out" / "sink").values() for row in rows]
+    assert sorted(row[1:] for row in found) == sorted(row[1:] for row in wanted)
 
 
 def test_a_stream_is_written_once_also_where_it_is_replayed(spark: Any, tmp_path: Path) -> None:
