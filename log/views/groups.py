@@ -206,12 +206,12 @@ def read_groups(
         for log in here.of_topic(SHARE_TOPIC):
             state.load(log, account)
             log.close()
-    names = state.names | here.names(account)
+    names = state.names | (here.names(account) if state.has_ids else {})
     ends = _Ends(here, account)
     return Groups(
         sorted(state.all_groups(names), key=lambda each: each.group),
-        [each for each in state.all_offsets(ends) if topics is None or each.topic in topics],
-        [each for each in state.all_share(ends, names) if topics is None or each.topic in topics],
+        state.all_offsets(ends, topics),
+        list(state.all_share(ends, names, topics)),
         account,
     )
 
@@ -283,6 +283,11 @@ class _State:
         self._share: dict[tuple[str, UUID, int], ShareOffset] = {}
         self.names: dict[UUID, str] = {}
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether something is known by a topic's id alone, so that the files of all topics are asked."""
+        return bool(self._share) or any(stored.current for stored in self._groups.values())
+
     def load(self, log: PartitionLog, account: Account) -> None:
         """Go on by a partition of a coordinator's topic."""
         source = log.topic_partition
@@ -344,11 +349,15 @@ class _State:
             if kind is ControlRecordType.COMMIT and newer:
                 self._offsets[key] = commit
 
-    def all_offsets(self, ends: _Ends) -> list[CommittedOffset]:
+    def all_offsets(self, ends: _Ends, topics: Collection[str] | None) -> list[CommittedOffset]:
         pending = [(*each, True) for commits in self._pending.values() for each in commits.items()]
         found = [*((key, commit, False) for key, commit in self._offsets.items()), *pending]
         found.sort(key=lambda each: (each[0], each[2], each[1].record_offset))
-        return [_committed(key, commit, waits, ends) for key, commit, waits in found]
+        return [
+            _committed(key, commit, waits, ends)
+            for key, commit, waits in found
+            if topics is None or key.topic in topics
+        ]
 
     # -- share groups -----------------------------------------------------------------------------
 
@@ -379,11 +388,15 @@ class _State:
             None,
         )
 
-    def all_share(self, ends: _Ends, names: dict[UUID, str]) -> Iterable[ShareOffset]:
+    def all_share(
+        self, ends: _Ends, names: dict[UUID, str], topics: Collection[str] | None
+    ) -> Iterable[ShareOffset]:
         for each in sorted(
             self._share.values(), key=lambda each: (each.group, each.topic_id, each.partition)
         ):
             topic = names.get(each.topic_id)
+            if topics is not None and topic not in topics:
+                continue
             end = None if topic is None else ends.of(topic, each.partition, each.topic_id)[1]
             yield ShareOffset(
                 each.group,

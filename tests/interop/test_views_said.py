@@ -165,6 +165,25 @@ def test_transactional_ids(transactions: TransactionsView) -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["committed", "aborted", "undecided", "idle"])
+def test_a_transactional_id_as_it_is_described(transactions: TransactionsView, name: str) -> None:
+    (row,) = table(f"transactions-describe-{name}.txt")
+    (found,) = (each for each in transactions.ids if each.transactional_id == name)
+    start = "None" if found.start_timestamp is None else str(found.start_timestamp)
+    shown = [
+        name,
+        str(found.producer_id),
+        str(found.producer_epoch),
+        found.state,
+        str(found.timeout_ms),
+        start,
+    ]
+    columns = "TransactionalId ProducerId ProducerEpoch TransactionState TransactionTimeoutMs"
+    assert shown == [row[each] for each in [*columns.split(), "CurrentTransactionStartTimeMs"]]
+    partitions = set(row.get("TopicPartitions", "").split(",")) - {""}
+    assert partitions == set(map(str, found.partitions))
+
+
 def test_hanging_transactions(transactions: TransactionsView) -> None:
     expected = [
         (row["Topic"], int(row["Partition"]), *(int(row[name]) for name in ("ProducerId", "StartOffset")))
