@@ -393,3 +393,20 @@ def test_leader_epochs_agree() -> None:
     with kodec.LogDirectory(LOGS) as directory:
         for log in directory:
             assert read_epochs(log).account.is_whole
+
+
+@pytest.mark.parametrize("release", real_logs.GENERATIONS, ids=real_logs.label)
+def test_groups_of_older_generations(release: Path) -> None:
+    """From 0.9 on: the lab's groups commit the same in each, in other versions of the messages."""
+    found = read_groups(release / "logs")
+    assert found.account.is_whole and not found.account.unknown
+    segments, *readers = [(each.group, each.offset, each.lag, each.metadata) for each in found.offsets]
+    assert segments == ("others", 30, 20, "")
+    assert [(group, lag, text) for group, _, lag, text in readers] == [
+        ("readers", 0, "réglé ✓"),
+        ("readers", 0, "the first reading"),
+    ]
+    assert [(each.group, each.type) for each in found.groups] == [
+        ("others", "classic"),
+        ("readers", "classic"),
+    ]
