@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kodec.log.batches.records import ControlRecordType, Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
@@ -539,6 +537,10 @@ def _classic_member(member: Any, value: Any) -> GroupMember:
     subscription: Any = None
     assignment: Any = None
     if value.protocol_type == "consumer":
+        # imported late: who reads records imports no message
+        from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+        from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
         subscription = _of_client(ConsumerProtocolSubscription, member.subscription)
         assignment = _of_client(ConsumerProtocolAssignment, member.assignment)
     assigned = None
