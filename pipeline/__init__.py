@@ -9,17 +9,26 @@ except ImportError as missing:
     text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
     raise MissingDependency(text, name=missing.name) from missing
 
+from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
+from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
+from kodec.pipeline.jobs.verify import VerifySummary, verify
 from kodec.pipeline.source import KafkaLogDataSource, schema
 from kodec.pipeline.spark import register, served_by, session
 
 __all__ = [
     "ExportSummary",
+    "InventoryRow",
+    "InventorySummary",
     "KafkaLogDataSource",
     "PartitionSummary",
+    "VerifySummary",
+    "convert",
     "export",
+    "inventory",
     "register",
     "schema",
     "served_by",
     "session",
+    "verify",
 ]

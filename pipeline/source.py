@@ -11,12 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, MutableMapping
 from datetime import UTC, datetime, timedelta
-from typing import NoReturn
 
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
     EqualTo,
     Filter,
     GreaterThan,
@@ -134,15 +135,14 @@ class KafkaLogDataSource(DataSource):
             raise OptionError("readStream", "streams need Spark 4.2 or later; use spark.read") from None
         return LogStreamReader(schema, Options.parse(self.options, streaming=True))
 
-    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
-        """There is none yet. Raises OptionError."""
-        raise OptionError("write", _NO_WRITER)
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """A writer of rows with these columns into segments. Raises OptionError."""
+        from kodec.pipeline.sink import BatchSink, WriteOptions
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:
-        """There is none yet. Raises OptionError."""
-        raise OptionError("writeStream", _NO_WRITER)
+        return BatchSink(schema, WriteOptions.parse(self.options), overwrite)
 
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """The same for a stream. Raises OptionError."""
+        from kodec.pipeline.sink import StreamSink, WriteOptions
 
-_NO_WRITER = (
-    "this source reads only; write segments with kodec.LogDirectoryWriter, or Parquet with df.write.parquet"
-)
+        return StreamSink(schema, WriteOptions.parse(self.options), overwrite)

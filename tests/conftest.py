@@ -1,6 +1,7 @@
-"""How tests run: in random order; hypothesis with the same examples each time in CI, fresh ones elsewhere."""
+"""How tests run: random order, one process or several; in CI hypothesis with the same examples each time."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,9 +11,24 @@ settings.register_profile("kodec", deadline=None)
 settings.register_profile("kodec-ci", deadline=None, derandomize=True)
 settings.load_profile("kodec-ci" if os.environ.get("CI") else "kodec")
 
+ROOT = Path(__file__).resolve().parent
+# Folders whose tests share what takes long to start.
+TOGETHER = ("java", "pipeline")
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Say how to have the same order again, before anything can crash; `--quiet` hides that."""
-    seed = getattr(session.config.option, "randomly_seed", None)
-    if session.config.pluginmanager.hasplugin("randomly") and not session.config.option.collectonly:
-        session.config.get_terminal_writer().line(f"order of tests: --randomly-seed={seed}")
+    config = session.config
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    if config.pluginmanager.hasplugin("randomly"):
+        seed = getattr(config.option, "randomly_seed", None)
+        config.get_terminal_writer().line(f"order of tests: --randomly-seed={seed}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file, or of one of those folders, run in one process (`--dist loadgroup`)."""
+    for item in items:
+        folder = item.path.relative_to(ROOT).parts[0]
+        group = folder if folder in TOGETHER else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))

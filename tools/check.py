@@ -21,6 +21,10 @@ BIN = ROOT / ".venv" / "bin"
 NAMES = ("bad_input", "kernel")
 READS = [*(f"tests/log/test_{name}.py" for name in NAMES), "tests/pipeline/test_source.py"]
 
+# A process for each core: tests/conftest.py says which tests stay together.
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+SPREAD = ["--numprocesses", str(min(CORES, 8)), "--dist", "loadgroup"]
+
 # Cheap ones first; the tests come last so that their closing line is what one sees.
 STEPS = {
     "lint": ["ruff", "check", "--quiet", "--output-format", "concise", "."],
@@ -28,8 +32,8 @@ STEPS = {
     "contracts": ["lint-imports"],
     "types": ["mypy"],
     "generated": ["kodec", "generate", "--check"],
-    "tests-pure": ["pytest", "--quiet", "--no-header", *READS],
-    "tests": ["pytest", "--quiet", "--no-header"],
+    "tests-pure": ["pytest", "--quiet", "--no-header", *SPREAD, *READS],
+    "tests": ["pytest", "--quiet", "--no-header", *SPREAD],
 }
 PURE = {"KODEC_PURE": "1"}
 

@@ -37,7 +37,7 @@ def _leave(status: int) -> NoReturn:
     if os.getpid() != _parent:
         _measured.stop()
         data = _measured.get_data()
-        lines = {name: data.lines(name) for name in data.measured_files()}
+        lines = {name: data.lines(name) or [] for name in data.measured_files()}
         (_folder / f"{os.getpid()}-{random.SystemRandom().random()}").write_text(json.dumps([_test, lines]))
     _exit(status)
 

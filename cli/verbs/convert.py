@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
 from kodec.log.batches.batch import CODECS
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
 from kodec.log.files.paths import resolved
@@ -49,10 +51,13 @@ def convert(
     ] = Negative.refuse,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
+    master: Annotated[str | None, MASTER] = None,
 ) -> None:
     """Rewrite a log in another message format or codec, and say what is lost; offsets stay.
 
-    The source is only read. Without --apply it is a dry run: nothing is written.
+    The source is only read. Without --apply it is a dry run: nothing is written. With --engine spark the
+    folder of --to is made whole or not at all, so it may not hold anything before.
 
     example:  kodec convert /data/kafka-logs --topic orders --to converted --magic 1 --compression gzip
 
@@ -60,9 +65,23 @@ def convert(
     """
     if magic is None and compression is None and level is None:
         raise typer.BadParameter("give --magic, --compression or --level")
+    master = require_spark(engine, master)
     outcome = Outcome()
     with errors_reported():
         wanted = folders(paths, topic or [])
+        if engine is Engine.spark:
+            options = ConvertOptions(
+                magic,
+                compression,
+                level,
+                batch_bytes,
+                committed,
+                negative_timestamps=negative_timestamps.value,
+            )
+            for report in _by_spark(wanted, to, options, apply=apply, master=master):
+                outcome.left_to_do += not apply
+                output.show(output.as_json(_facts(report)) if json else _text(report))
+            raise typer.Exit(outcome.code)
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
                 with outcome.each(folder):
@@ -81,6 +100,15 @@ def convert(
                     outcome.left_to_do += not apply
                     output.show(output.as_json(_facts(report)) if json else _text(report))
     raise typer.Exit(outcome.code)
+
+
+def _by_spark(
+    wanted: list[Path], to: Path, options: ConvertOptions, *, apply: bool, master: str
+) -> list[ConversionReport]:
+    with job():
+        from kodec.pipeline.jobs.convert import convert as run_convert
+
+        return run_convert(wanted, to, options, apply=apply, master=master, progress=output.say)
 
 
 def _facts(report: ConversionReport) -> dict[str, object]:

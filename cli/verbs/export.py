@@ -12,8 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
-from kodec.cli.outcome import FAILED
-from kodec.runtime.errors import MissingDependency
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 
 if TYPE_CHECKING:
     from kodec.pipeline.jobs.export import ExportSummary
@@ -26,7 +25,6 @@ def export(
         Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
     ],
     to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
-    master: Annotated[str, typer.Option(help="Spark master.")] = "local[*]",
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
@@ -40,6 +38,8 @@ def export(
     ] = False,
     skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.spark,
+    master: Annotated[str | None, MASTER] = None,
 ) -> None:
     """Write the records of a log directory to Parquet, by Spark.
 
@@ -47,14 +47,14 @@ def export(
 
     exit:     0 done   1 bad bytes, or the target is not empty   2 bad usage
     """
-    try:
+    master = require_spark(engine, master)
+    with job():
         from kodec.pipeline.jobs.export import export as run_export
-    except ImportError as error:
-        raise MissingDependency(f"exporting needs `{error.name}`: pip install 'kodec[spark]'") from error
-    try:
+
         summary = run_export(
             log_dir,
             to,
+            engine=engine.value,
             master=master,
             compression=compression,
             topics=topic or None,
@@ -65,10 +65,6 @@ def export(
             overwrite=overwrite,
             progress=output.say,
         )
-    except (OSError, ValueError) as error:
-        # a target that is not empty, a topic that is not there, an option out of range
-        output.warn(f"kodec: {error}")
-        raise typer.Exit(FAILED) from None
     _print(summary)
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from kodec.cli import output
 from kodec.cli.outcome import FAILED, Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import DIRECTORIES, logs_at
+from kodec.cli.tables import print_table
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind
@@ -103,35 +100,29 @@ def _print(rows: Sequence[tuple[PartitionLog, Overview]], as_json: bool) -> None
                 )
             )
     else:
-        table = Table(title=f"{len(rows)} topic-partition{'s' * (len(rows) != 1)}")
-        for name in (
-            "topic",
-            "partition",
-            "segments",
-            "start",
-            "end",
-            "first timestamp",
-            "last timestamp",
-            "bytes",
-            "codecs",
-            "health",
-        ):
-            left = name in ("topic", "codecs", "health")
-            table.add_column(name, justify="left" if left else "right", overflow="fold")
-        for log, found in rows:
-            table.add_row(
-                escape(log.topic_partition.topic),
-                str(log.topic_partition.partition),
-                str(found.segments),
-                str(found.start_offset),
-                str(found.end_offset),
-                _second(found.first_timestamp),
-                _second(found.last_timestamp),
-                output.size_of(found.bytes),
-                " ".join(found.codecs),
-                found.health,
-            )
-        Console(width=None if sys.stdout.isatty() else 160).print(table)
+        columns = (
+            "topic, partition, segments, start, end, first timestamp, last timestamp, bytes, codecs, health"
+        )
+        print_table(
+            output.count(len(rows), "topic-partition"),
+            columns.split(", "),
+            [
+                [
+                    log.topic_partition.topic,
+                    log.topic_partition.partition,
+                    found.segments,
+                    found.start_offset,
+                    found.end_offset,
+                    _second(found.first_timestamp),
+                    _second(found.last_timestamp),
+                    output.size_of(found.bytes),
+                    " ".join(found.codecs),
+                    found.health,
+                ]
+                for log, found in rows
+            ],
+            left="topic, codecs, health",
+        )
     for _, found in rows:
         for line in found.problems:
             output.warn(line)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import FAILED, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import LOGS, logs_at
@@ -21,6 +22,8 @@ __all__ = ["verify"]
 def verify(
     paths: Annotated[list[Path], LOGS],
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each problem.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
+    master: Annotated[str | None, MASTER] = None,
 ) -> None:
     """Check checksums, offsets, indexes, producer snapshots, transaction indexes and checkpoints; read only.
 
@@ -31,16 +34,31 @@ def verify(
 
     exit:     0 no problem   1 problems, or a file that cannot be read   2 bad usage
     """
+    master = require_spark(engine, master)
+    # What the reader skips it also logs; here each has its line already.
+    logging.getLogger("kodec").addHandler(logging.NullHandler())
     with errors_reported():
-        code = _verify(paths, json=json)
+        if engine is Engine.spark:
+            code = _by_spark(paths, json=json, master=master)
+        else:
+            code = _verify(paths, json=json)
     raise typer.Exit(code)
+
+
+def _by_spark(paths: list[Path], *, json: bool, master: str) -> int:
+    with job():
+        from kodec.pipeline.jobs.verify import verify as run_verify
+
+        summary = run_verify(*paths, master=master, progress=output.say)
+    for problem in summary.problems:
+        _print(problem, json)
+    _sum_up(summary.segments, summary.bytes, sum(not each.note for each in summary.problems), json)
+    return 0 if summary.ok else FAILED
 
 
 def _verify(paths: list[Path], *, json: bool) -> int:
     """Print a line for each problem and a summary; 1 where there is a problem, else 0."""
     problems = segments = size = 0
-    # What the reader skips it also logs; here each has its line already.
-    logging.getLogger("kodec").addHandler(logging.NullHandler())
     for path in paths:
         count, total = logs_at(path)
         with progress(path.name, total) as step:

@@ -79,6 +79,9 @@ class ControlRecordKey:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "control_type": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "control_type": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the key. Only 0 has been in use; Kafka reads any higher one as 0."""
 

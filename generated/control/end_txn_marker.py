@@ -59,6 +59,9 @@ class EndTxnMarker:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "coordinator_epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "coordinator_epoch": ">i"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the value. Only 0 has been in use; Kafka reads any higher one as 0."""
 

@@ -67,6 +67,9 @@ class KraftVersionRecord:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "kraft_version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "kraft_version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 

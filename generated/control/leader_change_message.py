@@ -83,6 +83,9 @@ class Voter:
     SIZES: ClassVar[dict[str, int]] = {"voter_id": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     voter_id: int = 0
     """Id of the voter."""
 
@@ -254,6 +257,9 @@ class LeaderChangeMessage:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "leader_id": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "leader_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message; 1 adds directory IDs (KIP-853). Kafka still writes 0."""

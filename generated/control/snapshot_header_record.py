@@ -70,6 +70,9 @@ class SnapshotHeaderRecord:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "last_contained_log_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "last_contained_log_timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 

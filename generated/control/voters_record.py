@@ -88,6 +88,9 @@ class Endpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """Name of the listener. Never null."""
 
@@ -194,6 +197,9 @@ class KraftVersionFeature:
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
+
     min_supported_version: int = 0
     """Lowest level supported."""
 
@@ -286,6 +292,9 @@ class Voter:
 
     SIZES: ClassVar[dict[str, int]] = {"voter_id": 4, "voter_directory_id": 16}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     voter_id: int = 0
     """Id of the voter."""
@@ -426,6 +435,9 @@ class VotersRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""

@@ -214,6 +214,15 @@ class Message:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "crc": ">I",
+        "magic": ">b",
+        "timestamp": ">q",
+        "len_key": ">i",
+        "len_value": ">i",
+    }
+    """How `struct` says fields that are one number."""
+
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
 
@@ -467,6 +476,9 @@ class Entry:
 
     SIZES: ClassVar[dict[str, int]] = {"offset": 8, "len_message": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"offset": ">q", "len_message": ">i"}
+    """How `struct` says fields that are one number."""
 
     offset: int = 0
     """Offset of the message; of a wrapper, that of the last message inside. Outside the CRC."""

@@ -61,6 +61,9 @@ class Entry:
     SIZES: ClassVar[dict[str, int]] = {"relative_offset": 4, "ofs_batch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"relative_offset": ">i", "ofs_batch": ">i"}
+    """How `struct` says fields that are one number."""
+
     relative_offset: int = 0
     """Last offset of the batch at `ofs_batch`, minus the segment's base offset. Older brokers (before
     3.8) wrote the last offset of all the batches that were appended together."""

@@ -105,6 +105,18 @@ class Entry:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "producer_id": ">q",
+        "producer_epoch": ">h",
+        "last_sequence": ">i",
+        "last_offset": ">q",
+        "offset_delta": ">i",
+        "timestamp": ">q",
+        "coordinator_epoch": ">i",
+        "current_txn_first_offset": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     producer_id: int = 0
     """Id of the producer."""
 
@@ -218,6 +230,9 @@ class ProducerSnapshot:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "crc": 4, "num_entries": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "crc": ">I", "num_entries": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 1
     """Version of the file's format. There has been no other."""

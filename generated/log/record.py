@@ -146,6 +146,9 @@ class RecordBody:
     SIZES: ClassVar[dict[str, int]] = {"attributes": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"attributes": ">b"}
+    """How `struct` says fields that are one number."""
+
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
 

@@ -306,6 +306,22 @@ class RecordBatch:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "base_offset": ">q",
+        "len_batch": ">i",
+        "partition_leader_epoch": ">i",
+        "magic": ">b",
+        "crc": ">I",
+        "last_offset_delta": ">i",
+        "base_timestamp": ">q",
+        "max_timestamp": ">q",
+        "producer_id": ">q",
+        "producer_epoch": ">h",
+        "base_sequence": ">i",
+        "num_records": ">i",
+    }
+    """How `struct` says fields that are one number."""
+
     base_offset: int = 0
     """Offset of the first record the batch was made with, which compaction may have removed since.
     Producers send 0 and the broker sets the real one: it is outside the CRC."""

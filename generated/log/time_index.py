@@ -60,6 +60,9 @@ class Entry:
     SIZES: ClassVar[dict[str, int]] = {"timestamp": 8, "relative_offset": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"timestamp": ">q", "relative_offset": ">i"}
+    """How `struct` says fields that are one number."""
+
     timestamp: int = 0
     """Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC."""
 

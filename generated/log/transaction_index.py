@@ -83,6 +83,15 @@ class Entry:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "producer_id": ">q",
+        "first_offset": ">q",
+        "last_offset": ">q",
+        "last_stable_offset": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the entry's format."""
 

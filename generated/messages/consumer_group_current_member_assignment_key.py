@@ -63,6 +63,9 @@ class ConsumerGroupCurrentMemberAssignmentKey:
     SIZES: ClassVar[dict[str, int]] = {"record_type": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h"}
+    """How `struct` says fields that are one number."""
+
     record_type: int = 8
     """Number of the record's type, which says what the key and the value are."""
 

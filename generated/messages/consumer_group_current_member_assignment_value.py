@@ -266,6 +266,14 @@ class ConsumerGroupCurrentMemberAssignmentValue:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "member_epoch": ">i",
+        "previous_member_epoch": ">i",
+        "state": ">b",
+    }
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

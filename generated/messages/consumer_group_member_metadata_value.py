@@ -162,6 +162,9 @@ class ClassicMemberMetadata:
     SIZES: ClassVar[dict[str, int]] = {"session_timeout_ms": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"session_timeout_ms": ">i"}
+    """How `struct` says fields that are one number."""
+
     session_timeout_ms: int = 0
     """An int32."""
 
@@ -345,6 +348,9 @@ class ConsumerGroupMemberMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "rebalance_timeout_ms": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "rebalance_timeout_ms": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

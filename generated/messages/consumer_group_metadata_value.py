@@ -81,6 +81,9 @@ class ConsumerGroupMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

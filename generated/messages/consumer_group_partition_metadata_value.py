@@ -74,6 +74,9 @@ class PartitionMetadata:
     SIZES: ClassVar[dict[str, int]] = {"partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     partition: int = 0
     """An int32."""
 
@@ -186,6 +189,9 @@ class TopicMetadata:
 
     SIZES: ClassVar[dict[str, int]] = {"topic_id": 16, "num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -348,6 +354,9 @@ class ConsumerGroupPartitionMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

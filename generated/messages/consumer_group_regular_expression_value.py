@@ -86,6 +86,9 @@ class ConsumerGroupRegularExpressionValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "version_field": 8, "timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "version_field": ">q", "timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

@@ -68,6 +68,9 @@ class TopicPartition:
     SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
+    """How `struct` says fields that are one number."""
+
     topic: str = ""
     """A string."""
 
@@ -156,6 +159,9 @@ class ConsumerProtocolAssignment:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_assigned_partitions": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_assigned_partitions": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 3
     """Version of the message."""

@@ -114,6 +114,9 @@ class MemberMetadata:
     SIZES: ClassVar[dict[str, int]] = {"session_timeout": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"session_timeout": ">i"}
+    """How `struct` says fields that are one number."""
+
     member_id: str = ""
     """A string."""
 
@@ -565,6 +568,9 @@ class GroupMetadataValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "generation": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "generation": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 4
     """Version of the message."""

@@ -82,6 +82,9 @@ class LegacyOffsetCommitValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "offset": 8, "commit_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "offset": ">q", "commit_timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

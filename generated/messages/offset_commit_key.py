@@ -67,6 +67,9 @@ class OffsetCommitKey:
     SIZES: ClassVar[dict[str, int]] = {"record_type": 2, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h", "partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     record_type: int = 1
     """Number of the record's type, called the key's version up to Kafka 4.0. 0, before 0.9, is
     `legacy_offset_commit_key`."""

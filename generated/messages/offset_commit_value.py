@@ -121,6 +121,9 @@ class OffsetCommitValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "committed_offset": 8, "commit_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "committed_offset": ">q", "commit_timestamp": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 3
     """Version of the value."""
 

@@ -184,6 +184,9 @@ class ShareGroupTargetAssignmentMemberValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

@@ -73,6 +73,9 @@ class ShareSnapshotKey:
     SIZES: ClassVar[dict[str, int]] = {"record_type": 2, "topic_id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h", "partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     record_type: int = 0
     """Number of the record's type, which says what the key and the value are."""
 

@@ -105,6 +105,14 @@ class StateBatch:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "first_offset": ">q",
+        "last_offset": ">q",
+        "delivery_state": ">b",
+        "delivery_count": ">h",
+    }
+    """How `struct` says fields that are one number."""
+
     first_offset: int = 0
     """An int64."""
 
@@ -243,6 +251,17 @@ class ShareSnapshotValue:
         "write_timestamp": 8,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "snapshot_epoch": ">i",
+        "state_epoch": ">i",
+        "leader_epoch": ">i",
+        "start_offset": ">q",
+        "create_timestamp": ">q",
+        "write_timestamp": ">q",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

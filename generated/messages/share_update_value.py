@@ -99,6 +99,14 @@ class StateBatch:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "first_offset": ">q",
+        "last_offset": ">q",
+        "delivery_state": ">b",
+        "delivery_count": ">h",
+    }
+    """How `struct` says fields that are one number."""
+
     first_offset: int = 0
     """An int64."""
 
@@ -228,6 +236,14 @@ class ShareUpdateValue:
         "start_offset": 8,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "snapshot_epoch": ">i",
+        "leader_epoch": ">i",
+        "start_offset": ">q",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

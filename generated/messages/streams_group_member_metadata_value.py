@@ -79,6 +79,9 @@ class Endpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
+    """How `struct` says fields that are one number."""
+
     host: str = ""
     """A string."""
 
@@ -281,6 +284,14 @@ class StreamsGroupMemberMetadataValue:
         "has_user_endpoint": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "rebalance_timeout_ms": ">i",
+        "topology_epoch": ">i",
+        "has_user_endpoint": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

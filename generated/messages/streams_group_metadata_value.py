@@ -249,6 +249,9 @@ class StreamsGroupMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

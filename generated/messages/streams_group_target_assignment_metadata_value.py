@@ -84,6 +84,9 @@ class StreamsGroupTargetAssignmentMetadataValue:
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "assignment_epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "assignment_epoch": ">i"}
+    """How `struct` says fields that are one number."""
+
     version: int = 0
     """Version of the message."""
 

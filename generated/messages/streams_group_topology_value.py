@@ -177,6 +177,9 @@ class TopicInfo:
     SIZES: ClassVar[dict[str, int]] = {"partitions": 4, "replication_factor": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partitions": ">i", "replication_factor": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -786,6 +789,9 @@ class StreamsGroupTopologyValue:
 
     SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
+    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""

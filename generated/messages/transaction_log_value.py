@@ -356,6 +356,17 @@ class TransactionLogValue:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "version": ">h",
+        "producer_id": ">q",
+        "producer_epoch": ">h",
+        "transaction_timeout_ms": ">i",
+        "transaction_status": ">b",
+        "transaction_last_update_timestamp_ms": ">q",
+        "transaction_start_timestamp_ms": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     version: int = 1
     """Version of the message."""
 

@@ -106,6 +106,14 @@ class AccessControlEntryRecord:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "resource_type": ">b",
+        "pattern_type": ">b",
+        "operation": ">b",
+        "permission_type": ">b",
+    }
+    """How `struct` says fields that are one number."""
+
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 

@@ -200,6 +200,9 @@ class BrokerRegistrationChangeRecord:
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     broker_id: int = 0
     """An int32."""
 

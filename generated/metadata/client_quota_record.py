@@ -168,6 +168,9 @@ class ClientQuotaRecord:
     SIZES: ClassVar[dict[str, int]] = {"value": 8, "remove": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"value": ">d"}
+    """How `struct` says fields that are one number."""
+
     entity: list[EntityData] = field(default_factory=list)
     """An array of `entity_data`."""
 

@@ -75,6 +75,9 @@ class ConfigRecord:
     SIZES: ClassVar[dict[str, int]] = {"resource_type": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"resource_type": ">b"}
+    """How `struct` says fields that are one number."""
+
     resource_type: int = 0
     """An int8."""
 

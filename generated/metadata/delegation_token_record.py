@@ -89,6 +89,13 @@ class DelegationTokenRecord:
     SIZES: ClassVar[dict[str, int]] = {"issue_timestamp": 8, "max_timestamp": 8, "expiration_timestamp": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "issue_timestamp": ">q",
+        "max_timestamp": ">q",
+        "expiration_timestamp": ">q",
+    }
+    """How `struct` says fields that are one number."""
+
     owner: str = ""
     """A string."""
 

@@ -71,6 +71,9 @@ class FeatureLevelRecord:
     SIZES: ClassVar[dict[str, int]] = {"feature_level": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"feature_level": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 

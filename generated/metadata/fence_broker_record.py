@@ -74,6 +74,9 @@ class FenceBrokerRecord:
     SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     id: int = 0
     """An int32."""
 

@@ -225,6 +225,9 @@ class PartitionChangeRecord:
     SIZES: ClassVar[dict[str, int]] = {"partition_id": 4, "topic_id": 16}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     partition_id: int = -1
     """An int32."""
 

@@ -176,6 +176,14 @@ class PartitionRecord:
     }
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {
+        "partition_id": ">i",
+        "leader": ">i",
+        "leader_epoch": ">i",
+        "partition_epoch": ">i",
+    }
+    """How `struct` says fields that are one number."""
+
     partition_id: int = -1
     """An int32."""
 

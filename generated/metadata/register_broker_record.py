@@ -127,6 +127,9 @@ class BrokerEndpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -236,6 +239,9 @@ class BrokerFeature:
 
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -445,6 +451,9 @@ class RegisterBrokerRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "incarnation_id": 16, "broker_epoch": 8, "fenced": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
+    """How `struct` says fields that are one number."""
 
     broker_id: int = 0
     """An int32."""

@@ -96,6 +96,9 @@ class ControllerEndpoint:
     SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -207,6 +210,9 @@ class ControllerFeature:
 
     SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
+    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -332,6 +338,9 @@ class RegisterControllerRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"controller_id": 4, "incarnation_id": 16, "zk_migration_ready": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
+    """How `struct` says fields that are one number."""
 
     controller_id: int = 0
     """An int32."""

@@ -71,6 +71,9 @@ class RemoveUserScramCredentialRecord:
     SIZES: ClassVar[dict[str, int]] = {"mechanism": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 

@@ -75,6 +75,9 @@ class UnfenceBrokerRecord:
     SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
+    """How `struct` says fields that are one number."""
+
     id: int = 0
     """An int32."""
 

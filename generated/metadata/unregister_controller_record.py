@@ -69,6 +69,9 @@ class UnregisterControllerRecord:
     SIZES: ClassVar[dict[str, int]] = {"controller_id": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
+    """How `struct` says fields that are one number."""
+
     controller_id: int = 0
     """An int32."""
 

@@ -82,6 +82,9 @@ class UserScramCredentialRecord:
     SIZES: ClassVar[dict[str, int]] = {"mechanism": 1, "iterations": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b", "iterations": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 

@@ -69,6 +69,9 @@ class ZkMigrationStateRecord:
     SIZES: ClassVar[dict[str, int]] = {"zk_migration_state": 1}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"zk_migration_state": ">b"}
+    """How `struct` says fields that are one number."""
+
     zk_migration_state: int = 0
     """An int8."""
 

@@ -111,6 +111,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -302,6 +305,9 @@ class SegmentLeaderEpochEntry:
     SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
+    """How `struct` says fields that are one number."""
+
     leader_epoch: int = 0
     """An int32."""
 
@@ -424,6 +430,17 @@ class RemoteLogSegmentMetadataRecord:
         "remote_log_segment_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "start_offset": ">q",
+        "end_offset": ">q",
+        "broker_id": ">i",
+        "max_timestamp_ms": ">q",
+        "event_timestamp_ms": ">q",
+        "segment_size_in_bytes": ">i",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""

@@ -94,6 +94,9 @@ class SegmentLeaderEpochEntry:
     SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
+    """How `struct` says fields that are one number."""
+
     leader_epoch: int = 0
     """An int32."""
 
@@ -225,6 +228,17 @@ class RemoteLogSegmentMetadataSnapshotRecord:
         "remote_log_segment_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "start_offset": ">q",
+        "end_offset": ">q",
+        "broker_id": ">i",
+        "max_timestamp_ms": ">q",
+        "event_timestamp_ms": ">q",
+        "segment_size_in_bytes": ">i",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     segment_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""

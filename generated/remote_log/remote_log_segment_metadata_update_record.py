@@ -85,6 +85,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -297,6 +300,13 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
     SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "event_timestamp_ms": 8, "remote_log_segment_state": 1}
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "broker_id": ">i",
+        "event_timestamp_ms": ">q",
+        "remote_log_segment_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""

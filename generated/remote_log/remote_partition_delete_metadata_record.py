@@ -77,6 +77,9 @@ class TopicIdPartitionEntry:
     SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
+    """How `struct` says fields that are one number."""
+
     name: str = ""
     """A string."""
 
@@ -197,6 +200,13 @@ class RemotePartitionDeleteMetadataRecord:
         "remote_partition_delete_state": 1,
     }
     """Bytes of fields that always take as many, where they are there."""
+
+    FORMATS: ClassVar[dict[str, str]] = {
+        "broker_id": ">i",
+        "event_timestamp_ms": ">q",
+        "remote_partition_delete_state": ">b",
+    }
+    """How `struct` says fields that are one number."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""

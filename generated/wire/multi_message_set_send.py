@@ -91,6 +91,9 @@ class MultiMessageSetSend:
     SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
     """Bytes of fields that always take as many, where they are there."""
 
+    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
+    """How `struct` says fields that are one number."""
+
     error_code: int = 0
     """0, since each part has an error code of its own."""
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kodec.generated.log.log_segment import PEEK_ENTRY_AT, PEEK_ENTRY_SIZE, peek_entry, peek_entry_len_entry
 from kodec.generated.log.message_set import Message
+from kodec.log.batches.sizes import LENGTH, MAGIC
 
 __all__ = [
     "BEFORE_BODY",
@@ -31,7 +32,6 @@ LENGTH_AT, MAGIC_AT = PEEK_ENTRY_AT["len_body"], PEEK_ENTRY_AT["magic"]
 _new = tuple.__new__  # a third of the time
 BEFORE_BODY = peek_entry_len_entry(0, 0, 0)
 """The offset and the length, which the length does not count."""
-_LENGTH_SIZE = BEFORE_BODY - LENGTH_AT
 LEAST_BODY = len(Message(magic=0).to_bytes())
 """The fewest bytes that a batch's length can count: those of an empty message of magic 0."""
 LEAST_SIZE = BEFORE_BODY + LEAST_BODY
@@ -72,9 +72,10 @@ class Frame(NamedTuple):
     @staticmethod
     def framed(data: bytes, magic: int) -> bytes:
         """The batch in `data`, with the magic and a length that says that it is all of them."""
-        length = (len(data) - BEFORE_BODY).to_bytes(_LENGTH_SIZE, "big")
-        code = magic.to_bytes(1, "big")
-        return data[:LENGTH_AT] + length + data[BEFORE_BODY:MAGIC_AT] + code + data[MAGIC_AT + 1 :]
+        made = bytearray(data)
+        LENGTH.put(made, len(data) - BEFORE_BODY)
+        MAGIC.put(made, magic)
+        return bytes(made)
 
     def fits(self, most: int) -> bool:
         """Whether the size can be that of a batch, and is at most `most`."""

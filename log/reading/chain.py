@@ -7,7 +7,7 @@ from bisect import bisect_left
 from kodec.generated.log.message_set import Compression, Message, MessageAttributes
 from kodec.generated.log.message_set import Entry as MessageEntry
 from kodec.log.batches.frame import FRAME_SIZE, LEGACY, Frame
-from kodec.log.batches.sizes import MAX_RELATIVE
+from kodec.log.batches.sizes import MAX_RELATIVE, OFFSET
 from kodec.log.reading.source import CHUNK, ByteSource
 
 __all__ = ["FAR", "Chain", "is_wrapper"]
@@ -16,7 +16,6 @@ FAR = 16 * CHUNK
 """Lengths that have led so far need not be followed on."""
 _ATTRIBUTES_AT = MessageEntry.OFFSETS["message"] + Message.OFFSETS["attributes"]
 _WITH_ATTRIBUTES = max(FRAME_SIZE, _ATTRIBUTES_AT + MessageAttributes.SIZE)
-_OFFSET_SIZE = MessageEntry.SIZES["offset"]
 
 
 class Chain:
@@ -104,8 +103,9 @@ class Chain:
         """
         if len(self.positions) == 1:
             return False
-        lowest = int.from_bytes(rest[:_OFFSET_SIZE].ljust(_OFFSET_SIZE, b"\0"), "big")
-        highest = int.from_bytes(rest[:_OFFSET_SIZE].ljust(_OFFSET_SIZE, b"\xff"), "big")
+        # big-endian: the first bytes are the highest
+        lowest = OFFSET.get(rest.ljust(OFFSET.size, b"\0"))
+        highest = OFFSET.get(rest.ljust(OFFSET.size, b"\xff"))
         return lowest <= last.offset + MAX_RELATIVE and highest > last.offset
 
     def _zeros(self, pos: int) -> bool:

@@ -25,6 +25,7 @@ then only what is before them was damaged.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 from kodec.generated.log.message_set import Message, read_message_head
@@ -54,7 +55,7 @@ _HORIZON = 4 * FAR
 _GLANCE, _TRIAL = 64, 1024
 # How many batches one after another a value is looked for that ends with one of them.
 _FEW = 8
-_LENGTH = Message.SIZES["len_value"]
+_LENGTH = Struct(Message.FORMATS["len_value"])
 _VARINT = 5  # bytes
 
 
@@ -424,8 +425,10 @@ class Resumption:
         start = max(pos, at - _VARINT)
         before = self._source.read(start, at - start)
         ends = chain.ends_after(at, _FEW)
-        if at + int.from_bytes(before[-_LENGTH:], "big") in ends:
-            return True
+        if len(before) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(before, len(before) - _LENGTH.size)
+            if at + length in ends:
+                return True
         for place in range(len(before)):
             try:
                 length, stop = read_zigzag32(before, place, len(before))

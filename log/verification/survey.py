@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import CrcMismatch, FormatError
 
-__all__ = ["Overview", "survey"]
+__all__ = ["Health", "Overview", "SegmentFacts", "survey", "survey_segment"]
 
 _ENOUGH = 4 << 20
+Health = Literal["clean", "torn", "corrupt", "unreadable"]
 
 
 @dataclass(slots=True)
@@ -44,8 +46,113 @@ class Overview:
     last_timestamp: int | None = None
     codecs: list[str] = field(default_factory=list)
     magics: list[int] = field(default_factory=list)
-    health: Literal["clean", "torn", "corrupt", "unreadable"] = "clean"
+    health: Health = "clean"
     problems: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SegmentFacts:
+    """What a segment holds, by the headers of its batches.
+
+    Attributes:
+        base_offset, path, bytes: the offset in its name, and the log with its size as listed.
+        first_offset, last_offset: None where there is no batch; the first one also of a compressed message of
+            v0 or v1, as only the content has it.
+        batches, records: how many, control records too; records is None where messages of v0 or v1 are
+            compressed.
+        first_timestamp, last_timestamp, codecs, magics, health: as in `Overview`.
+        crc_ok: whether all checksums are right; None where they were not looked at, or not all.
+        problem: what is wrong where it is not clean.
+    """
+
+    base_offset: int
+    path: Path
+    bytes: int
+    first_offset: int | None = None
+    last_offset: int | None = None
+    batches: int = 0
+    records: int | None = 0
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    codecs: list[str] = field(default_factory=list)
+    magics: list[int] = field(default_factory=list)
+    health: Health = "clean"
+    crc_ok: bool | None = None
+    problem: str = ""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last one; the base offset where there is no batch."""
+        return self.base_offset if self.last_offset is None else self.last_offset + 1
+
+    @property
+    def missing(self) -> int | None:
+        """How many offsets from `base_offset` to the last one no record has, as after compaction; None where
+        `records` is."""
+        return None if self.records is None else self.next_offset - self.base_offset - self.records
+
+    def _take(self, head: BatchHeader) -> None:
+        if not self.batches:
+            self.first_offset = head.base_offset
+        self.batches += 1
+        self.last_offset = _of(max, self.last_offset, head.last_offset)
+        self.records = None if self.records is None or head.count is None else self.records + head.count
+        if head.codec not in self.codecs:
+            self.codecs.append(head.codec)
+        if head.magic not in self.magics:
+            self.magics.append(head.magic)
+        # A base that is a delete horizon, or of another clock, is none.
+        times = [head.max_timestamp]
+        if head.timestamp_type is TimestampType.CREATE_TIME and head.delete_horizon is None:
+            times.append(head.base_timestamp)
+        known = [time for time in times if time >= 0]
+        self.first_timestamp = _of(min, self.first_timestamp, *known)
+        self.last_timestamp = _of(max, self.last_timestamp, *known)
+
+
+def _of(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | None:
+    known = [value for value in values if value is not None]
+    return choose(known) if known else None
+
+
+def survey_segment(
+    segment: Segment, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
+) -> SegmentFacts:
+    """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
+
+    `progress` as in `survey`. Raises: FileNotFoundError where it was deleted since it was listed.
+    """
+    found = SegmentFacts(segment.base_offset, segment.path, segment.size)
+    told = 0
+    try:
+        for head in segment.headers():
+            if check_crc:
+                segment.batch_at(head)
+            found._take(head)
+            if progress is not None and head.position - told >= _ENOUGH:
+                progress(head.position - told)
+                told = head.position
+        found.crc_ok = True if check_crc else None
+    except FormatError as error:
+        found.health, found.problem = "corrupt", f"{type(error).__name__}: {error}"
+        found.crc_ok = False if isinstance(error, CrcMismatch) else None
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        found.health = "unreadable"
+        found.problem = f"{segment.path}: cannot be read: {error.strerror or error}"
+    else:
+        if (tail := segment.torn_tail) is not None:
+            found.health = "torn"
+            place = f"byte {tail.position}, {tail.size} bytes before the end of the file"
+            found.problem = f"{segment.path}: ends at {place}: {tail.reason}"
+    finally:
+        segment.close()
+    found.codecs = [codec for codec in CODECS if codec in found.codecs]
+    found.magics.sort()
+    if progress is not None:
+        progress(segment.size - told)
+    return found
 
 
 def survey(
@@ -60,58 +167,21 @@ def survey(
     magics: set[int] = set()
     for segment in log.segments:
         found.end_offset = max(found.end_offset, segment.base_offset)
-        told = 0
         try:
-            for head in segment.headers():
-                if check_crc:
-                    segment.batch_at(head)
-                found.batches += 1
-                codecs.add(head.codec)
-                magics.add(head.magic)
-                found.end_offset = max(found.end_offset, head.next_offset)
-                _widen(found, head)
-                if progress is not None and head.position - told >= _ENOUGH:
-                    progress(head.position - told)
-                    told = head.position
-        except FormatError as error:
-            found.health = "corrupt"
-            found.problems.append(f"{type(error).__name__}: {error}")
+            facts = survey_segment(segment, check_crc=check_crc, progress=progress)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
             continue
-        except OSError as error:
-            found.health = "unreadable"
-            found.problems.append(f"{segment.path}: cannot be read: {error.strerror or error}")
-        else:
-            _note_tail(found, segment)
-        segment.close()
-        if progress is not None:
-            progress(segment.size - told)
+        found.batches += facts.batches
+        found.end_offset = max(found.end_offset, facts.next_offset)
+        found.first_timestamp = _of(min, found.first_timestamp, facts.first_timestamp)
+        found.last_timestamp = _of(max, found.last_timestamp, facts.last_timestamp)
+        codecs.update(facts.codecs)
+        magics.update(facts.magics)
+        if facts.problem:
+            # a torn end says less of a log than what was found before
+            found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
+            found.problems.append(facts.problem)
     found.codecs = [codec for codec in CODECS if codec in codecs]
     found.magics = sorted(magics)
     return found
-
-
-def _widen(found: Overview, head: BatchHeader) -> None:
-    """Take the times of a batch in. A base that is a delete horizon, or of another clock, is none."""
-    times = [head.max_timestamp]
-    if head.timestamp_type is TimestampType.CREATE_TIME and head.delete_horizon is None:
-        times.append(head.base_timestamp)
-    for time in times:
-        if time >= 0:
-            if found.first_timestamp is None or time < found.first_timestamp:
-                found.first_timestamp = time
-            if found.last_timestamp is None or time > found.last_timestamp:
-                found.last_timestamp = time
-
-
-def _note_tail(found: Overview, segment: Segment) -> None:
-    tail = segment.torn_tail
-    if tail is None:
-        return
-    if found.health == "clean":
-        found.health = "torn"
-    found.problems.append(
-        f"{segment.path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
-        f"{tail.reason}"
-    )

@@ -7,13 +7,15 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from kodec.log.batches.records import Limits
-from kodec.log.directories.directory import LogDirectory, LogRoot
+from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.listing import LeftoverKind, find_partitions, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -36,7 +38,7 @@ from kodec.runtime.errors import FormatError
 _MOMENT = 0.1
 _MOST_LOOKS = 10
 
-__all__ = ["Problem", "verify", "verify_partition", "verify_root", "verify_segment"]
+__all__ = ["Check", "Problem", "plan_checks", "verify", "verify_partition", "verify_root", "verify_segment"]
 
 
 def verify(
@@ -54,26 +56,58 @@ def verify(
 
     Raises: ValueError for a path at which there is no log; OSError where it cannot be listed.
     """
+    notes, checks = plan_checks(path)
+    yield from notes
+    for check in checks:
+        yield from check.run(limits=limits, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A part of a verification that needs no other part.
+
+    Attributes:
+        path: a segment, a topic-partition's folder, or a log directory, of which the files beside these
+            folders are meant.
+        kind: which of the three it was.
+        live: whether a broker is at work.
+    """
+
+    path: Path
+    kind: Literal["segment", "partition", "directory"]
+    live: bool = False
+
+    def run(
+        self, *, limits: Limits = Limits(), progress: Callable[[int], None] | None = None
+    ) -> Iterator[Problem]:
+        """Check it; see `verify`."""
+        if self.kind == "segment":
+            base_offset = parse_segment_name(self.path.name)
+            assert base_offset is not None
+            segment = Segment.of(self.path, base_offset, beside=True)
+            yield from verify_segment(segment, limits=limits, progress=progress)
+        elif self.kind == "partition":
+            with PartitionLog(self.path, limits=limits) as log:
+                yield from verify_partition(log, progress=progress, live=self.live)
+        else:
+            yield from verify_root(LogRoot(self.path))
+
+
+def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check]]:
+    """What a verification notes at first, and its parts, in order; opens no log. Raises as `verify`."""
     what = resolve(path)
     if isinstance(what, SegmentPath):
-        segment = Segment.of(what.path, what.base_offset, beside=True)
-        yield from verify_segment(segment, limits=limits, progress=progress)
-        return
-    partition = isinstance(what, PartitionPath)
+        return [], [Check(what.path, "segment")]
     around = what.root if isinstance(what, PartitionPath) else what.path
     live = is_locked(around)
+    notes = []
     if live:
-        yield Problem(around, 0, "in use: the log changes while it is read", "no lock", "a lock", note=True)
-    if partition:
-        with PartitionLog(path, limits=limits) as log:
-            yield from verify_partition(log, progress=progress, live=live)
-        return
-    directory = LogDirectory(path, limits=limits)
-    for root in directory.roots:
-        yield from verify_root(root)
-    for log in directory:
-        yield from verify_partition(log, progress=progress, live=live)
-        log.close()
+        text = "in use: the log changes while it is read"
+        notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
+    if isinstance(what, PartitionPath):
+        return notes, [Check(Path(path), "partition", live)]
+    folders = [Check(each.path, "partition", live) for each in find_partitions(path)]
+    return notes, [Check(Path(path), "directory"), *folders]
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import Limits, Record, TimestampType
-from kodec.log.batches.sizes import EPOCH_AT, EPOCH_SIZE, OFFSET_AT, OFFSET_SIZE
+from kodec.log.batches.sizes import EPOCH, OFFSET
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import EncodeError, FormatError, Truncated
@@ -93,11 +93,11 @@ def with_offsets(batch: Batch, start: int, leader_epoch: int, limits: Limits) ->
     """The batch with offsets from `start` on; several where it had to be rewritten."""
     data = bytearray(batch.data)
     if batch.magic == 2:
-        data[EPOCH_AT : EPOCH_AT + EPOCH_SIZE] = leader_epoch.to_bytes(EPOCH_SIZE, "big", signed=True)
-        _set_offset(data, start)
+        EPOCH.put(data, leader_epoch)
+        OFFSET.put(data, start)
         return [kernel.open_batch(bytes(data), 0, limits)]
     records = batch.records()
-    _set_offset(data, start + len(records) - 1)
+    OFFSET.put(data, start + len(records) - 1)
     placed = kernel.open_batch(bytes(data), 0, limits)
     wanted = range(start, start + len(records))
     try:
@@ -107,7 +107,3 @@ def with_offsets(batch: Batch, start: int, leader_epoch: int, limits: Limits) ->
         pass
     rewritten = encode(records, magic=batch.magic, compression=batch.codec, base_offset=start)
     return list(read_batches(rewritten, limits=limits))
-
-
-def _set_offset(data: bytearray, offset: int) -> None:
-    data[OFFSET_AT : OFFSET_AT + OFFSET_SIZE] = offset.to_bytes(OFFSET_SIZE, "big", signed=True)

@@ -17,7 +17,7 @@ from kodec.log.files.lock import locked
 from kodec.log.files.names import LOG_START_OFFSETS
 from kodec.log.files.paths import PartitionPath, require_apart, require_no_link, writable_partition
 
-__all__ = ["new_folder", "require_new"]
+__all__ = ["new_folder", "require_new", "working_name"]
 
 _LONGEST_NAME = 255
 
@@ -50,7 +50,7 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Pa
     new = writable_partition(target)
     make_folders(new.root, log.root.stat())
     with locked(new.root) as lock:
-        working = new.root / _working_name(new.path.name)
+        working = new.root / working_name(new.path.name)
         # A link here would lead to files of somebody else, which are removed below.
         require_no_link(working)
         make_folders(working, log.path.stat())
@@ -76,7 +76,7 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Pa
             sync_folder(new.root)
 
 
-def _working_name(name: str) -> str:
+def working_name(name: str) -> str:
     """A name that a broker takes for a replica to be deleted, should a crash leave it behind.
 
     As Kafka does, the topic is cut short where a file system would not take the name.

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import EPOCH
 from kodec.log.directories.epochs import assign
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
@@ -231,6 +232,8 @@ class LogWriter:
         newest = self._epochs[-1].epoch if self._epochs else 0
         if leader_epoch is not None and leader_epoch < newest:
             raise ValueError(f"leader_epoch={leader_epoch}: the log has {newest} already")
+        if leader_epoch is not None and leader_epoch > EPOCH.most:
+            raise ValueError(f"leader_epoch={leader_epoch}: at most {EPOCH.most}")
         self.leader_epoch = newest if leader_epoch is None else leader_epoch
 
     # -- appending --------------------------------------------------------------------------------

@@ -1,40 +1,30 @@
-"""Exports a log directory to Parquet: each Spark task decodes its segments and writes the files itself.
+"""Exports a log directory to Parquet: each task decodes its segments and writes the files itself.
 
 The rows never enter the JVM, which only sees a line of facts for each file.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
-import shutil
-import threading
 import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.paths import require_apart
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import SourceSegment, list_segments, shown, tasks_of
-from kodec.pipeline.reading import TaskPartition, freeze_imports_once
+from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
 from kodec.pipeline.rows import SegmentRows
-from kodec.pipeline.spark import QUIET, session
-from kodec.runtime.errors import KodecError
+from kodec.pipeline.staging import Staging, require_free, staged
+from kodec.pipeline.workers import Engine, workers
 
 __all__ = ["COMPRESSIONS", "ExportSummary", "PartitionSummary", "export"]
 
@@ -43,13 +33,8 @@ COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 # Rows are written when there are this many bytes: enough to compress well, little enough for many tasks.
 _ROW_GROUP_BYTES = 64 * 2**20
 
-# A worker that stops at bad bytes leaves its error in the staging directory, under this name and an id.
-_ERROR = "error-"
-
 # What Spark and others take for the sign that all files are there.
 _SUCCESS = "_SUCCESS"
-
-_FACTS = "topic string, partition int, facts string"
 
 
 @dataclass(slots=True)
@@ -160,8 +145,8 @@ class _FileWriter:
         if not self.pending:
             return
         if self.writer is None:
-            # The offset first, so that file names sort as offsets do; then what no other attempt can have.
-            name = f"{self.pending[0]['offset'][0].as_py():020d}-{uuid.uuid4().hex}.parquet"
+            # File names sort as offsets do.
+            name = f"{self.pending[0]['offset'][0].as_py():020d}.parquet"
             (self.root / self.folder).mkdir(parents=True, exist_ok=True)
             self.facts.files.append(str(self.folder / name))
             self.writer = pq.ParquetWriter(
@@ -184,60 +169,37 @@ class _FileWriter:
         return self.facts
 
 
-class _ExportReader(DataSourceReader):
-    """Reads nothing for Spark: its tasks write files and give back facts, a line for each topic-partition."""
+@dataclass(frozen=True, slots=True)
+class ExportWork:
+    """Writes the Parquet of one task, and says what is in it.
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        own = ("staging", "compression")
-        self.options = Options.parse({name: given[name] for name in given if name.lower() not in own})
-        self.staging = Path(given["staging"])
-        self.compression = given["compression"]
+    A place for typed values: what `_FileWriter` writes is what `SegmentRows` gives.
+    """
 
-    def partitions(self) -> list[InputPartition]:
-        tasks = tasks_of(self.options, list_segments(self.options))
-        return [TaskPartition(task) for task in tasks]
+    options: Options
+    compression: str
+    staging: Staging
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str]]:
-        if not isinstance(partition, TaskPartition):
-            return
-        freeze_imports_once()
+    def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
+        """The folder with the files of this attempt, and a summary for each topic-partition in the task."""
         columns = arrow_schema(
             schema(headers=self.options.include_headers, decoded=self.options.include_decoded)
         )
-        for owner, parts in groupby(partition.task, key=lambda part: part.topic_partition):
-            writer = _FileWriter(self.staging, owner, columns, self.compression)
-            try:
-                for part in parts:
-                    writer.add(part, self.options)
-                facts = writer.close()
-            except KodecError as error:
-                # Spark brings home the text of an error; the error itself waits for the driver here.
-                (self.staging / f"{_ERROR}{uuid.uuid4().hex}").write_bytes(pickle.dumps(error))
-                raise
-            yield owner.topic, owner.partition, json.dumps(asdict(facts))
-
-
-class ExportDataSource(DataSource):
-    """The engine of `export`; private, as its reader writes files."""
-
-    def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
-
-    @classmethod
-    def name(cls) -> str:
-        return "kodec-export"
-
-    def schema(self) -> str:
-        return _FACTS
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        return _ExportReader(self.options)
+        folder = self.staging.attempt()
+        found = []
+        for owner, parts in groupby(task, key=lambda part: part.topic_partition):
+            writer = _FileWriter(folder, owner, columns, self.compression)
+            for part in parts:
+                writer.add(part, self.options)
+            found.append(writer.close())
+        return folder, found
 
 
 def export(
     log_dir: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
+    engine: Engine = "spark",
     master: str = "local[*]",
     compression: str = "zstd",
     topics: Iterable[str] | None = None,
@@ -258,7 +220,8 @@ def export(
     run that fails leaves `out` as it was. On a cluster `out` and `log_dir` must be on a file system that the
     driver and all workers share.
 
-    Args: master is Spark's master URL, for where no session runs yet; compression one of `COMPRESSIONS`;
+    Args: engine="local" does all in this process, without Spark; master is Spark's master URL, for where no
+    session runs yet; compression one of `COMPRESSIONS`;
     topics None means all but internal ones; on_error="skip" leaves corrupt ranges out and lists them in the
     summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
     config holds settings for a session that is started here, and stopped; progress takes lines of text.
@@ -277,7 +240,7 @@ def export(
     require_apart(log_dir, target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
-    _check_target(target, overwrite)
+    require_free(target, overwrite=overwrite, ours=_is_ours)
     given = {
         # as Spark carries UTF-8 only
         "path": Path(log_dir).absolute().as_uri(),
@@ -292,37 +255,27 @@ def export(
         given["maxPartitionBytes"] = task_bytes
     options = Options.parse(given)
     listed = list_segments(options)
-    tasks = len(tasks_of(options, listed))
-    say(_what_there_is(listed, tasks))
+    tasks = tasks_of(options, listed)
+    say(_what_there_is(listed, len(tasks)))
 
-    staging = target.parent / f".{target.name}.kodec-{uuid.uuid4().hex}"
-    staging.mkdir(parents=True)
-    try:
-        found = _run(given | {"staging": str(staging), "compression": compression}, master, config, say)
-        partitions = _merge(found)
-        _keep_only(staging, [file for row in partitions for file in row.files])
-        (staging / _SUCCESS).touch()
+    with (
+        staged(target) as staging,
+        workers("export", engine=engine, master=master, config=config, progress=progress) as crew,
+    ):
+        found = crew.run(ExportWork(options, compression, staging), tasks)
+        for folder, summaries in found:
+            for file in (file for row in summaries for file in row.files):
+                staging.take(folder / file, file)
+        (staging.result / _SUCCESS).touch()
         # Again: somebody may have written there while the tasks ran.
-        _check_target(target, overwrite)
-        _publish(staging, target)
-    except PySparkException:
-        for path in staging.glob(f"{_ERROR}*"):
-            raise pickle.loads(path.read_bytes()) from None
-        raise
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return ExportSummary(target, partitions, tasks, time.monotonic() - started)
+        require_free(target, overwrite=overwrite, ours=_is_ours)
+        staging.publish(target)
+    partitions = _merge(row for _, summaries in found for row in summaries)
+    return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
-    if target.exists() and not target.is_dir():
-        raise FileExistsError(f"{target} is a file")
-    found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
-    if found and not overwrite:
-        raise FileExistsError(f"{target} is not empty; overwrite replaces it")
-    if not all(name == _SUCCESS or name.startswith("topic=") for name in found):
-        other = next(name for name in found if name != _SUCCESS and not name.startswith("topic="))
-        raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")
+def _is_ours(name: str) -> bool:
+    return name == _SUCCESS or name.startswith("topic=")
 
 
 def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
@@ -333,53 +286,6 @@ def _what_there_is(listed: list[SourceSegment], tasks: int) -> str:
     return ", ".join([*(f"{n} {what}{'' if n == 1 else 's'}" for n, what in counts), shown])
 
 
-def _run(
-    given: Mapping[str, str], master: str, config: Mapping[str, str] | None, say: Callable[[str], None]
-) -> list[PartitionSummary]:
-    mine = SparkSession.getActiveSession() is None
-    if mine:
-        say(f"starting Spark on {master}")
-    settings = QUIET | dict(config or {}) if mine else config
-    spark = session(master, app_name="kodec export", config=settings, jvm=False)
-    try:
-        spark.dataSource.register(ExportDataSource)
-        frame = spark.read.format(ExportDataSource.name()).options(**given).load()
-        with _Watch(spark, say):
-            rows = frame.collect()
-    finally:
-        if mine:
-            spark.stop()
-    return [PartitionSummary(**json.loads(row["facts"])) for row in rows]
-
-
-class _Watch:
-    """Says how many tasks are done, about once in two seconds, while a query runs."""
-
-    def __init__(self, spark: SparkSession, say: Callable[[str], None]) -> None:
-        self.tracker = spark.sparkContext.statusTracker()
-        self.say = say
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
-
-    def _watch(self) -> None:
-        before = ""
-        while not self.over.wait(2):
-            stages = [self.tracker.getStageInfo(stage) for stage in self.tracker.getActiveStageIds()]
-            text = ", ".join(
-                f"{s.numCompletedTasks} of {s.numTasks} tasks done" for s in stages if s is not None
-            )
-            if text and text != before:
-                self.say(text)
-            before = text
-
-    def __enter__(self) -> None:
-        self.thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join()
-
-
 def _merge(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
     merged: dict[tuple[str, int], PartitionSummary] = {}
     for row in found:
@@ -388,27 +294,3 @@ def _merge(found: Iterable[PartitionSummary]) -> list[PartitionSummary]:
     for row in merged.values():
         row.files.sort()
     return [merged[key] for key in sorted(merged)]
-
-
-def _keep_only(staging: Path, files: list[str]) -> None:
-    # An attempt that Spark ran twice, or gave up on, leaves files that no summary names.
-    wanted = {staging / file for file in files}
-    there = {path for path in staging.rglob("*") if path.is_file()}
-    if missing := wanted - there:
-        raise FileNotFoundError(f"{min(missing)}: written by a worker, not seen here: share the file system")
-    for path in there - wanted:
-        path.unlink()
-
-
-def _publish(staging: Path, target: Path) -> None:
-    """Rename the finished directory to its place; one that is there is moved away first and deleted last."""
-    aside = staging.with_name(f"{staging.name}-old")
-    if target.exists():
-        target.rename(aside)
-    try:
-        staging.rename(target)
-    except OSError:
-        if aside.exists():
-            aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)

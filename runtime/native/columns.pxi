@@ -289,6 +289,7 @@ cdef class Rows(Bound):
         return columns_of(&made)
 
 
+@no_gc_clear  # where a cycle of objects is collected, a view is released after its Numbers were cleared
 cdef class Numbers:
     """The numbers of a column from a row on, for as long as they stay where they are."""
 

@@ -5,6 +5,7 @@ A kernel's module has subclasses of these, bound to it by `define`. Their method
 that cannot do anything raises ValueError, and so does one that is called while another runs on the same object.
 """
 
+from cython cimport no_gc_clear
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New

@@ -11,6 +11,11 @@ cdef int64_t loaded(const uint8_t *p, int size) noexcept nogil:
     return <int64_t>value
 
 
+cdef bint within(size_t at, size_t size, size_t least) noexcept nogil:
+    """Whether a number of so many bytes lies in the fewest bytes of a unit."""
+    return size <= least and at <= least - size
+
+
 def in_order(data, size_t pos, size_t end, layout, int64_t last, int64_t most, bint gaps):
     """How far the units in `data[pos:end]` are whole and their numbers ascend.
 
@@ -23,6 +28,8 @@ def in_order(data, size_t pos, size_t end, layout, int64_t last, int64_t most, b
         gaps: whether numbers may be missing between units. Where some are, a unit is passed only if the start
             of the one behind it is there, and its number above its own.
 
+    Raises ValueError where a number of the layout is not in the fewest bytes of its unit.
+
     Returns: (where the first unit is that is not passed, the last number before it, whether a number was missing).
     """
     cdef Py_buffer view
@@ -33,6 +40,14 @@ def in_order(data, size_t pos, size_t end, layout, int64_t last, int64_t most, b
     cdef bint sparse = False
     try:
         first_at, length_at, added, kind_at, least, ranged, delta_at, count_at, least_of_kind = layout
+        if not (
+            within(first_at, 8, least)
+            and within(length_at, 4, least)
+            and within(kind_at, 1, least)
+            and within(delta_at, 4, least_of_kind)
+            and within(count_at, 4, least_of_kind)
+        ):
+            raise ValueError("layout: a number is not in the fewest bytes of its unit")
         with nogil:
             while end - pos >= least:
                 first = loaded(buf + pos + first_at, 8)

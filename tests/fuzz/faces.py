@@ -19,9 +19,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import kodec
 from kodec.generated.kernels import message_set, record_batch
+from kodec.log.backends.native.order import LAYOUT
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
-from kodec.runtime.native.face import Flattened
+from kodec.runtime.native.face import Flattened, in_order
 
 MODULES = (record_batch, message_set)
 REFUSALS = (ValueError, TypeError, OverflowError, BufferError, IndexError, KeyError, AttributeError)
@@ -335,6 +336,29 @@ class Faces(RuleBasedStateMachine):
             except TypeError:
                 continue
         assert got == expected
+
+    @rule(
+        log=data,
+        place=st.tuples(numbers, numbers),
+        layout=st.one_of(st.just(LAYOUT), st.lists(numbers, min_size=9, max_size=9)),
+        changed=st.tuples(st.integers(0, 8), st.one_of(st.none(), numbers)),
+        bounds=st.tuples(numbers, numbers),
+        gaps=st.booleans(),
+    )
+    def order(
+        self,
+        log: Any,
+        place: tuple[int, int],
+        layout: Any,
+        changed: tuple[int, int | None],
+        bounds: tuple[int, int],
+        gaps: bool,
+    ) -> None:
+        at, number = changed
+        layout = [number if number is not None and i == at else each for i, each in enumerate(layout)]
+        for first, end in (place, (0, len(log))):
+            found = self.ask(in_order, log, first, end, layout, *bounds, gaps)
+            assert found is None or first <= found[0] <= end
 
     # -- what was given ---------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import struct
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -102,6 +103,8 @@ def test_places_and_sizes_are_those_of_the_bytes() -> None:
                     if isinstance(value, int) and absent is not None and absent.condition is None:
                         stored = data[at : at + sizes[field]]
                         assert int.from_bytes(stored, "big", signed=value < 0) == value, (name, field)
+                        if field in kind.FORMATS:
+                            assert struct.unpack(kind.FORMATS[field], stored) == (value,), (name, field)
                         looked += 1
     assert looked > 200
 

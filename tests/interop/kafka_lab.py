@@ -448,11 +448,11 @@ class Broker:
 class Clients:
     """The Java clients of a generation (and its ZooKeeper) in one JVM that does command after command."""
 
-    def __init__(self, tools: Toolbox) -> None:
+    def __init__(self, tools: Toolbox, main: str = "Lab") -> None:
         self.errors = tools.work / "clients.err"
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(
-                tools.command("Lab"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+                tools.command(main), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
             )
 
     def __enter__(self) -> Clients:

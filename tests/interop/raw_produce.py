@@ -49,8 +49,10 @@ class RawProducer:
     ) -> None:
         self._socket.close()
 
-    def produce(self, version: int, topic: str, records: bytes) -> int:
+    def produce(self, version: int, topic: str, records: bytes, transactional_id: str | None = None) -> int:
         """Send `records` to partition 0 with acks=all. Returns the offset they were given first.
+
+        A broker takes records of transactions only from a request with a transactional id.
 
         Raises: ProduceRefused.
         """
@@ -59,10 +61,10 @@ class RawProducer:
         self._number += 1
         name = topic.encode()
         head = struct.pack(">hhi", PRODUCE, version, self._number) + _text(b"kodec-lab")
-        transactional_id = struct.pack(">h", -1) if version >= 3 else b""
+        owner = struct.pack(">h", -1) if transactional_id is None else _text(transactional_id.encode())
         body = struct.pack(">hii", -1, TIMEOUT_MS, 1) + _text(name)
         body += struct.pack(">iii", 1, 0, len(records)) + records
-        request = head + transactional_id + body
+        request = head + (owner if version >= 3 else b"") + body
         self._socket.sendall(struct.pack(">i", len(request)) + request)
         try:
             (size,) = struct.unpack(">i", self._read(4))

@@ -20,6 +20,7 @@ import make_logs
 import make_tiered
 import repair_lab
 import repair_table
+import views
 from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
 HERE = Path(__file__).resolve().parent
@@ -84,6 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--update", action="store_true", help="replace the committed directories, results and page"
     )
     parser.add_argument("--tiered", action="store_true", help="make the tiered log, and nothing else")
+    parser.add_argument("--views", action="store_true", help="make the log of the views, and nothing else")
     parser.add_argument(
         "--repair", action="store_true", help="give Kafka what kodec writes and repairs, and nothing else"
     )
@@ -95,20 +97,24 @@ def main(arguments: list[str] | None = None) -> int:
     if "all" in names:
         names = list(GENERATIONS)
     signal.signal(signal.SIGTERM, stop_on_signal)
-    if (options.tiered or options.repair) and (options.generation or options.ours_only):
-        parser.error("--tiered and --repair go with neither --generation nor --ours-only")
-    if options.tiered and options.repair:
-        parser.error("--tiered does not go with --repair")
+    parts = [options.tiered, options.repair, options.views]
+    if any(parts) and (options.generation or options.ours_only):
+        parser.error("--tiered, --repair and --views go with neither --generation nor --ours-only")
+    if sum(parts) > 1:
+        parser.error("--tiered, --repair and --views do not go together")
     out = DATA if options.ours_only else CACHE / "data"
     begun = time.monotonic()
     try:
         if options.tiered:
             make_tiered.make(CACHE / "work" / "tiered", out, options.maven_repository)
+        elif options.views:
+            views.make(CACHE / "work" / "views", out, options.maven_repository)
         elif options.repair:
             repair(options.maven_repository)
         else:
             lab(names, out, options.maven_repository, options.ours_only)
             if "4.3" in names:
+                views.make(CACHE / "work" / "views", out, options.maven_repository)
                 repair(options.maven_repository)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
@@ -116,17 +122,24 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the broker is stopped", file=sys.stderr)
         return 1
-    tables = [] if options.tiered else sorted(CACHE.glob("repair.md" if options.repair else "*.md"))
+    tables = (
+        []
+        if options.tiered or options.views
+        else sorted(CACHE.glob("repair.md" if options.repair else "*.md"))
+    )
     say(f"all in {time.monotonic() - begun:.0f} s; tables: {', '.join(map(str, tables)) or 'none'}")
     if options.update and options.tiered:
         replace(out, "tiered-*")
+    elif options.update and options.views:
+        replace(out, "views-*")
     elif options.update and options.repair:
         update_repair()
     elif options.update:
         update(out)
         if "4.3" in names:
+            replace(out, "views-*")
             update_repair()
-    for release in sorted([*DATA.glob("kafka-*"), *DATA.glob("tiered-*")]):
+    for release in sorted(path for name in ("kafka-*", "tiered-*", "views-*") for path in DATA.glob(name)):
         # Generations that were not made now are compared as they were committed.
         if not (out / release.name).exists():
             shutil.copytree(release, out / release.name)

@@ -6,6 +6,7 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import kodec
 from kodec.generated.log import transaction_index
@@ -68,6 +69,12 @@ def marker(offset: int, producer: int, *, commit: bool, epoch: int = 0, time: in
         producer=(producer, epoch, -1),
         epoch=0,
     )
+
+
+def framed(message: Any, version: int = 0) -> bytes:
+    """The value of a record of the metadata log."""
+    head = (1, message.NUMBER, version)
+    return b"".join(map(wire.uvarint, head)) + bytes(message.to_bytes(version=version))
 
 
 def make(

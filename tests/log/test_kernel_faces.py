@@ -17,6 +17,7 @@ if not kernel.is_built():
     pytest.skip("the native kernel is not built", allow_module_level=True)
 
 from kodec.generated.kernels import message_set, record_batch
+from kodec.log.backends.native.order import LAYOUT
 from kodec.runtime.native import face
 
 RECORDS = [kodec.Record(offset=at, timestamp=1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
@@ -82,6 +83,32 @@ def test_a_view_of_numbers_bars_what_would_move_them() -> None:
     rows.take()
     with pytest.raises(BufferError, match="no more where they were"):
         memoryview(behind)
+
+
+def test_a_view_that_the_collector_drops_is_a_view_that_is_let_go() -> None:
+    rows = gathered()
+    gc.collect()
+    around: list[Any] = [rows.values("offset", 0)]
+    around.append(around)
+    with pytest.raises(BufferError, match="in use"):
+        rows.take()
+    del around
+    assert gc.collect() >= 1
+    assert pa.array(rows.take()).field("offset").to_pylist() == list(range(50))
+
+
+def test_a_layout_of_units_is_refused_whose_numbers_are_outside_of_them() -> None:
+    assert face.in_order(DATA, 0, len(DATA), LAYOUT, -1, 2**62, False) == (len(DATA), 49, False)
+    for at in range(len(LAYOUT)):
+        for number in (-1, 0, 2**31, 2**64 - 1):
+            layout = [number if i == at else each for i, each in enumerate(LAYOUT)]
+            try:
+                found = face.in_order(DATA, 0, len(DATA), layout, -1, 2**62, False)
+            except (ValueError, OverflowError):
+                continue
+            assert 0 <= found[0] <= len(DATA)
+    with pytest.raises(ValueError, match="fewest bytes"):
+        face.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
 
 
 def test_a_view_bars_rows_that_were_decompressed() -> None:

@@ -505,6 +505,8 @@ def test_an_older_epoch_is_refused(tmp_path: Path) -> None:
         writer.append(records(1))
     with pytest.raises(ValueError, match="leader_epoch=3"):
         LogWriter(tmp_path / "t-0", leader_epoch=3)
+    with pytest.raises(ValueError, match="at most 2147483647"):
+        LogWriter(tmp_path / "t-0", leader_epoch=2**31)
     with LogWriter(tmp_path / "t-0", leader_epoch=9) as writer:
         writer.append(records(1))
     assert PartitionLog(tmp_path / "t-0").leader_epochs() == [LeaderEpoch(4, 0), LeaderEpoch(9, 1)]

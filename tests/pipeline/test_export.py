@@ -1,11 +1,9 @@
-"""The parts of an export that need no JVM: what tasks write, what is merged, and how it is made visible."""
+"""The parts of an export that need no JVM: what tasks write, and what is merged."""
 
-import json
 import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,24 +12,32 @@ import kodec
 from kodec.cli.main import main
 from kodec.pipeline import PartitionSummary, export
 from kodec.pipeline.jobs import export as job
+from kodec.pipeline.options import Options
+from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.staging import staged
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def run_tasks(log_dir: Path, staging: Path, **options: str) -> list[PartitionSummary]:
-    given = {"path": str(log_dir), "staging": str(staging), "compression": "zstd", **options}
-    source = job.ExportDataSource(given)
-    reader = source.reader(None)
+def run_tasks(log_dir: Path, folder: Path, **given: str) -> list[PartitionSummary]:
+    """The summaries of tasks whose files are put together in a folder."""
+    options = Options.parse({"path": str(log_dir), **given})
     found: list[PartitionSummary] = []
-    for partition in reader.partitions():
-        for _, _, facts in pickle.loads(pickle.dumps(reader)).read(pickle.loads(pickle.dumps(partition))):
-            found.append(PartitionSummary(**json.loads(facts)))
+    with staged(folder) as staging:
+        work = pickle.loads(pickle.dumps(job.ExportWork(options, "zstd", staging)))
+        for task in tasks_of(options, list_segments(options)):
+            attempt, summaries = work(task)
+            for file in (file for row in summaries for file in row.files):
+                staging.take(attempt / file, file)
+            found += summaries
+        staging.publish(folder)
     return found
 
 
 @pytest.mark.parametrize("size", ["1", "1g"])
 def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Path, size: str) -> None:
-    merged = job._merge(run_tasks(log_dir, tmp_path, maxPartitionBytes=size))
+    out = tmp_path / "out"
+    merged = job._merge(run_tasks(log_dir, out, maxPartitionBytes=size))
     assert [(row.topic, row.partition, row.records) for row in merged] == [
         ("orders", 0, 300),
         ("orders", 1, 40),
@@ -42,12 +48,12 @@ def test_tasks_write_the_rows_and_their_facts_add_up(log_dir: Path, tmp_path: Pa
     assert (orders.min_timestamp, orders.max_timestamp) == (1_600_000_000_000, 1_600_000_000_299)
     assert orders.bytes == sum(path.stat().st_size for path in (log_dir / "orders-0").glob("*.log"))
     assert len(orders.files) == (3 if size == "1" else 1)
-    assert orders.written == sum((tmp_path / file).stat().st_size for file in orders.files)
+    assert orders.written == sum((out / file).stat().st_size for file in orders.files)
     assert [len(row.torn_tails) for row in merged] == [0, 1, 0]
     assert "37 bytes" in torn.torn_tails[0]
     assert (empty.first_offset, empty.min_timestamp, empty.files) == (None, None, [])
     # File names sort as offsets do.
-    offsets = [row for file in orders.files for row in pq.read_table(tmp_path / file)["offset"].to_pylist()]
+    offsets = [row for file in orders.files for row in pq.read_table(out / file)["offset"].to_pylist()]
     assert offsets == list(range(300))
 
 
@@ -59,65 +65,32 @@ def test_records_without_timestamps_have_no_time_range(tmp_path: Path) -> None:
     ]
     (tmp_path / "logs" / "old-0").mkdir(parents=True)
     (tmp_path / "logs" / "old-0" / "00000000000000000000.log").write_bytes(kodec.encode(records, magic=0))
-    (row,) = run_tasks(tmp_path / "logs", tmp_path)
+    (row,) = run_tasks(tmp_path / "logs", tmp_path / "out")
     assert (row.records, row.min_timestamp, row.max_timestamp) == (3, None, None)
 
 
-def test_a_task_that_meets_bad_bytes_leaves_its_error_for_the_driver(
-    tmp_path: Path, write_segment: Callable[..., Path]
-) -> None:
+def test_bad_bytes_stop_a_task_or_are_left_out(tmp_path: Path, write_segment: Callable[..., Path]) -> None:
     path = write_segment(tmp_path / "logs" / "t-0", 0, 10)
     data = bytearray(path.read_bytes())
     data[70] ^= 1
     path.write_bytes(data)
-    staging = tmp_path / "staging"
-    staging.mkdir()
-    with pytest.raises(kodec.errors.CrcMismatch) as raised:
-        run_tasks(tmp_path / "logs", staging)
-    (left,) = staging.glob("error-*")
-    assert str(pickle.loads(left.read_bytes())) == str(raised.value)
-    (row,) = run_tasks(tmp_path / "logs", tmp_path / "more", mode="permissive")
+    with pytest.raises(kodec.errors.CrcMismatch):
+        run_tasks(tmp_path / "logs", tmp_path / "out")
+    (row,) = run_tasks(tmp_path / "logs", tmp_path / "out", mode="permissive")
     assert row.records == 5
     assert len(row.skipped) == 1
 
 
-def test_files_of_attempts_that_lost_are_deleted(tmp_path: Path) -> None:
-    for name in ("won", "lost"):
-        (tmp_path / f"{name}.parquet").touch()
-    job._keep_only(tmp_path, ["won.parquet"])
-    assert [path.name for path in tmp_path.iterdir()] == ["won.parquet"]
-    with pytest.raises(FileNotFoundError, match="share the file system"):
-        job._keep_only(tmp_path, ["won.parquet", "elsewhere.parquet"])
-
-
-def test_publishing_replaces_a_directory_in_one_step(tmp_path: Path) -> None:
-    for name in ("out", "staging"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
-    job._publish(tmp_path / "staging", tmp_path / "out")
-    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == [
-        "out",
-        "out/staging",
-    ]
-
-
-def test_publishing_that_fails_puts_back_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("out", "staging"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
-    rename = Path.rename
-
-    def fails(self: Path, target: Any) -> Path:
-        if self.name == "staging":
-            raise OSError("disk full")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(OSError, match="disk full"):
-        job._publish(tmp_path / "staging", tmp_path / "out")
-    assert (tmp_path / "out" / "out").exists()
+def test_an_export_without_spark_is_the_same(log_dir: Path, tmp_path: Path) -> None:
+    summary = export(log_dir, tmp_path / "out", engine="local", task_bytes="1")
+    assert (summary.records, summary.tasks) == (340, 5)
+    rows = [pq.read_metadata(path).num_rows for path in (tmp_path / "out").rglob("*.parquet")]
+    assert sum(rows) == 340
+    names = [f"{first:020d}.parquet" for first in (0, 100, 200)]
+    assert sorted(path.name for path in (tmp_path / "out/topic=orders/partition=0").iterdir()) == names
+    with pytest.raises(ValueError, match="engine='flink': expected 'local' or 'spark'"):
+        export(log_dir, tmp_path / "other", engine="flink")  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("where", [".", "..", "orders-0", "out", "orders-0/out"])

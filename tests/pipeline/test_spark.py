@@ -11,7 +11,7 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual
 import kodec
 from kodec.errors import MissingDependency
 from kodec.pipeline import export, register, schema
-from kodec.pipeline.jobs import export as job
+from kodec.pipeline.staging import Staging
 
 
 def frame(spark: Any, path: Path, source: str = "kafka-log", **options: str) -> Any:
@@ -78,11 +78,6 @@ def test_what_spark_adds_to_the_options_is_no_error(spark: Any, log_dir: Path) -
         frame(spark, log_dir, subscibe="orders")
 
 
-def test_writing_is_refused_in_a_sentence(spark: Any, log_dir: Path, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="kafka-log: write: this source reads only"):
-        frame(spark, log_dir).write.format("kafka-log").mode("append").save(str(tmp_path))
-
-
 def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment: Callable[..., Path]) -> None:
     for first in (0, 10, 20):
         path = write_segment(tmp_path / "t-0", first, 10)
@@ -100,7 +95,9 @@ def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment:
 
 
 def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert register(spark, jvm=False) is spark
+    assert register(spark) is spark
+    # as in a session that has no jar
+    monkeypatch.setattr("kodec.pipeline.spark._has_jar", lambda spark: False)
     python = tmp_path / "python"
     hidden = "import runpy, sys; sys.modules['kodec'] = None; sys.argv[1:2] = []; m = sys.argv.pop(1); "
     python.write_text(
@@ -124,19 +121,23 @@ def test_a_limit_and_a_sql_table_work(spark: Any, log_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["1", "1g"])
-def test_tasks_share_and_split_the_work_without_a_trace(spark: Any, log_dir: Path, size: str) -> None:
-    query = frame(spark, log_dir, maxPartitionBytes=size)
+def test_tasks_share_and_split_the_work_without_a_trace(
+    spark: Any, log_dir: Path, size: str, in_python: str
+) -> None:
+    query = frame(spark, log_dir, in_python, maxPartitionBytes=size)
     assert query.rdd.getNumPartitions() == (5 if size == "1" else 1)
     assertDataFrameEqual(query, frame(spark, log_dir))
 
 
 @pytest.mark.parametrize("pushdown", ["true", "false"])
-def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdown: str) -> None:
+def test_filters_work_with_pushdown_on_and_off(
+    spark: Any, log_dir: Path, pushdown: str, in_python: str
+) -> None:
     name = "spark.sql.python.filterPushdown.enabled"
     before = spark.conf.get(name)
     spark.conf.set(name, pushdown)
     try:
-        query = frame(spark, log_dir, maxPartitionBytes="1").where(
+        query = frame(spark, log_dir, in_python, maxPartitionBytes="1").where(
             "topic = 'orders' AND partition = 0 AND offset >= 150"
         )
         assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))
@@ -223,7 +224,7 @@ def test_an_export_that_stops_halfway_leaves_nothing(
     def stops(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "_publish", stops)
+    monkeypatch.setattr(Staging, "publish", stops)
     with pytest.raises(KeyboardInterrupt):
         export(log_dir, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from kodec.generator.layout import BitGroup, Layouts, One, Run, Variant
 from kodec.generator.problems import Place
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.model import Bytes, Field, Model, Ref, Schema, Struct, Switch, Tag, TypeRef
+from kodec.generator.schema.model import Bytes, Field, Model, Prim, Ref, Schema, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.targets.python.names import RUNTIME, camel, local
-from kodec.generator.wire import INTRINSICS
+from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = [
     "NOTHING",
@@ -124,17 +124,28 @@ class Facts:
             }
             for layout in layouts
         ]
-        offsets, sizes = dict[str, int](), dict[str, int]()
+        offsets, sizes, formats = dict[str, int](), dict[str, int](), dict[str, str]()
         for name, first in tables[0].items():
             found = [table.get(name) for table in tables]
             if first.offset is not None and all(each and each.offset == first.offset for each in found):
                 offsets[name] = first.offset
             if first.size is not None and all(each and each.size == first.size for each in found):
                 sizes[name] = first.size
+                codes = {_code(each.field) for each in found if each}
+                if len(codes) == 1 and (code := codes.pop()):
+                    formats[name] = code
         least = min(layout.min_size for layout in layouts)
         fixed = all(layout.fixed is not None or not layout.steps for layout in layouts)
         same = len({layout.min_size for layout in layouts}) == 1
-        return Shape(least, least if fixed and same else None, offsets, sizes)
+        return Shape(least, least if fixed and same else None, offsets, sizes, formats)
+
+
+def _code(field: Field) -> str:
+    """How `struct` says a number; empty of what is none, or none that it knows."""
+    if not isinstance(field.type, Prim) or field.repeat is not None:
+        return ""
+    code = WIRE[field.type.name].python.code
+    return code and (">" if field.type.endian == "be" else "<") + code
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +156,14 @@ class Shape:
         least: the fewest bytes that a value takes.
         size: its bytes, where that is always the same.
         offsets, sizes: of its fields, in bytes; those that differ are left out.
+        formats: of its fields that are one number, as `struct` says it.
     """
 
     least: int
     size: int | None
     offsets: dict[str, int]
     sizes: dict[str, int]
+    formats: dict[str, str]
 
 
 @dataclass(slots=True)

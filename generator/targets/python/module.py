@@ -256,6 +256,10 @@ class Module(Containers):
             items = ", ".join(f'"{key}": {value}' for key, value in table.items())
             if items:
                 found.append(Constant(name, "dict[str, int]", f"{{{items}}}", doc))
+        items = ", ".join(f'"{key}": "{code}"' for key, code in shape.formats.items())
+        if items:
+            doc = "How `struct` says fields that are one number."
+            found.append(Constant("FORMATS", "dict[str, str]", f"{{{items}}}", doc))
         return found
 
     # -- functions --------------------------------------------------------------------------------

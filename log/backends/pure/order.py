@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kodec.log.backends.contract import Buffer
 from kodec.log.batches.frame import LEAST_SIZE, MAGICS, Frame
-from kodec.log.batches.sizes import BATCH_HEAD, COUNT_AT, DELTA_AT, DELTA_SIZE
+from kodec.log.batches.sizes import BATCH_HEAD, COUNT, DELTA
 
 __all__ = ["in_order"]
 
@@ -30,10 +30,7 @@ def in_order(data: Buffer, start: int, end: int, last: int, most: int, gaps: boo
         if magic == 2:
             if size < BATCH_HEAD:
                 break
-            delta, count = (
-                int.from_bytes(view[start + at : start + at + DELTA_SIZE], "big", signed=True)
-                for at in (DELTA_AT, COUNT_AT)
-            )
+            delta, count = DELTA.get(view, start), COUNT.get(view, start)
             if delta < 0:
                 break
             final, holes = first + delta, count <= delta

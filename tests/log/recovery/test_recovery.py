@@ -12,7 +12,7 @@ import pytest
 import kodec
 from kodec.generated.log import record_batch
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
-from kodec.log.batches.sizes import OFFSET_AT, OFFSET_SIZE
+from kodec.log.batches.sizes import OFFSET
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.listing import TopicPartition
@@ -166,7 +166,7 @@ def test_a_bit_flip_in_every_byte_of_a_segment(made: Path) -> None:
             at = position - hit.position
             last = hit is heads[-1]
             if (
-                OFFSET_AT <= at < OFFSET_AT + OFFSET_SIZE
+                OFFSET.at <= at < OFFSET.at + OFFSET.size
                 and last
                 and number == 2
                 and len(found) == len(all_rows)

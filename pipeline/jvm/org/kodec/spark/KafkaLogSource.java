@@ -4,16 +4,20 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.execution.datasources.DataSource$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -22,9 +26,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. It reads what plainly is a log, as fast as the JVM can; whatever needs more
- * rules than that (other options, damage that is to be skipped, remote storage, several replicas) it hands over to
- * the source of the same rules in Python, where that is registered as {@code kafka-log-python}.
+ * The data source {@code kafka-log}. Remote storage, a cleaner's unfinished work, decoded messages, options that are
+ * wrong, and all that is written it hands over to the source of the same rules in Python, where that is registered as
+ * {@code kafka-log-python}.
  */
 public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** What the source in Python is called where this one is there too. */
@@ -46,9 +50,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
         try {
-            return followed(options).headers ? Columns.WITH_HEADERS : Columns.PLAIN;
+            return followed(options).schema();
         } catch (Options.Elsewhere reason) {
-            python = elsewhere(reason);
+            python = elsewhere(reason, options);
             return python.inferSchema(options);
         }
     }
@@ -64,10 +68,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (python == null) {
             try {
                 Options followed = followed(options);
-                known(schema);
+                known(schema, followed);
                 return new LogTable(followed, schema, conf(options), properties);
             } catch (Options.Elsewhere reason) {
-                python = elsewhere(reason);
+                python = elsewhere(reason, options);
             }
         }
         return python.getTable(schema, partitioning, properties);
@@ -77,7 +81,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     private static Options followed(CaseInsensitiveStringMap given) {
         Options options = new Options(given.asCaseSensitiveMap());
         try {
-            Planner.list(options, conf(given));
+            Planner.relisted(() -> Planner.logs(options, Planner.Bounds.NONE, conf(given)));
         } catch (IOException error) {
             boolean local = options.paths.stream().allMatch(Files::isLocal);
             if (local) {
@@ -88,9 +92,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return options;
     }
 
-    private static void known(StructType schema) {
-        Map<String, StructField> known = new java.util.HashMap<>();
-        Arrays.stream(Columns.WITH_HEADERS.fields()).forEach(each -> known.put(each.name(), each));
+    private static void known(StructType schema, Options options) {
+        Map<String, StructField> known = new HashMap<>();
+        Arrays.stream(options.known().fields()).forEach(each -> known.put(each.name(), each));
         for (StructField each : schema.fields()) {
             StructField own = known.get(each.name());
             if (own == null || !own.dataType().simpleString().equals(each.dataType().simpleString())) {
@@ -99,7 +103,11 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    private static TableProvider elsewhere(Options.Elsewhere reason) {
+    private static TableProvider elsewhere(Options.Elsewhere reason, CaseInsensitiveStringMap options) {
+        if (!Files.isLocal(options.getOrDefault("path", ""))) {
+            throw new IllegalArgumentException(
+                    "kafka-log: " + reason.getMessage() + ": this cannot be had of a path that is not of this machine");
+        }
         TableProvider found = python();
         if (found == null) {
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
@@ -130,16 +138,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table; streams of it are the other source's. */
+    /** A log, or several, as a table; all that is written is the other source's. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
-    private record LogTable(
-            Options options, StructType schema, Configuration conf, Map<String, String> properties)
-            implements Table, SupportsRead {
-        private Table other() {
-            TableProvider found = python();
-            return found == null ? null : found.getTable(schema, new Transform[0], properties);
-        }
-
+    private record LogTable(Options options, StructType schema, Configuration conf, Map<String, String> properties)
+            implements Table, SupportsRead, SupportsWrite {
         @Override
         public String name() {
             return "kafka-log " + options.paths;
@@ -147,18 +149,36 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public Set<TableCapability> capabilities() {
-            return EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
+            return EnumSet.of(
+                    TableCapability.BATCH_READ,
+                    TableCapability.MICRO_BATCH_READ,
+                    TableCapability.BATCH_WRITE,
+                    TableCapability.STREAMING_WRITE,
+                    TableCapability.TRUNCATE);
         }
 
         @Override
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            TableProvider found = python();
+            if (found == null) {
+                throw new UnsupportedOperationException("kafka-log: write" + REGISTER);
+            }
+            Table other = found.getTable(schema, new Transform[0], properties);
+            return ((SupportsWrite) other).newWriteBuilder(info);
+        }
+
+        /** A query, which may have options of its own beside those of the table. */
+        @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            return new LogScan(options, schema, conf, () -> {
-                Table other = other();
-                if (other == null) {
-                    throw new UnsupportedOperationException("kafka-log: readStream" + REGISTER);
-                }
-                return ((SupportsRead) other).newScanBuilder(given).build();
-            });
+            Map<String, String> all = new HashMap<>(properties);
+            all.keySet().removeIf(given::containsKey);
+            all.putAll(given.asCaseSensitiveMap());
+            try {
+                return new LogScan(all.equals(properties) ? options : new Options(all), schema, conf);
+            } catch (Options.Elsewhere reason) {
+                throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
+                        + ": this cannot be an option of a query; make it one of the table");
+            }
         }
     }
 }

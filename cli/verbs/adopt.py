@@ -1,0 +1,132 @@
+"""kodec adopt: logs that were written without a broker, for one."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
+from kodec.cli.progress import progress
+from kodec.cli.selection import TOPICS, size_of_logs
+from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
+
+__all__ = ["adopt"]
+
+
+def adopt(
+    log_dir: Annotated[
+        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="The log directory to adopt.")
+    ],
+    into: Annotated[
+        Path, typer.Option("--into", exists=True, file_okay=False, help="The stopped broker's log directory.")
+    ],
+    metadata: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="The directory with __cluster_metadata-0."),
+    ] = None,
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    topic_id: Annotated[
+        list[str] | None,
+        typer.Option("--topic-id", help="TOPIC=ID, as kafka-topics.sh --describe shows it; may be repeated."),
+    ] = None,
+    retention_ms: Annotated[
+        int, typer.Option(help="The broker's log.retention.ms, for topics without their own.", min=-1)
+    ] = RETENTION_MS,
+    allow_expired: Annotated[
+        bool, typer.Option("--allow-expired", help="Also where retention would delete segments at once.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Copy logs into the log directory of a stopped broker, with the topic ids of its cluster.
+
+    The topics must have been created in the cluster, and be empty. The source is only read. Without --apply
+    it is a dry run: nothing is written.
+
+    example:  kodec adopt out/sink --into /data/kafka-logs --apply
+
+    exit:     0 done   1 refused, or cannot be read   2 bad usage   3 shown, --apply does it
+    """
+    ids = dict(map(_parsed, topic_id or []))
+    with errors_reported():
+        try:
+            with progress("adopt", size_of_logs(log_dir)) as step:
+                plan = plan_adoption(
+                    log_dir,
+                    into,
+                    metadata=metadata,
+                    topics=topic or None,
+                    topic_ids=ids,
+                    retention_ms=retention_ms,
+                    progress=step,
+                )
+                for each in plan.partitions:
+                    output.show(output.as_json(_facts(each)) if json else _text(each))
+                for text in plan.problems:
+                    output.warn(text)
+                if apply:
+                    plan.apply(allow_expired=allow_expired)
+        except KeyError as error:
+            output.warn(f"kodec: {error.args[0]}")
+            raise typer.Exit(FAILED) from None
+    if not json:
+        output.show(output.ending(apply))
+    raise typer.Exit(FAILED if plan.problems else 0 if apply else LEFT_TO_DO)
+
+
+def _parsed(text: str) -> tuple[str, UUID]:
+    name, equals, value = text.rpartition("=")
+    try:
+        if not equals or len(value) != 22:
+            raise ValueError
+        return name, UUID(bytes=base64.urlsafe_b64decode(value + "=="))
+    except ValueError:
+        raise typer.BadParameter(
+            f"--topic-id {text}: expected TOPIC=ID, with an id of 22 characters"
+        ) from None
+
+
+def _shown(topic_id: UUID | None) -> str | None:
+    return None if topic_id is None else base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+
+
+def _facts(each: Adoption) -> dict[str, object]:
+    owner = each.topic_partition
+    return {
+        "topic": owner.topic,
+        "partition": owner.partition,
+        "source": str(each.source),
+        "target": str(each.target),
+        "topicId": _shown(each.topic_id),
+        "segments": each.segments,
+        "bytes": each.bytes,
+        "startOffset": each.start_offset,
+        "endOffset": each.end_offset,
+        "retentionMs": each.retention_ms,
+        "retentionBytes": each.retention_bytes,
+        "expiredSegments": each.expired,
+        "expiredBytes": each.expired_bytes,
+        "problems": each.problems,
+    }
+
+
+def _text(each: Adoption) -> str:
+    name = each.topic_partition
+    segments, size = output.count(each.segments, "segment"), output.size_of(each.bytes)
+    offsets = f"offsets {each.start_offset} to {each.end_offset}"
+    lines = [f"{name}: id {_shown(each.topic_id)}, {segments}, {size}, {offsets}"]
+    if each.expired:
+        whose = "of the topic" if each.own_retention else "the broker's, where its settings are the defaults"
+        bound = "" if each.retention_ms is None else f"retention.ms is {each.retention_ms} ({whose})"
+        if each.retention_bytes is not None:
+            bound = ", ".join(filter(None, [bound, f"retention.bytes is {each.retention_bytes}"]))
+        lines.append(
+            f"{name}: {bound}: {each.expired} of {segments}, {output.size_of(each.expired_bytes)}, would be "
+            "deleted within minutes: first set retention.ms=-1 of the topic, or say --allow-expired"
+        )
+    return "\n".join(lines)

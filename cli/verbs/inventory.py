@@ -1,0 +1,102 @@
+"""kodec inventory: the segments of logs, one by one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from kodec.cli import output
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.cli.outcome import FAILED, errors_reported
+from kodec.cli.selection import LOGS
+
+if TYPE_CHECKING:
+    from kodec.pipeline.jobs.inventory import InventoryRow
+
+__all__ = ["inventory"]
+
+
+def inventory(
+    paths: Annotated[list[Path], LOGS],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each segment.")] = False,
+    crc: Annotated[bool, typer.Option("--crc", help="Read everything and verify checksums.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
+    master: Annotated[str | None, MASTER] = None,
+) -> None:
+    """List all segments: offsets, counts, times, bytes, codecs, gaps and health; read only.
+
+    Reads headers only, without --crc. What is not clean is reported on stderr.
+
+    example:  kodec inventory /data/kafka-logs
+
+    exit:     0 listed   1 something is corrupt, or cannot be read   2 bad usage
+    """
+    master = require_spark(engine, master)
+    with errors_reported(), job():
+        from kodec.pipeline.jobs.inventory import inventory as run_inventory
+
+        say = output.say if engine is Engine.spark else None
+        summary = run_inventory(*paths, check_crc=crc, engine=engine.value, master=master, progress=say)
+    if json:
+        for row in summary.rows:
+            print(output.as_json(_facts(row)))
+    else:
+        _print(summary.rows)
+    for row in summary.rows:
+        if row.facts.problem:
+            output.warn(row.facts.problem)
+        if row.gap:
+            lost = f"{row.gap} offsets before it in no segment" if row.gap > 0 else "overlaps the one before"
+            output.warn(f"{row.facts.path}: {lost}")
+    raise typer.Exit(0 if summary.ok else FAILED)
+
+
+def _facts(row: InventoryRow) -> dict[str, object]:
+    facts, owner = row.facts, row.topic_partition
+    return {
+        "topic": None if owner is None else owner.topic,
+        "partition": None if owner is None else owner.partition,
+        "baseOffset": facts.base_offset,
+        "firstOffset": facts.first_offset,
+        "lastOffset": facts.last_offset,
+        "batches": facts.batches,
+        "records": facts.records,
+        "missing": facts.missing,
+        "gap": row.gap,
+        "firstTimestamp": facts.first_timestamp,
+        "lastTimestamp": facts.last_timestamp,
+        "bytes": facts.bytes,
+        "codecs": facts.codecs,
+        "magics": facts.magics,
+        "health": facts.health,
+        "crcOk": facts.crc_ok,
+        "problem": facts.problem or None,
+        "path": str(facts.path),
+    }
+
+
+def _print(rows: list[InventoryRow]) -> None:
+    table = Table(title=output.count(len(rows), "segment"))
+    names = ("topic", "partition", "base", "last", "records", "missing", "gap", "first timestamp")
+    for name in (*names, "last timestamp", "bytes", "codecs", "health"):
+        table.add_column(name, justify="left" if name in ("topic", "codecs", "health") else "right")
+    for row in rows:
+        facts, owner = row.facts, row.topic_partition
+        numbers = (facts.base_offset, facts.last_offset, facts.records, facts.missing, row.gap)
+        table.add_row(
+            "" if owner is None else escape(owner.topic),
+            "" if owner is None else str(owner.partition),
+            *("" if number is None else str(number) for number in numbers),
+            output.time_of(facts.first_timestamp).partition(".")[0],
+            output.time_of(facts.last_timestamp).partition(".")[0],
+            output.size_of(facts.bytes),
+            " ".join(facts.codecs),
+            facts.health,
+        )
+    Console(width=None if sys.stdout.isatty() else 160).print(table)

@@ -1,0 +1,89 @@
+"""kodec producers: who wrote to a partition with a producer id, and what of it is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import errors_reported
+from kodec.cli.tables import print_table
+from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.producers import ActiveProducer, read_producers
+from kodec.log.views.reading import Account
+from kodec.log.views.replicas import Replicas
+
+__all__ = ["producers"]
+
+
+def producers(
+    paths: Annotated[list[Path], LOG_DIRS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    partition: Annotated[int | None, PARTITION] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each producer.")] = False,
+) -> None:
+    """Show the idempotent and transactional producers of partitions, as a broker that loads them knows them.
+
+    From the newest producer snapshot, and the batches behind it. A broker forgets producers after
+    producer.id.expiration.ms; here they are shown as long as a snapshot or the log has them.
+
+    example:  kodec producers /data/kafka-logs --topic idempotent
+
+    exit:     0 done   1 something is damaged   2 no such topic there, bad usage
+    """
+    account = Account()
+    with errors_reported():
+        found = [
+            (each.topic_partition, producer)
+            for log in logs_of(Replicas(*paths), topic, partition)
+            for each in [read_producers(log, account)]
+            for producer in each.producers
+        ]
+    if json:
+        for name, producer in found:
+            output.show(output.as_json(_facts(name, producer)))
+    else:
+        _print(found)
+    raise typer.Exit(tell(account))
+
+
+def _facts(name: TopicPartition, each: ActiveProducer) -> dict[str, object]:
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "producerId": each.producer_id,
+        "producerEpoch": each.epoch,
+        "coordinatorEpoch": each.coordinator_epoch,
+        "lastSequence": each.last_sequence,
+        "lastOffset": each.last_offset,
+        "lastTimestamp": each.last_timestamp,
+        "transactionOffset": each.transaction_offset,
+        "transactionTimestamp": each.transaction_timestamp,
+    }
+
+
+def _print(found: list[tuple[TopicPartition, ActiveProducer]]) -> None:
+    columns = (
+        "topic, partition, producer, last sequence, last offset, last write, coordinator epoch, open since"
+    )
+    print_table(
+        output.count(len(found), "producer"),
+        columns.split(", "),
+        [
+            [
+                name.topic,
+                name.partition,
+                f"{each.producer_id}/{each.epoch}",
+                each.last_sequence,
+                each.last_offset,
+                moment(each.last_timestamp),
+                each.coordinator_epoch,
+                each.transaction_offset,
+            ]
+            for name, each in found
+        ],
+        left="topic",
+    )

@@ -1,0 +1,65 @@
+"""What the verbs have in common that answer from the files of log directories."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import FAILED
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.resolve import NotALog
+from kodec.log.messages.plain import uuid_text
+from kodec.log.views.metadata import METADATA_TOPIC
+from kodec.log.views.reading import Account
+from kodec.log.views.replicas import Replicas
+
+__all__ = ["GROUPS", "LOG_DIRS", "PARTITION", "TOPICS", "id_text", "logs_of", "moment", "tell"]
+
+LOG_DIRS = typer.Argument(
+    metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
+)
+TOPICS = typer.Option("--topic", help="Only this topic; may be given several times.")
+PARTITION = typer.Option("--partition", help="Only this partition.", min=0)
+GROUPS = typer.Option("--group", help="Only this group; may be given several times.")
+
+
+def logs_of(here: Replicas, topics: list[str] | None, partition: int | None = None) -> list[PartitionLog]:
+    """The logs that are asked for: of all topics but the metadata's, where none is named. Raises NotALog."""
+    logs = [log for topic in topics for log in here.of_topic(topic)] if topics else list(here)
+    found = [
+        log
+        for log in logs
+        if (topics or log.topic_partition.topic != METADATA_TOPIC)
+        and partition in (None, log.topic_partition.partition)
+    ]
+    if not found:
+        raise NotALog(f"{here.shown}: no such partition in it")
+    return found
+
+
+def tell(account: Account) -> int:
+    """Say on stderr what could not be read; the exit code: 1 where something could not, else 0."""
+    for text in (*account.problems, *account.torn):
+        output.warn(text)
+    if account.omitted:
+        output.warn(f"{output.count(account.omitted, 'more problem')}")
+    if account.problems:
+        output.warn(
+            f"kodec: {output.count(account.skipped_bytes, 'byte')} could not be read: what is shown may be "
+            "incomplete or out of date"
+        )
+    for text, number in account.unknown.most_common():
+        output.warn(f"kodec: {output.count(number, 'record')} not known: {text}")
+    return FAILED if account.problems else 0
+
+
+def id_text(identity: UUID | None) -> str | None:
+    """An id as Kafka prints it."""
+    return None if identity is None else uuid_text(identity)
+
+
+def moment(timestamp: int | None) -> str | None:
+    """A time without its milliseconds, for a table."""
+    return None if timestamp is None or timestamp < 0 else output.time_of(timestamp).partition(".")[0]

@@ -1,0 +1,605 @@
+"""What groups have committed, and who their members are, from `__consumer_offsets` and `__share_group_state`.
+
+Followed: `OffsetMetadataManager.replay` and `replayEndTransactionMarker`, `GroupMetadataManager.replay`, and
+the `state()` of `ClassicGroup`, `ConsumerGroup`, `ShareGroup` and `StreamsGroup` of
+`org.apache.kafka.coordinator.group`; `ShareCoordinatorShard.replay` of `...coordinator.share`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kodec.log.batches.records import ControlRecordType, Limits
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.reading import Account, batches_of, decoded, marker_in, records_in
+from kodec.log.views.replicas import Replicas, topic_id
+from kodec.runtime.errors import FormatError
+
+__all__ = ["Assigned", "CommittedOffset", "Group", "GroupMember", "Groups", "ShareOffset", "read_groups"]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+SHARE_TOPIC = "__share_group_state"
+_NO_ID = UUID(int=0)
+_MEMBER_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions"}
+_STREAMS_STATES = {1: "Stable", 2: "UnrevokedTasks", 3: "UnreleasedTasks"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """An offset that a group has committed, or, where `pending`, would commit with an open transaction.
+
+    Attributes:
+        group, topic, partition: for what.
+        offset: the next one that the group wants to read.
+        leader_epoch: that of the last record read; None where the client did not say.
+        metadata: what the client wrote beside it.
+        commit_timestamp: in ms since 1970-01-01 UTC.
+        expire_timestamp: in the same way; None where, as mostly, the broker's settings decide.
+        topic_id: that of the topic when it was committed; None where the client did not say.
+        pending: whether the transaction of `producer_id` with `producer_epoch` has not ended.
+        producer_id, producer_epoch: of the transaction by which it came; None for none.
+        log_start_offset, log_end_offset: of the partition's log in the directories; None where it is not
+            there, cannot be read, or is that of another topic of this name.
+        source: the partition of `__consumer_offsets`; `record_offset`: the record's offset there.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int | None
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int | None
+    topic_id: UUID | None
+    pending: bool
+    producer_id: int | None
+    producer_epoch: int | None
+    log_start_offset: int | None
+    log_end_offset: int | None
+    source: TopicPartition
+    record_offset: int
+
+    @property
+    def lag(self) -> int | None:
+        """How many offsets the log goes on; None where its end is not known, below 0 where it lost some."""
+        return None if self.log_end_offset is None else self.log_end_offset - self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffset:
+    """From where on a share group still has records to deliver.
+
+    Attributes:
+        topic: the name; None where no file in the directories says it.
+        start_offset: -1 where the group has not begun.
+        state_epoch, leader_epoch: those of the state.
+        delivery_complete_count: records above `start_offset` that need no more delivery; None: not known.
+        log_end_offset: None where the log is not there.
+    """
+
+    group: str
+    topic_id: UUID
+    topic: str | None
+    partition: int
+    start_offset: int
+    state_epoch: int
+    leader_epoch: int
+    delivery_complete_count: int | None
+    write_timestamp: int
+    log_end_offset: int | None
+
+    @property
+    def lag(self) -> int | None:
+        """How many records are to be delivered (KIP-1226); None where that is not known."""
+        if self.log_end_offset is None or self.delivery_complete_count is None or self.start_offset < 0:
+            return None
+        return self.log_end_offset - self.start_offset - self.delivery_complete_count
+
+
+class Assigned(NamedTuple):
+    """Partitions of a topic, by its name or, where only that is known, its id.
+
+    Of streams groups, `subtopology` has them, and `role` is active, standby or warmup.
+    """
+
+    topic: str | None
+    topic_id: UUID | None
+    partitions: list[int]
+    subtopology: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A member of a group; None where its protocol does not say it, or its bytes are not known.
+
+    `state` is Stable, or what it has still to give up or to get. `topics` are those subscribed to.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rack: str | None
+    epoch: int | None
+    state: str | None
+    topics: list[str] | None
+    topic_regex: str | None
+    assignment: list[Assigned] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group, as a coordinator that loads the topic knows it.
+
+    Attributes:
+        type: classic, consumer, share or streams.
+        state: Empty, Stable, Assigning or Reconciling, as Kafka names them. Rebalances of classic groups are
+            not stored, nor whether the internal topics of a streams group are there (NotReady).
+        protocol_type, protocol, leader, generation: of a classic group, else None.
+        epoch, assignment_epoch: of the others, else None.
+        members: by id.
+    """
+
+    group: str
+    type: str
+    state: str
+    protocol_type: str | None
+    protocol: str | None
+    leader: str | None
+    generation: int | None
+    epoch: int | None
+    assignment_epoch: int | None
+    members: list[GroupMember]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What is known of groups.
+
+    Attributes:
+        groups: by name.
+        offsets: by group, topic and partition; what is pending behind what is committed.
+        share_offsets: the same of share groups.
+        account: what could not be read.
+    """
+
+    groups: list[Group]
+    offsets: list[CommittedOffset]
+    share_offsets: list[ShareOffset]
+    account: Account
+
+
+def read_groups(
+    *log_dirs: str | os.PathLike[str],
+    groups: Container[str] | None = None,
+    topics: Container[str] | None = None,
+    limits: Limits = Limits(),
+) -> Groups:
+    """The committed offsets of groups and who their members are, from the topics that coordinators load.
+
+    A commit in a transaction counts when the transaction has committed; until then it is `pending`. Memory
+    is that of the groups, not of the log.
+
+    Args:
+        log_dirs: one or several log directories, of one broker or of many.
+        groups, topics: only these; None for all. `topics` limits offsets only.
+
+    Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read.
+    Damage does not raise: `account` has it.
+    """
+    here = Replicas(*log_dirs, limits=limits)
+    account = Account()
+    state = _State(groups)
+    for log in here.of_topic(OFFSETS_TOPIC):
+        state.load(log, account)
+        log.close()
+    if any(each.topic == SHARE_TOPIC for each in here.topic_partitions):
+        for log in here.of_topic(SHARE_TOPIC):
+            state.load(log, account)
+            log.close()
+    names = state.names | here.names(account)
+    ends = _Ends(here, account)
+    return Groups(
+        sorted(state.all_groups(names), key=lambda each: each.group),
+        [each for each in state.all_offsets(ends) if topics is None or each.topic in topics],
+        [each for each in state.all_share(ends, names) if topics is None or each.topic in topics],
+        account,
+    )
+
+
+class _Key(NamedTuple):
+    group: str
+    topic: str
+    partition: int
+
+
+class _Transaction(NamedTuple):
+    """Of a producer, in a partition of `__consumer_offsets`: each has a marker of its own."""
+
+    source: TopicPartition
+    producer_id: int
+
+
+class _Commit(NamedTuple):
+    value: Any
+    source: TopicPartition
+    record_offset: int
+    producer: tuple[int, int] | None
+
+
+@dataclass(slots=True)
+class _Stored:
+    """The messages of one group, the newest of each key."""
+
+    classic: Any = None
+    kind: str | None = None
+    epoch: Any = None
+    target: Any = None
+    members: dict[str, Any] = field(default_factory=dict)
+    current: dict[str, Any] = field(default_factory=dict)
+    topology: Any = None
+
+
+# The kind of group, and what of it a key says.
+_PARTS = {
+    "ConsumerGroupMetadataKey": ("consumer", "epoch"),
+    "ConsumerGroupTargetAssignmentMetadataKey": ("consumer", "target"),
+    "ConsumerGroupMemberMetadataKey": ("consumer", "members"),
+    "ConsumerGroupCurrentMemberAssignmentKey": ("consumer", "current"),
+    "ShareGroupMetadataKey": ("share", "epoch"),
+    "ShareGroupTargetAssignmentMetadataKey": ("share", "target"),
+    "ShareGroupMemberMetadataKey": ("share", "members"),
+    "ShareGroupCurrentMemberAssignmentKey": ("share", "current"),
+    "StreamsGroupMetadataKey": ("streams", "epoch"),
+    "StreamsGroupTargetAssignmentMetadataKey": ("streams", "target"),
+    "StreamsGroupMemberMetadataKey": ("streams", "members"),
+    "StreamsGroupCurrentMemberAssignmentKey": ("streams", "current"),
+    "StreamsGroupTopologyKey": ("streams", "topology"),
+}
+
+
+class _State:
+    """What the coordinator knows after the records so far."""
+
+    def __init__(self, wanted: Container[str] | None) -> None:
+        self._wanted = wanted
+        self._offsets: dict[_Key, _Commit] = {}
+        # Of each open transaction, which a marker in the same partition ends; and in which of them a key is,
+        # so that a tombstone finds it there.
+        self._pending: dict[_Transaction, dict[_Key, _Commit]] = {}
+        self._waiting: dict[_Key, set[_Transaction]] = {}
+        self._groups: dict[str, _Stored] = {}
+        self._share: dict[tuple[str, UUID, int], ShareOffset] = {}
+        self.names: dict[UUID, str] = {}
+
+    def load(self, log: PartitionLog, account: Account) -> None:
+        """Go on by a partition of a coordinator's topic."""
+        source = log.topic_partition
+        for batch in batches_of(log, account):
+            if batch.is_control:
+                marker = marker_in(log, batch, account)
+                if marker is not None:
+                    self._ended(_Transaction(source, batch.producer_id), marker.kind)
+                continue
+            producer = (batch.producer_id, batch.producer_epoch) if batch.producer_id >= 0 else None
+            for record in records_in(log, batch, account):
+                found = decoded(source.topic, record, account)
+                if found is None:
+                    continue
+                key, value = found
+                message = None if value is None else value.message
+                if key.name in ("OffsetCommitKey", "LegacyOffsetCommitKey"):
+                    self._commit(key.message, message, _Commit(message, source, record.offset, producer))
+                elif key.name in ("ShareSnapshotKey", "ShareUpdateKey"):
+                    self._share_state(key.message, message)
+                else:
+                    self._group(key.name or "", key.message, message)
+
+    # -- offsets ----------------------------------------------------------------------------------
+
+    def _commit(self, key: Any, value: Any, commit: _Commit) -> None:
+        at = _Key(key.group, key.topic, key.partition)
+        if self._wanted is not None and at.group not in self._wanted:
+            return
+        if value is None:
+            self._offsets.pop(at, None)
+            for each in self._waiting.pop(at, ()):
+                del self._pending[each][at]
+        elif commit.producer is None:
+            self._offsets[at] = commit
+        else:
+            transaction = _Transaction(commit.source, commit.producer[0])
+            self._pending.setdefault(transaction, {})[at] = commit
+            self._waiting.setdefault(at, set()).add(transaction)
+
+    def _ended(self, transaction: _Transaction, kind: ControlRecordType) -> None:
+        if kind not in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
+            return
+        for key, commit in self._pending.pop(transaction, {}).items():
+            self._waiting[key].discard(transaction)
+            if not self._waiting[key]:
+                del self._waiting[key]
+            known = self._offsets.get(key)
+            # One that was committed meanwhile without a transaction stays.
+            newer = (
+                known is None or known.source != commit.source or commit.record_offset > known.record_offset
+            )
+            if kind is ControlRecordType.COMMIT and newer:
+                self._offsets[key] = commit
+
+    def all_offsets(self, ends: _Ends) -> list[CommittedOffset]:
+        pending = [(*each, True) for commits in self._pending.values() for each in commits.items()]
+        found = [*((key, commit, False) for key, commit in self._offsets.items()), *pending]
+        found.sort(key=lambda each: (each[0], each[2], each[1].record_offset))
+        return [_committed(key, commit, waits, ends) for key, commit, waits in found]
+
+    # -- share groups -----------------------------------------------------------------------------
+
+    def _share_state(self, key: Any, value: Any) -> None:
+        at = key.group_id, key.topic_id, key.partition
+        if self._wanted is not None and key.group_id not in self._wanted:
+            return
+        if value is None:
+            self._share.pop(at, None)
+            return
+        before = self._share.get(at)
+        start, complete = value.start_offset, value.delivery_complete_count
+        # An update says of what it does not change that it is -1.
+        if start < 0 and before is not None:
+            start = before.start_offset
+        if complete < 0 and before is not None and type(value).__name__ == "ShareUpdateValue":
+            complete = -1 if before.delivery_complete_count is None else before.delivery_complete_count
+        self._share[at] = ShareOffset(
+            key.group_id,
+            key.topic_id,
+            None,
+            key.partition,
+            start,
+            getattr(value, "state_epoch", before.state_epoch if before else -1),
+            value.leader_epoch,
+            None if complete < 0 else complete,
+            getattr(value, "write_timestamp", before.write_timestamp if before else -1),
+            None,
+        )
+
+    def all_share(self, ends: _Ends, names: dict[UUID, str]) -> Iterable[ShareOffset]:
+        for each in sorted(
+            self._share.values(), key=lambda each: (each.group, each.topic_id, each.partition)
+        ):
+            topic = names.get(each.topic_id)
+            end = None if topic is None else ends.of(topic, each.partition, each.topic_id)[1]
+            yield ShareOffset(
+                each.group,
+                each.topic_id,
+                topic,
+                each.partition,
+                each.start_offset,
+                each.state_epoch,
+                each.leader_epoch,
+                each.delivery_complete_count,
+                each.write_timestamp,
+                end,
+            )
+
+    # -- groups -----------------------------------------------------------------------------------
+
+    def _group(self, name: str, key: Any, value: Any) -> None:
+        group = key.group if name == "GroupMetadataKey" else key.group_id
+        if self._wanted is not None and group not in self._wanted:
+            return
+        if name == "ShareGroupStatePartitionMetadataKey":
+            if value is not None:
+                for each in [*value.initializing_topics, *value.initialized_topics, *value.deleting_topics]:
+                    self.names[each.topic_id] = each.topic_name
+            return
+        if name == "GroupMetadataKey":
+            stored = self._groups.setdefault(group, _Stored())
+            stored.classic = value
+        elif name in _PARTS:
+            kind, part = _PARTS[name]
+            stored = self._groups.setdefault(group, _Stored())
+            if value is not None:
+                stored.kind = kind
+            if part in ("members", "current"):
+                held = getattr(stored, part)
+                if value is None:
+                    held.pop(key.member_id, None)
+                else:
+                    held[key.member_id] = value
+            else:
+                setattr(stored, part, value)
+        else:
+            return
+        if stored == _Stored(kind=stored.kind):
+            del self._groups[group]
+
+    def all_groups(self, names: dict[UUID, str]) -> Iterable[Group]:
+        # Who commits without being a member makes a group all the same.
+        simple = {key.group for keys in (self._offsets, self._waiting) for key in keys}
+        for group, stored in self._groups.items():
+            if stored.epoch is not None:
+                yield _group_of(group, stored, names)
+            elif stored.classic is not None:
+                yield _classic(group, stored.classic)
+            else:
+                continue
+            simple.discard(group)
+        for group in simple:
+            yield Group(group, "classic", "Empty", "", None, None, 0, None, None, [])
+
+
+def _committed(key: _Key, commit: _Commit, pending: bool, ends: _Ends) -> CommittedOffset:
+    value = commit.value
+    found = getattr(value, "topic_id", _NO_ID)
+    identity = None if found == _NO_ID else found
+    start, end = ends.of(key.topic, key.partition, identity)
+    epoch = getattr(value, "leader_epoch", -1)
+    expiry = getattr(value, "expire_timestamp", -1)
+    producer, producer_epoch = commit.producer or (None, None)
+    return CommittedOffset(
+        *key,
+        value.offset if hasattr(value, "offset") else value.committed_offset,
+        None if epoch < 0 else epoch,
+        value.metadata,
+        value.commit_timestamp,
+        None if expiry < 0 else expiry,
+        identity,
+        pending,
+        producer,
+        producer_epoch,
+        start,
+        end,
+        commit.source,
+        commit.record_offset,
+    )
+
+
+class _Ends:
+    """Where the logs of partitions start and end, each looked up once."""
+
+    def __init__(self, here: Replicas, account: Account) -> None:
+        self._here = here
+        self._account = account
+        self._known: dict[TopicPartition, tuple[int, int, UUID | None] | None] = {}
+
+    def of(self, topic: str, partition: int, identity: UUID | None) -> tuple[int | None, int | None]:
+        key = TopicPartition(topic, partition)
+        if key not in self._known:
+            self._known[key] = self._read(key)
+        found = self._known[key]
+        if found is None or (identity is not None and found[2] is not None and identity != found[2]):
+            return None, None
+        return found[0], found[1]
+
+    def _read(self, key: TopicPartition) -> tuple[int, int, UUID | None] | None:
+        log = self._here.log(key)
+        if log is None:
+            return None
+        try:
+            return log.start_offset, log.end_offset, topic_id(log, self._account)
+        except (FormatError, OSError) as error:
+            self._account.failed(log.path, error)
+            return None
+        finally:
+            log.close()
+
+
+# -- what a group's messages say ------------------------------------------------------------------
+
+
+def _classic(group: str, value: Any) -> Group:
+    members = sorted(
+        (_classic_member(each, value) for each in value.members), key=lambda each: each.member_id
+    )
+    return Group(
+        group,
+        "classic",
+        "Stable" if members else "Empty",
+        value.protocol_type,
+        value.protocol,
+        value.leader,
+        value.generation,
+        None,
+        None,
+        members,
+    )
+
+
+def _classic_member(member: Any, value: Any) -> GroupMember:
+    subscription: Any = None
+    assignment: Any = None
+    if value.protocol_type == "consumer":
+        subscription = _of_client(ConsumerProtocolSubscription, member.subscription)
+        assignment = _of_client(ConsumerProtocolAssignment, member.assignment)
+    assigned = None
+    if assignment is not None:
+        assigned = [Assigned(each.topic, None, each.partitions) for each in assignment.assigned_partitions]
+    return GroupMember(
+        member.member_id,
+        member.group_instance_id,
+        member.client_id,
+        member.client_host,
+        getattr(subscription, "rack_id", None),
+        None,
+        None,
+        None if subscription is None else subscription.topics,
+        None,
+        assigned,
+    )
+
+
+def _of_client(kind: Any, data: bytes) -> Any:
+    """What a client wrote, where it can be read: nobody but clients has to."""
+    try:
+        return kind.from_bytes(data, exact=False)
+    except FormatError:
+        return None
+
+
+def _group_of(group: str, stored: _Stored, names: dict[UUID, str]) -> Group:
+    kind = stored.kind or "consumer"
+    target = -1 if stored.target is None else stored.target.assignment_epoch
+    epoch = stored.epoch.epoch
+    stable = 1 if kind == "streams" else 0
+    settled = all(
+        now is not None and now.state == stable and now.member_epoch == target
+        for now in (stored.current.get(each) for each in stored.members)
+    )
+    if not stored.members:
+        state = "Empty"
+    elif kind == "share":
+        state = "Stable"
+    elif kind == "streams" and stored.topology is None:
+        state = "NotReady"
+    elif epoch > target:
+        state = "Assigning"
+    else:
+        state = "Stable" if settled else "Reconciling"
+    members = [
+        _member(name, member, stored.current.get(name), kind, names)
+        for name, member in sorted(stored.members.items())
+    ]
+    assignment = None if stored.target is None else target
+    return Group(group, kind, state, None, None, None, None, epoch, assignment, members)
+
+
+def _member(name: str, member: Any, now: Any, kind: str, names: dict[UUID, str]) -> GroupMember:
+    state = None
+    if now is not None:
+        states = _STREAMS_STATES if kind == "streams" else _MEMBER_STATES
+        state = states.get(now.state, f"unknown ({now.state})")
+    return GroupMember(
+        name,
+        getattr(member, "instance_id", None),
+        member.client_id,
+        member.client_host,
+        member.rack_id,
+        None if now is None else now.member_epoch,
+        state,
+        getattr(member, "subscribed_topic_names", None),
+        getattr(member, "subscribed_topic_regex", None) or None,
+        None if now is None else _assigned(now, kind, names),
+    )
+
+
+def _assigned(now: Any, kind: str, names: dict[UUID, str]) -> list[Assigned]:
+    if kind != "streams":
+        return [
+            Assigned(names.get(each.topic_id), each.topic_id, each.partitions)
+            for each in now.assigned_partitions
+        ]
+    roles = (("active", now.active_tasks), ("standby", now.standby_tasks), ("warmup", now.warmup_tasks))
+    return [
+        Assigned(None, None, each.partitions, each.subtopology_id, role)
+        for role, tasks in roles
+        for each in tasks
+    ]

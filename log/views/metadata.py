@@ -1,0 +1,666 @@
+"""What a KRaft cluster's metadata says at an offset: the newest snapshot below it, and the log behind that.
+
+Followed: `MetadataDelta` and the deltas and images beside it in `org.apache.kafka.image`,
+`PartitionRegistration.merge` and `BrokerRegistration` of `org.apache.kafka.metadata`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from kodec.generated.control.kraft_version_record import KraftVersionRecord
+from kodec.generated.control.leader_change_message import LeaderChangeMessage
+from kodec.generated.control.voters_record import VotersRecord
+from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import TopicPartition
+from kodec.log.reading.reader import read_batches
+from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.replicas import Replicas
+from kodec.runtime.errors import FormatError, OffsetOutOfRange
+
+__all__ = [
+    "Acl",
+    "Broker",
+    "ClusterMetadata",
+    "PartitionAssignment",
+    "Token",
+    "Topic",
+    "partition_count",
+    "read_metadata",
+    "read_metadata_snapshot",
+]
+
+METADATA_TOPIC = "__cluster_metadata"
+_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_NO_CHANGE = -2
+_RESOURCES = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
+_SECURITY = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+# By the codes of org.apache.kafka.common.resource and org.apache.kafka.common.acl.
+_ACL_RESOURCES = (
+    "UNKNOWN",
+    "ANY",
+    "TOPIC",
+    "GROUP",
+    "CLUSTER",
+    "TRANSACTIONAL_ID",
+    "DELEGATION_TOKEN",
+    "USER",
+)
+_PATTERNS = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
+_PERMISSIONS = ("UNKNOWN", "ANY", "DENY", "ALLOW")
+_OPERATIONS = (
+    "UNKNOWN",
+    "ANY",
+    "ALL",
+    "READ",
+    "WRITE",
+    "CREATE",
+    "DELETE",
+    "ALTER",
+    "DESCRIBE",
+    "CLUSTER_ACTION",
+    "DESCRIBE_CONFIGS",
+    "ALTER_CONFIGS",
+    "IDEMPOTENT_WRITE",
+    "CREATE_TOKENS",
+    "DESCRIBE_TOKENS",
+    "TWO_PHASE_COMMIT",
+)
+_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionAssignment:
+    """Where a partition is, and who leads it.
+
+    Attributes:
+        leader: None for none. leader_epoch, partition_epoch: how often the leader, or the partition, changed.
+        replicas, isr: brokers, the first one preferred; those in sync.
+        adding, removing: of a reassignment that goes on.
+        elr, last_known_elr: eligible leader replicas (KIP-966).
+        directories: the log directory of each replica; [] where the records do not say it.
+        recovering: whether the leader was elected uncleanly and has not recovered.
+    """
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    partition_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    adding: list[int]
+    removing: list[int]
+    elr: list[int]
+    last_known_elr: list[int]
+    directories: list[UUID]
+    recovering: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic, its own configs (not those of brokers or defaults), and its partitions by number."""
+
+    name: str
+    topic_id: UUID
+    configs: dict[str, str]
+    partitions: list[PartitionAssignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker's registration, or a controller's (without an epoch, fencing and log directories).
+
+    `endpoints` are (name, host, port, security protocol), `features` (lowest, highest) version by name.
+    """
+
+    id: int
+    epoch: int | None
+    incarnation_id: UUID
+    endpoints: list[tuple[str, str, int, str]]
+    features: dict[str, tuple[int, int]]
+    rack: str | None = None
+    fenced: bool | None = None
+    in_controlled_shutdown: bool | None = None
+    log_dirs: list[UUID] = field(default_factory=list)
+    cordoned_log_dirs: list[UUID] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """Who may do what, or may not, with Kafka's names in capitals."""
+
+    acl_id: UUID
+    permission: str
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A delegation token, without what is secret; times are in ms since 1970-01-01 UTC."""
+
+    token_id: str
+    owner: str
+    requester: str
+    renewers: list[str]
+    issue_timestamp: int
+    max_timestamp: int
+    expiration_timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMetadata:
+    """The metadata after all records below `end_offset`.
+
+    Attributes:
+        end_offset: as in a snapshot's name; -1 for a snapshot file of another name.
+        epoch: the leader epoch of the last batch. leader: the controller that led it; None: not known.
+        timestamp: of the last batch, in ms since 1970-01-01 UTC; None for none.
+        snapshot: the file from which reading began; None where it was the start of the log.
+        features: the level of each finalized feature, `kraft.version` too.
+        topics, brokers, controllers: by name, and by id.
+        configs: of every resource that has some: (kind, name) to its configs. "" is the default of brokers.
+        quotas: (entity, its quotas); an entity is (type, name) pairs, with None for the default.
+        acls, tokens: who may do what, and delegation tokens.
+        users: (name, mechanism, iterations) of SCRAM credentials.
+        voters: id and directory id of the voters, where the records say them.
+        next_producer_id: the first producer id that no broker has got; None where none has.
+        open_transaction: the name of a metadata transaction that has not ended, whose records do not count;
+            None for none.
+        account: what could not be read. Where it has problems, or unknown records, the state may be wrong.
+    """
+
+    end_offset: int
+    epoch: int
+    leader: int | None
+    timestamp: int | None
+    snapshot: Path | None
+    features: dict[str, int]
+    topics: list[Topic]
+    brokers: list[Broker]
+    controllers: list[Broker]
+    configs: dict[tuple[str, str], dict[str, str]]
+    quotas: list[tuple[tuple[tuple[str, str | None], ...], dict[str, float]]]
+    acls: list[Acl]
+    users: list[tuple[str, str, int]]
+    tokens: list[Token]
+    voters: list[tuple[int, UUID]]
+    next_producer_id: int | None
+    open_transaction: str | None
+    account: Account
+
+    def topic(self, name: str) -> Topic | None:
+        """The topic of a name; None where there is none."""
+        return next((each for each in self.topics if each.name == name), None)
+
+
+def read_metadata(
+    *log_dirs: str | os.PathLike[str], end_offset: int | None = None, limits: Limits = Limits()
+) -> ClusterMetadata:
+    """The cluster's metadata at an offset, from the newest whole snapshot that is not behind it and the log.
+
+    The log may end in records that were not committed yet: a quorum's high watermark is not stored.
+
+    Args:
+        log_dirs: one or several log directories, of one node or of many (the newest log is read).
+        end_offset: only what was written below it; None for all.
+
+    Raises: NotALog where `__cluster_metadata` is in none of them; OffsetOutOfRange where the log no longer
+    reaches back to the offset, or does not reach up to it; OSError. Damage does not raise: `account` has it.
+    """
+    here = Replicas(*log_dirs, limits=limits)
+    (log,) = here.of_topic(METADATA_TOPIC)[:1]
+    return _replayed(log, end_offset, Account())
+
+
+def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
+    """What a snapshot of the metadata says (`.checkpoint`), `bootstrap.checkpoint` too. Raises OSError."""
+    state = _State(Account())
+    file = Path(path)
+    named = _SNAPSHOT.fullmatch(file.name)
+    whole = _load(state, file, limits)
+    # What a new cluster is given has no header and no footer.
+    if not whole and named is not None:
+        state.account.problem(f"{file}: no footer: the snapshot is not whole")
+    return state.result(int(named[1]) if named else -1, file)
+
+
+def partition_count(here: Replicas, topic: str, account: Account) -> int | None:
+    """How many partitions a topic has, as the metadata log says; None where that does not say it."""
+    log = here.log(TopicPartition(METADATA_TOPIC, 0))
+    if log is None:
+        return None
+    found = _replayed(log, None, account).topic(topic)
+    return None if found is None else len(found.partitions)
+
+
+def _replayed(log: PartitionLog, end_offset: int | None, account: Account) -> ClusterMetadata:
+    state, at, snapshot = _from_snapshot(log, end_offset, account)
+    start = log.start_offset
+    if at < start:
+        if end_offset is not None and end_offset < start:
+            raise OffsetOutOfRange(end_offset, start, start, str(log.topic_partition))
+        account.problem(f"{log.path}: offsets {at} to {start - 1} are missing: no snapshot has them")
+        at = start
+    for batch in batches_of(log, account, at):
+        if batch.last_offset < at:
+            continue
+        if end_offset is not None and batch.base_offset >= end_offset:
+            break
+        if batch.base_offset > at:
+            account.problem(f"{log.path}: offsets {at} to {batch.base_offset - 1} are missing")
+        state.epoch = batch.partition_leader_epoch
+        state.timestamp = batch.max_timestamp
+        for record in records_in(log, batch, account):
+            if record.offset >= at and (end_offset is None or record.offset < end_offset):
+                state.take(record)
+        at = batch.next_offset if end_offset is None else min(batch.next_offset, end_offset)
+    log.close()
+    if end_offset is not None and at < end_offset:
+        raise OffsetOutOfRange(end_offset, start, at, str(log.topic_partition))
+    return state.result(at, snapshot)
+
+
+def _from_snapshot(
+    log: PartitionLog, end_offset: int | None, account: Account
+) -> tuple[_State, int, Path | None]:
+    """The state in the newest snapshot that can be used, up to where that goes, and its file."""
+    snapshots = sorted(
+        (int(found[1]), int(found[2]), path)
+        for path in log.path.iterdir()
+        if (found := _SNAPSHOT.fullmatch(path.name)) is not None
+    )
+    for offset, _, path in reversed(snapshots):
+        if end_offset is not None and offset > end_offset:
+            continue
+        state = _State(account)
+        before = len(account.problems)
+        try:
+            whole = _load(state, path, log.limits)
+        except FileNotFoundError:
+            # Deleted since, as brokers do with old ones.
+            continue
+        except OSError as error:
+            account.failed(path, error)
+            continue
+        if whole and len(account.problems) == before:
+            return state, offset, path
+        if not whole:
+            account.problem(f"{path}: no footer: the snapshot is not whole")
+        account.problem(f"{path}: not used, an older one or the log is")
+    return _State(account), 0, None
+
+
+def _load(state: _State, path: Path, limits: Limits) -> bool:
+    """Take the records of a snapshot; whether it ends in its footer."""
+    ended = False
+    with read_batches(path, on_error="skip", limits=limits) as reader:
+        for batch in reader:
+            state.epoch = batch.partition_leader_epoch
+            try:
+                records = batch.records(control=True, check_crc=False)
+            except FormatError as error:
+                state.account.failed(path, error)
+                continue
+            for record in records:
+                if isinstance(record, ControlRecord) and record.type is ControlRecordType.SNAPSHOT_FOOTER:
+                    ended = True
+                state.take(record)
+        for each in reader.skipped:
+            state.account.skipped(path, each)
+        if reader.torn_tail is not None:
+            state.account.problem(
+                f"{path}: ends at byte {reader.torn_tail.position}: {reader.torn_tail.reason}"
+            )
+    return ended
+
+
+@dataclass(slots=True)
+class _Topic:
+    name: str
+    partitions: dict[int, PartitionAssignment] = field(default_factory=dict)
+
+
+class _State:
+    """The metadata after the records so far."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.epoch = -1
+        self.timestamp: int | None = None
+        self._leader: int | None = None
+        self._features: dict[str, int] = {}
+        self._topics: dict[UUID, _Topic] = {}
+        self._ids: dict[str, UUID] = {}
+        self._brokers: dict[int, Broker] = {}
+        self._controllers: dict[int, Broker] = {}
+        self._configs: dict[tuple[str, str], dict[str, str]] = {}
+        self._quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
+        self._acls: dict[UUID, Acl] = {}
+        self._users: dict[tuple[str, int], int] = {}
+        self._tokens: dict[str, Token] = {}
+        self._voters: list[tuple[int, UUID]] = []
+        self._next_producer_id: int | None = None
+        # The records of a metadata transaction count when it ends.
+        self._held: list[tuple[str, Any]] | None = None
+        self._transaction = ""
+
+    def result(self, end_offset: int, snapshot: Path | None) -> ClusterMetadata:
+        features = dict(sorted(self._features.items()))
+        topics = [
+            Topic(
+                topic.name,
+                identity,
+                dict(sorted(self._configs.get(("topic", topic.name), {}).items())),
+                [topic.partitions[each] for each in sorted(topic.partitions)],
+            )
+            for identity, topic in sorted(self._topics.items(), key=lambda each: each[1].name)
+        ]
+        return ClusterMetadata(
+            end_offset,
+            self.epoch,
+            self._leader,
+            self.timestamp,
+            snapshot,
+            features,
+            topics,
+            [self._brokers[each] for each in sorted(self._brokers)],
+            [self._controllers[each] for each in sorted(self._controllers)],
+            {key: dict(sorted(each.items())) for key, each in sorted(self._configs.items()) if each},
+            sorted(
+                ((key, dict(sorted(each.items()))) for key, each in self._quotas.items() if each),
+                key=lambda each: [(kind, name or "") for kind, name in each[0]],
+            ),
+            sorted(
+                self._acls.values(), key=lambda each: (each.resource_type, each.resource_name, each.acl_id)
+            ),
+            sorted(
+                (name, _MECHANISMS.get(kind, f"mechanism {kind}"), times)
+                for (name, kind), times in self._users.items()
+            ),
+            [self._tokens[each] for each in sorted(self._tokens)],
+            sorted(self._voters),
+            self._next_producer_id,
+            self._transaction if self._held is not None else None,
+            self.account,
+        )
+
+    # -- records ----------------------------------------------------------------------------------
+
+    def take(self, record: Record) -> None:
+        """Go on by the next record."""
+        if isinstance(record, ControlRecord):
+            self._control(record)
+            return
+        found = decoded(METADATA_TOPIC, record, self.account)
+        if found is None:
+            return
+        name, message = found[0].name or "", found[0].message
+        if name == "BeginTransactionRecord":
+            self._held, self._transaction = [], message.name or ""
+        elif name in ("EndTransactionRecord", "AbortTransactionRecord"):
+            held, self._held = self._held or [], None
+            for each in held if name == "EndTransactionRecord" else ():
+                self._apply(*each)
+        elif self._held is not None:
+            self._held.append((name, message))
+        else:
+            self._apply(name, message)
+
+    def _control(self, record: ControlRecord) -> None:
+        data = record.data
+        if isinstance(data, LeaderChangeMessage):
+            self._leader = data.leader_id
+        elif isinstance(data, KraftVersionRecord):
+            self._features["kraft.version"] = data.kraft_version
+        elif isinstance(data, VotersRecord):
+            self._voters = [(each.voter_id, each.voter_directory_id) for each in data.voters]
+
+    def _apply(self, name: str, record: Any) -> None:
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            handler(self, record)
+
+    def _odd(self, text: str) -> None:
+        self.account.problem(f"{METADATA_TOPIC}: {text}")
+
+    def _topic(self, record: Any) -> None:
+        old = self._ids.get(record.name)
+        if old is not None and old != record.topic_id:
+            self._topics.pop(old, None)
+        self._topics[record.topic_id] = _Topic(record.name)
+        self._ids[record.name] = record.topic_id
+
+    def _remove_topic(self, record: Any) -> None:
+        topic = self._topics.pop(record.topic_id, None)
+        if topic is None:
+            self._odd(f"topic {record.topic_id} is removed, but not known")
+            return
+        self._ids.pop(topic.name, None)
+        self._configs.pop(("topic", topic.name), None)
+
+    def _partition(self, record: Any) -> None:
+        topic = self._topics.get(record.topic_id)
+        if topic is None:
+            self._odd(f"partition {record.partition_id} is of topic {record.topic_id}, which is not known")
+            return
+        topic.partitions[record.partition_id] = PartitionAssignment(
+            record.partition_id,
+            None if record.leader < 0 else record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
+            record.replicas,
+            record.isr,
+            record.adding_replicas,
+            record.removing_replicas,
+            record.eligible_leader_replicas or [],
+            record.last_known_elr or [],
+            record.directories,
+            record.leader_recovery_state == 1,
+        )
+
+    def _change_partition(self, record: Any) -> None:
+        topic = self._topics.get(record.topic_id)
+        before = None if topic is None else topic.partitions.get(record.partition_id)
+        if topic is None or before is None:
+            self._odd(f"partition {record.partition_id} of topic {record.topic_id} changes, but is not known")
+            return
+        topic.partitions[record.partition_id] = _merged(before, record)
+
+    def _clear_elr(self, record: Any) -> None:
+        for topic in self._topics.values():
+            if record.topic_name not in ("", topic.name):
+                continue
+            for number, each in topic.partitions.items():
+                if each.elr or each.last_known_elr:
+                    epoch = each.partition_epoch + 1
+                    topic.partitions[number] = replace(each, elr=[], last_known_elr=[], partition_epoch=epoch)
+
+    def _config(self, record: Any) -> None:
+        kind = _RESOURCES.get(record.resource_type, f"resource {record.resource_type}")
+        configs = self._configs.setdefault((kind, record.resource_name), {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+
+    def _feature(self, record: Any) -> None:
+        if record.feature_level:
+            self._features[record.name] = record.feature_level
+        else:
+            self._features.pop(record.name, None)
+
+    def _register_broker(self, record: Any) -> None:
+        self._brokers[record.broker_id] = Broker(
+            record.broker_id,
+            record.broker_epoch,
+            record.incarnation_id,
+            list(_endpoints(record.end_points)),
+            _supported(record.features),
+            record.rack,
+            record.fenced,
+            record.in_controlled_shutdown,
+            record.log_dirs,
+            record.cordoned_log_dirs or [],
+        )
+
+    def _register_controller(self, record: Any) -> None:
+        self._controllers[record.controller_id] = Broker(
+            record.controller_id,
+            None,
+            record.incarnation_id,
+            list(_endpoints(record.end_points)),
+            _supported(record.features),
+        )
+
+    def _change_broker(self, record: Any) -> None:
+        before = self._brokers.get(record.broker_id)
+        if before is None:
+            self._odd(f"broker {record.broker_id} changes, but is not known")
+            return
+        changes: dict[str, Any] = {}
+        if record.fenced:
+            changes["fenced"] = record.fenced > 0
+        if record.in_controlled_shutdown:
+            changes["in_controlled_shutdown"] = record.in_controlled_shutdown > 0
+        if record.log_dirs:
+            changes["log_dirs"] = record.log_dirs
+        if record.cordoned_log_dirs is not None:
+            changes["cordoned_log_dirs"] = record.cordoned_log_dirs
+        self._brokers[record.broker_id] = replace(before, **changes)
+
+    def _fence(self, record: Any, fenced: bool = True) -> None:
+        before = self._brokers.get(record.id)
+        if before is None:
+            self._odd(f"broker {record.id} changes, but is not known")
+        else:
+            self._brokers[record.id] = replace(before, fenced=fenced)
+
+    def _unfence(self, record: Any) -> None:
+        self._fence(record, False)
+
+    def _unregister_broker(self, record: Any) -> None:
+        self._brokers.pop(record.broker_id, None)
+
+    def _unregister_controller(self, record: Any) -> None:
+        self._controllers.pop(record.controller_id, None)
+
+    def _quota(self, record: Any) -> None:
+        entity = tuple(sorted(((each.entity_type, each.entity_name) for each in record.entity), key=str))
+        quotas = self._quotas.setdefault(entity, {})
+        if record.remove:
+            quotas.pop(record.key, None)
+        else:
+            quotas[record.key] = record.value
+
+    def _acl(self, record: Any) -> None:
+        self._acls[record.id] = Acl(
+            record.id,
+            _named(_PERMISSIONS, record.permission_type),
+            record.principal,
+            record.host,
+            _named(_OPERATIONS, record.operation),
+            _named(_ACL_RESOURCES, record.resource_type),
+            record.resource_name,
+            _named(_PATTERNS, record.pattern_type),
+        )
+
+    def _remove_acl(self, record: Any) -> None:
+        self._acls.pop(record.id, None)
+
+    def _user(self, record: Any) -> None:
+        self._users[record.name, record.mechanism] = record.iterations
+
+    def _remove_user(self, record: Any) -> None:
+        self._users.pop((record.name, record.mechanism), None)
+
+    def _token(self, record: Any) -> None:
+        self._tokens[record.token_id] = Token(
+            record.token_id,
+            record.owner,
+            record.requester,
+            record.renewers,
+            record.issue_timestamp,
+            record.max_timestamp,
+            record.expiration_timestamp,
+        )
+
+    def _remove_token(self, record: Any) -> None:
+        self._tokens.pop(record.token_id, None)
+
+    def _producer_ids(self, record: Any) -> None:
+        self._next_producer_id = record.next_producer_id
+
+
+_HANDLERS = {
+    "AccessControlEntryRecord": _State._acl,
+    "BrokerRegistrationChangeRecord": _State._change_broker,
+    "ClearElrRecord": _State._clear_elr,
+    "ClientQuotaRecord": _State._quota,
+    "ConfigRecord": _State._config,
+    "DelegationTokenRecord": _State._token,
+    "FeatureLevelRecord": _State._feature,
+    "FenceBrokerRecord": _State._fence,
+    "PartitionChangeRecord": _State._change_partition,
+    "PartitionRecord": _State._partition,
+    "ProducerIdsRecord": _State._producer_ids,
+    "RegisterBrokerRecord": _State._register_broker,
+    "RegisterControllerRecord": _State._register_controller,
+    "RemoveAccessControlEntryRecord": _State._remove_acl,
+    "RemoveDelegationTokenRecord": _State._remove_token,
+    "RemoveTopicRecord": _State._remove_topic,
+    "RemoveUserScramCredentialRecord": _State._remove_user,
+    "TopicRecord": _State._topic,
+    "UnfenceBrokerRecord": _State._unfence,
+    "UnregisterBrokerRecord": _State._unregister_broker,
+    "UnregisterControllerRecord": _State._unregister_controller,
+    "UserScramCredentialRecord": _State._user,
+}
+
+
+def _merged(before: PartitionAssignment, record: Any) -> PartitionAssignment:
+    """A partition after a change; what the record leaves out stays."""
+    led = record.leader != _NO_CHANGE
+    recovery = record.leader_recovery_state
+
+    def new(value: list[Any] | None, old: list[Any]) -> list[Any]:
+        return old if value is None else value
+
+    return PartitionAssignment(
+        before.partition,
+        (None if record.leader < 0 else record.leader) if led else before.leader,
+        before.leader_epoch + led,
+        before.partition_epoch + 1,
+        new(record.replicas, before.replicas),
+        new(record.isr, before.isr),
+        new(record.adding_replicas, before.adding),
+        new(record.removing_replicas, before.removing),
+        new(record.eligible_leader_replicas, before.elr),
+        new(record.last_known_elr, before.last_known_elr),
+        new(record.directories, before.directories),
+        before.recovering if recovery < 0 else recovery == 1,
+    )
+
+
+def _named(names: tuple[str, ...], number: int) -> str:
+    return names[number] if 0 <= number < len(names) else f"UNKNOWN ({number})"
+
+
+def _endpoints(found: list[Any]) -> Iterator[tuple[str, str, int, str]]:
+    for each in found:
+        yield each.name, each.host, each.port, _named(_SECURITY, each.security_protocol)
+
+
+def _supported(found: list[Any]) -> dict[str, tuple[int, int]]:
+    return {each.name: (each.min_supported_version, each.max_supported_version) for each in found}

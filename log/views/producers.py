@@ -1,0 +1,136 @@
+"""Which producers wrote to a partition, and what is open: its newest snapshot and the log behind it.
+
+Followed: `ProducerStateManager.loadFromSnapshot` and `activeProducers` of
+`org.apache.kafka.storage.internals.log`, and `ReplicaManager.activeProducerState`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kodec.log.directories.offline import high_watermark
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import ProducerState, read_snapshot
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.reading import Account, batches_of, marker_in
+from kodec.runtime.errors import FormatError
+
+__all__ = ["ActiveProducer", "Producers", "read_producers"]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducer:
+    """A producer with an id, of which a broker that loads the log knows; None is not known.
+
+    Attributes:
+        producer_id, epoch: which one.
+        coordinator_epoch: of the coordinator that wrote its last marker.
+        last_sequence, last_offset: of its last batch of this epoch.
+        last_timestamp: the largest of its last batch, or its last marker's; ms since 1970-01-01 UTC.
+        transaction_offset: the first offset of its open transaction; None for none.
+        transaction_timestamp: that of the first batch of it.
+    """
+
+    producer_id: int
+    epoch: int
+    coordinator_epoch: int | None
+    last_sequence: int | None
+    last_offset: int | None
+    last_timestamp: int | None
+    transaction_offset: int | None
+    transaction_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Producers:
+    """The producers of a topic-partition, and up to where its transactions are decided.
+
+    Attributes:
+        producers: by id, also those that a broker has forgotten since (`producer.id.expiration.ms`).
+        start_offset, end_offset: of the log.
+        last_stable_offset: the first offset of the oldest open transaction, else the end.
+        high_watermark: what `replication-offset-checkpoint` says; None where it says nothing.
+    """
+
+    topic_partition: TopicPartition
+    producers: list[ActiveProducer]
+    start_offset: int
+    end_offset: int
+    last_stable_offset: int
+    high_watermark: int | None
+    account: Account
+
+
+def read_producers(log: PartitionLog, account: Account | None = None) -> Producers:
+    """What is known of a partition's producers: from its newest producer snapshot, and the batches behind it.
+
+    Damage does not raise: `account` has it. Raises OSError where the folder cannot be read.
+    """
+    account = Account() if account is None else account
+    offset, state = _loaded(log, account)
+    end = max(offset, log.start_offset)
+    # Behind a snapshot of the end of the log nothing is read.
+    for batch in batches_of(log, account, offset):
+        end = max(end, batch.next_offset)
+        if batch.producer_id >= 0 and batch.last_offset >= offset:
+            state.take(batch, marker_in(log, batch, account))
+    if not offset:
+        end = max([end, *(segment.base_offset for segment in log.segments[-1:])])
+    try:
+        watermark = high_watermark(log)
+    except (FormatError, OSError) as error:
+        account.failed(log.root, error)
+        watermark = None
+    producers = [
+        ActiveProducer(
+            producer,
+            known.epoch,
+            _known(known.coordinator_epoch),
+            _known(known.last_sequence),
+            _known(known.last_offset),
+            _known(known.timestamp),
+            state.open.get(producer),
+            _written(log, state.open.get(producer)),
+        )
+        for producer, known in sorted(state.known.items())
+    ]
+    stable = state.last_stable_offset(end)
+    log.close()
+    return Producers(log.topic_partition, producers, log.start_offset, end, stable, watermark, account)
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value
+
+
+def _loaded(log: PartitionLog, account: Account) -> tuple[int, ProducerState]:
+    """The newest producer snapshot that can be read and is not from behind the log, as a broker takes it."""
+    try:
+        end = log.end_offset
+    except FormatError:
+        # Whoever reads the batches says what is wrong; a snapshot from behind it may not be of this log.
+        end = log.segments[-1].base_offset
+    for offset, path in reversed(log.files.snapshots):
+        if offset > end:
+            continue
+        try:
+            return offset, ProducerState(read_snapshot(path))
+        except FileNotFoundError:
+            continue
+        except (FormatError, OSError) as error:
+            account.failed(path, error)
+    return log.start_offset, ProducerState()
+
+
+def _written(log: PartitionLog, offset: int | None) -> int | None:
+    """When the batch with an offset was written, by the timestamp of its first record; None: not known."""
+    if offset is None or not log.start_offset <= offset:
+        return None
+    try:
+        found = log.find(offset)
+        if found is None:
+            return None
+        head = next(found[0].headers(found[1].position))
+        return _known(head.base_timestamp if head.delete_horizon is None else head.max_timestamp)
+    except (FormatError, OSError):
+        return None

@@ -1,0 +1,201 @@
+"""A log read from an offset to its end, past what is damaged, with an account of what could not be read."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kodec.log import kernel
+from kodec.log.batches.batch import Batch
+from kodec.log.batches.options import ReadOptions
+from kodec.log.batches.records import Record, SkippedRange
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import Marker, marker_of
+from kodec.log.directories.segment import Segment
+from kodec.log.messages.decoding import Decoded, decode_record
+from kodec.log.reading.order import Order
+from kodec.log.reading.reader import BatchReader
+from kodec.log.reading.walk import Walk
+from kodec.runtime.errors import FormatError, KodecError
+
+__all__ = ["Account", "batches_of", "decoded", "marker_in", "records_in"]
+
+# A listing is soon out of date; one that is so again and again, without a batch, is no broker's work.
+_MOST_LISTINGS = 20
+
+
+@dataclass(slots=True)
+class Account:
+    """What reading came across that an answer does not hold.
+
+    Attributes:
+        problems: where something is damaged or cannot be read, and why: the first 1,000. What was there may
+            be missing in the answer, or be out of date.
+        omitted: how many problems more there are.
+        skipped_bytes: how many bytes were skipped for them.
+        torn: where the newest segment of a log ends in a partial batch or in zeros, as after a crash.
+        unknown: how many records were of a type or version that is not known, by what they say they are.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    omitted: int = 0
+    skipped_bytes: int = 0
+    torn: list[str] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+
+    MOST = 1_000
+    """How many problems, and how many kinds of unknown records, are kept: none of them fills the memory."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that is stored could be read."""
+        return not self.problems
+
+    def problem(self, text: str) -> bool:
+        """Keep a further problem, or count it; False for one that is known: a log may be read twice."""
+        if text in self.problems:
+            return False
+        if len(self.problems) < self.MOST:
+            self.problems.append(text)
+        else:
+            self.omitted += 1
+        return True
+
+    def failed(self, path: Path, error: KodecError | OSError) -> None:
+        """Something that cannot be read."""
+        place = "" if str(path) in str(error) else f"{path}: "
+        name = f"{type(error).__name__}: " if isinstance(error, KodecError) else ""
+        self.problem(f"{place}{name}{error}")
+
+    def skipped(self, path: Path, found: SkippedRange) -> None:
+        """A range of bytes that was skipped."""
+        kind = type(found.error).__name__
+        if self.problem(f"{path}: skipped bytes {found.start} to {found.end}: {kind}: {found.error}"):
+            self.skipped_bytes += found.end - found.start
+
+    def not_known(self, message: Decoded) -> None:
+        """A record whose message is not known, or does not decode."""
+        name = message.name or ("no type" if message.number is None else f"type {message.number}")
+        version = "" if message.version is None else f" v{message.version}"
+        text = f"{name}{version}: {message.reason}"
+        self.unknown[text if text in self.unknown or len(self.unknown) < self.MOST else "others"] += 1
+
+
+def batches_of(log: PartitionLog, account: Account, start: int | None = None) -> Iterator[Batch]:
+    """The batches from the one that holds `start` on (None: the start of the log), those that can be read.
+
+    Damage is skipped and noted. Where a broker deletes or compacts segments meanwhile, the folder is listed
+    anew, as `PartitionLog.batches` does. Raises OSError where the folder has gone.
+    """
+    at = log.start_offset if start is None else start
+    tries, now = 0, log
+    while True:
+        try:
+            for batch in _listed(now, account, at):
+                at, tries = batch.next_offset, 0
+                yield batch
+            return
+        except FileNotFoundError:
+            tries += 1
+            if tries > _MOST_LISTINGS or not log.path.is_dir():
+                raise
+        now = PartitionLog(log.path, limits=log.limits)
+
+
+def _listed(log: PartitionLog, account: Account, start: int) -> Iterator[Batch]:
+    segments = log.segments
+    first = max(bisect_right([each.base_offset for each in segments], start) - 1, 0)
+    for segment in segments[first:]:
+        last = segment is segments[-1]
+        try:
+            position = _position(segment, start)
+            segment.close()
+            yield from _segment(log, segment, account, position, start, last)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            account.failed(segment.path, error)
+
+
+def _position(segment: Segment, start: int) -> int:
+    """Where to begin, so that nothing from `start` on is missed."""
+    if start <= segment.base_offset:
+        return 0
+    try:
+        place = segment.find(start)
+    except FormatError:
+        # Whoever reads it all says what is wrong.
+        return 0
+    return segment.size if place is None else place.position
+
+
+def _segment(
+    log: PartitionLog, segment: Segment, account: Account, position: int, start: int, last: bool
+) -> Iterator[Batch]:
+    options = ReadOptions(on_error="skip", limits=log.limits)
+    order = Order(segment.base_offset, str(segment.path))
+    walk = Walk(segment.path, options, order=order, start=position)
+    with BatchReader(walk, walk.items(kernel.batch_decoder(options))) as reader:
+        told = 0
+        for batch in reader:
+            for each in reader.skipped[told:]:
+                account.skipped(segment.path, each)
+            told = len(reader.skipped)
+            if batch.last_offset >= start:
+                yield batch
+        for each in reader.skipped[told:]:
+            account.skipped(segment.path, each)
+        account.omitted += reader.skipped.omitted
+        account.skipped_bytes += reader.skipped.omitted_bytes
+        tail = reader.torn_tail
+    if tail is not None:
+        text = f"{segment.path}: ends at byte {tail.position}, {tail.size} bytes before the end of the file: "
+        if last and text + tail.reason not in account.torn:
+            account.torn.append(text + tail.reason)
+        elif not last:
+            account.problem(text + tail.reason)
+
+
+def records_in(log: PartitionLog, batch: Batch, account: Account) -> list[Record]:
+    """The records of a batch, control records too; none, and a problem, where they do not decode."""
+    try:
+        return batch.records(control=True, check_crc=False)
+    except FormatError as error:
+        _unreadable(log, batch, account, error)
+        return []
+
+
+def marker_in(log: PartitionLog, batch: Batch, account: Account) -> Marker | None:
+    """The marker in a control batch; None for none, and, with a problem, where it does not decode."""
+    try:
+        return marker_of(batch)
+    except FormatError as error:
+        _unreadable(log, batch, account, error)
+        return None
+
+
+def _unreadable(log: PartitionLog, batch: Batch, account: Account, error: FormatError) -> None:
+    offsets = f"{batch.base_offset} to {batch.last_offset}"
+    what = f"{log.path}: skipped the records of offsets {offsets}: {type(error).__name__}: {error}"
+    if account.problem(what):
+        account.skipped_bytes += batch.size
+
+
+def decoded(topic: str, record: Record, account: Account) -> tuple[Decoded, Decoded | None] | None:
+    """The messages in a record of one of Kafka's own topics: key and value, or value and None where the
+    topic has no keys; None, and counted, for one that is not known.
+    """
+    key, value = decode_record(topic, record.key, record.value)
+    if key is None and value is None:
+        return None
+    for each in (key, value):
+        if each is not None and each.message is None:
+            account.not_known(each)
+            return None
+    if key is None:
+        assert value is not None
+        return value, None
+    return key, value

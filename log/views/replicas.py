@@ -1,0 +1,97 @@
+"""The topic-partitions under one or several log directories: the disks of a broker, or of many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from uuid import UUID
+
+from kodec.log.batches.records import Limits
+from kodec.log.directories.directory import LogDirectory
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.resolve import LogDirectoryPath, NotALog, resolve
+from kodec.log.views.reading import Account
+from kodec.runtime.errors import FormatError
+
+__all__ = ["Replicas"]
+
+
+class Replicas:
+    """The live replicas under log directories; of a topic-partition that is in several, the newest one.
+
+    That is the one with the latest leader epoch, and of these the longest. Nothing but folders is opened
+    before it is needed.
+
+    Raises: NotALog for a path that is no log directory; OSError.
+    """
+
+    def __init__(self, *log_dirs: str | os.PathLike[str], limits: Limits = Limits()) -> None:
+        if not log_dirs:
+            raise ValueError("a log directory is needed")
+        for path in log_dirs:
+            if not isinstance(resolve(path), LogDirectoryPath):
+                raise NotALog(f"{path}: not a log directory, which holds folders named like orders-0")
+        self.directories = [LogDirectory(path, limits=limits) for path in log_dirs]
+        self._names: dict[UUID, str] | None = None
+
+    @property
+    def shown(self) -> str:
+        """The paths, for people."""
+        return ", ".join(str(root.path) for directory in self.directories for root in directory.roots)
+
+    @property
+    def topic_partitions(self) -> list[TopicPartition]:
+        """By topic and partition, each once."""
+        return sorted({each for directory in self.directories for each in directory.topic_partitions})
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        for each in self.topic_partitions:
+            log = self.log(each)
+            assert log is not None
+            yield log
+
+    def log(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log of the newest replica; None where there is none."""
+        found = [each.partition(*topic_partition) for each in self.directories if topic_partition in each]
+        return found[0] if len(found) == 1 else max(found, key=_newness, default=None)
+
+    def of_topic(self, topic: str) -> list[PartitionLog]:
+        """The logs of a topic, by partition. Raises NotALog where there is none."""
+        partitions = [each for each in self.topic_partitions if each.topic == topic]
+        if not partitions:
+            raise NotALog(f"{self.shown}: no topic {topic} in it")
+        return [log for each in partitions if (log := self.log(each)) is not None]
+
+    def names(self, account: Account) -> dict[UUID, str]:
+        """The topics that are here by their ids, as `partition.metadata` says (since 2.8)."""
+        if self._names is None:
+            self._names = {}
+            for log in self:
+                found = topic_id(log, account)
+                if found is not None:
+                    self._names[found] = log.topic_partition.topic
+        return self._names
+
+
+def topic_id(log: PartitionLog, account: Account) -> UUID | None:
+    """The id of a log's topic; None where no file says it, and, with a problem, where that cannot be read."""
+    try:
+        found = log.metadata()
+    except (OSError, FormatError) as error:
+        account.failed(log.path, error)
+        return None
+    return None if found is None else found.topic_id
+
+
+def _newness(log: PartitionLog) -> tuple[int, int]:
+    """By which of two replicas the newer one is known; damage makes one old."""
+    try:
+        head = None if not log.segments else log.segments[-1].last_header()
+        epochs = [each.epoch for each in log.leader_epochs() if each.start_offset <= log.end_offset]
+        epoch = max([*epochs[-1:], -1 if head is None else head.partition_leader_epoch])
+        return epoch, log.end_offset
+    except (OSError, FormatError):
+        return -2, -1
+    finally:
+        log.close()

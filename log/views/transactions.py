@@ -1,0 +1,228 @@
+"""Which transactions are open, which hang, and what the coordinator knows of them.
+
+Followed: `TransactionStateManager.loadTransactionMetadata`, and `FindHangingTransactionsCommand` of
+`org.apache.kafka.tools.TransactionsCommand`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any
+
+from kodec.log.batches.records import Limits
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.metadata import METADATA_TOPIC, partition_count
+from kodec.log.views.producers import Producers, read_producers
+from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.replicas import Replicas
+
+__all__ = ["OpenTransaction", "TransactionalId", "TransactionsView", "read_transactions"]
+
+TRANSACTIONS_TOPIC = "__transaction_state"
+_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+_ENDING = ("PrepareCommit", "PrepareAbort")
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalId:
+    """What the coordinator knows of a transactional id: its producer, and its last or current transaction.
+
+    Attributes:
+        state: as Kafka names it: Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort,
+            Dead or PrepareEpochFence.
+        timeout_ms: after which the coordinator aborts a transaction.
+        start_timestamp: of the last or current transaction; None where there was none. Both are in ms since
+            1970-01-01 UTC.
+        partitions: that are in the transaction and have no marker yet.
+        source: the partition of `__transaction_state`; `record_offset`: the record's offset there.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: str
+    timeout_ms: int
+    start_timestamp: int | None
+    last_update_timestamp: int
+    partitions: list[TopicPartition]
+    source: TopicPartition
+    record_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction of which a partition holds records, and no marker.
+
+    Attributes:
+        first_offset: from which on `read_committed` waits for it.
+        first_timestamp, last_timestamp: of its first batch, and of the producer's last one; None: not known.
+        transactional_id: None where no partition of the coordinator's topic that is here knows the producer.
+        status: `open`: the coordinator will end it. `ending`: it has decided, and is writing the markers.
+            `overdue`: it is older than its timeout, and the coordinator aborts it once it runs.
+            `hanging`: the coordinator does not know of it, so that nobody will end it. `unknown`: the
+            coordinator's records of it are not in these directories.
+        reason: what says so.
+    """
+
+    topic_partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int | None
+    first_offset: int
+    first_timestamp: int | None
+    last_timestamp: int | None
+    transactional_id: str | None
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsView:
+    """What is known of transactions.
+
+    Attributes:
+        ids: by transactional id.
+        open: by topic-partition and first offset.
+        partitions: of each topic-partition, its producers and its last stable offset.
+        account: what could not be read.
+    """
+
+    ids: list[TransactionalId]
+    open: list[OpenTransaction]
+    partitions: list[Producers]
+    account: Account
+
+
+def read_transactions(
+    *log_dirs: str | os.PathLike[str],
+    topics: Container[str] | None = None,
+    now: int | None = None,
+    limits: Limits = Limits(),
+) -> TransactionsView:
+    """The transactions that the coordinator knows, and those that are open in the logs, held against them.
+
+    Memory is that of the transactional ids and of the producers, not of the logs.
+
+    Args:
+        log_dirs: one or several log directories, of one broker or of many.
+        topics: only partitions of these; None for all.
+        now: in ms since 1970-01-01 UTC, to find what is overdue; the clock's time where it is not given.
+
+    Raises: NotALog where neither `__transaction_state` nor the partition of a topic asked for is there;
+    OSError where a folder cannot be read. Damage does not raise: `account` has it.
+    """
+    here = Replicas(*log_dirs, limits=limits)
+    account = Account()
+    moment = time.time_ns() // 1_000_000 if now is None else now
+    ids = _Ids(here, account)
+    partitions = [
+        read_producers(log, account)
+        for log in here
+        if log.topic_partition.topic != METADATA_TOPIC
+        and (topics is None or log.topic_partition.topic in topics)
+    ]
+    found = [
+        ids.judged(each, producer, moment)
+        for each in partitions
+        for producer in each.producers
+        if producer.transaction_offset is not None
+    ]
+    found.sort(key=lambda each: (each.topic_partition, each.first_offset))
+    return TransactionsView([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
+
+
+class _Ids:
+    """What the coordinator's topic says, as far as it is here."""
+
+    def __init__(self, here: Replicas, account: Account) -> None:
+        self.known: dict[str, TransactionalId] = {}
+        logs = here.of_topic(TRANSACTIONS_TOPIC)
+        for log in logs:
+            self._load(log, account)
+            log.close()
+        self._by_producer = {each.producer_id: each for each in self.known.values()}
+        count = partition_count(here, TRANSACTIONS_TOPIC, account)
+        self._all_here = count is not None and {each.topic_partition.partition for each in logs} >= set(
+            range(count)
+        )
+        self._here = "the metadata log is not here" if count is None else f"{len(logs)} of {count} are here"
+
+    def _load(self, log: PartitionLog, account: Account) -> None:
+        source = log.topic_partition
+        for batch in batches_of(log, account):
+            if batch.is_control:
+                continue
+            for record in records_in(log, batch, account):
+                found = decoded(TRANSACTIONS_TOPIC, record, account)
+                if found is None:
+                    continue
+                name = found[0].message.transactional_id
+                if found[1] is None:
+                    self.known.pop(name, None)
+                else:
+                    self.known[name] = _transactional_id(name, found[1].message, source, record.offset)
+
+    def judged(self, log: Producers, producer: Any, now: int) -> OpenTransaction:
+        """An open transaction of a partition, and what the coordinator says of it."""
+        known = self._by_producer.get(producer.producer_id)
+        status, reason = self._status(log.topic_partition, known, now)
+        return OpenTransaction(
+            log.topic_partition,
+            producer.producer_id,
+            producer.epoch,
+            producer.coordinator_epoch,
+            producer.transaction_offset,
+            producer.transaction_timestamp,
+            producer.last_timestamp,
+            None if known is None else known.transactional_id,
+            status,
+            reason,
+        )
+
+    def _status(self, at: TopicPartition, known: TransactionalId | None, now: int) -> tuple[str, str]:
+        if known is None:
+            if self._all_here:
+                return "hanging", "the coordinator knows no such producer"
+            return "unknown", f"not all partitions of {TRANSACTIONS_TOPIC} are known: {self._here}"
+        if at not in known.partitions:
+            return "hanging", f"{known.state} in the coordinator, without this partition"
+        if known.state in _ENDING:
+            return "ending", known.state
+        started = known.start_timestamp
+        if started is not None and now - started > known.timeout_ms:
+            return "overdue", f"older than its timeout of {known.timeout_ms} ms"
+        return "open", known.state
+
+
+def _transactional_id(name: str, value: Any, source: TopicPartition, offset: int) -> TransactionalId:
+    number = value.transaction_status
+    start = value.transaction_start_timestamp_ms
+    return TransactionalId(
+        name,
+        value.producer_id,
+        value.producer_epoch,
+        _STATES[number] if 0 <= number < len(_STATES) else f"unknown ({number})",
+        value.transaction_timeout_ms,
+        None if start < 0 else start,
+        value.transaction_last_update_timestamp_ms,
+        sorted(
+            TopicPartition(each.topic, partition)
+            for each in value.transaction_partitions or ()
+            for partition in each.partition_ids
+        ),
+        source,
+        offset,
+    )

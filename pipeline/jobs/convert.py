@@ -1,0 +1,101 @@
+"""Converts logs to another message format or codec in Spark's workers; records never pass through the JVM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kodec.log.conversion.options import ConvertOptions
+from kodec.log.conversion.partition import plan_conversion
+from kodec.log.conversion.report import ConversionReport
+from kodec.log.files.checkpoints import read_offsets, write_offsets
+from kodec.log.files.descriptors import make_folders
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import TopicPartition, list_partition
+from kodec.log.files.names import LOG_START_OFFSETS
+from kodec.log.files.paths import partition_path, require_apart
+from kodec.pipeline.staging import Staging, require_free, staged
+from kodec.pipeline.workers import Engine, workers
+
+__all__ = ["convert"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Convert:
+    """Converts one topic-partition into an attempt's folder; without a staging folder, says what would be."""
+
+    options: ConvertOptions
+    target: Path
+    staging: Staging | None
+
+    def __call__(self, source: Path) -> tuple[Path, ConversionReport]:
+        name = partition_path(source).path.name
+        options = self.options
+        root = self.target if self.staging is None else self.staging.attempt()
+        plan = plan_conversion(
+            source,
+            root / name,
+            magic=options.magic,
+            compression=options.compression,
+            level=options.level,
+            batch_bytes=options.batch_bytes,
+            committed=options.committed,
+            limits=options.limits,
+            negative_timestamps=options.negative_timestamps,
+        )
+        return root, plan.preview() if self.staging is None else plan.apply()
+
+
+def convert(
+    folders: Iterable[str | os.PathLike[str]],
+    to: str | os.PathLike[str],
+    options: ConvertOptions,
+    *,
+    apply: bool = True,
+    engine: Engine = "spark",
+    master: str = "local[*]",
+    config: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[ConversionReport]:
+    """Convert topic-partitions as `plan_conversion` does, each in one task, into a new log directory.
+
+    That appears at the end, with all of them: a run that fails leaves nothing. Without `apply` nothing is
+    written, and the reports say what would come out.
+
+    Args: folders are those of topic-partitions; to is not there yet, or empty; the rest as of `export`.
+    Returns: a report for each folder, in their order.
+    Raises: as `plan_conversion` and its `apply`; FileExistsError where `to` holds something;
+    MissingDependency where there is no Java; PySparkException where a task fails otherwise.
+    """
+    say = progress or (lambda text: None)
+    target = Path(to).resolve()
+    sources = [partition_path(folder).path for folder in folders]
+    for source in sources:
+        require_apart(source, target)
+    if len({source.name for source in sources}) < len(sources):
+        raise ValueError("a topic-partition is there twice: convert one log directory at a time")
+    sizes = [sum(segment.size for segment in list_partition(source).segments) for source in sources]
+    say(f"{len(sources)} topic-partitions")
+    with workers("convert", engine=engine, master=master, config=config, progress=progress) as crew:
+        if not apply:
+            return [report for _, report in crew.run_sized(_Convert(options, target, None), sources, sizes)]
+        require_free(target, overwrite=False)
+        with staged(target) as staging:
+            found = crew.run_sized(_Convert(options, target, staging), sources, sizes)
+            starts: dict[TopicPartition, int] = {}
+            staging.result.rmdir()
+            make_folders(staging.result, sources[0].parent.stat())
+            for root, report in found:
+                assert report.target is not None
+                staging.take(report.target, report.target.name)
+                if (noted := root / LOG_START_OFFSETS).is_file():
+                    starts |= read_offsets(noted)
+                report.target = target / report.target.name
+            if starts:
+                write_offsets(staging.result / LOG_START_OFFSETS, starts)
+            sync_folder(staging.result)
+            require_free(target, overwrite=False)
+            staging.publish(target)
+    return [report for _, report in found]

@@ -1,0 +1,131 @@
+"""Writes rows as the segments of topic-partitions, cut in the same way whatever the batches they come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from kodec.log.batches.batch import Batch
+from kodec.log.files.listing import TopicPartition
+from kodec.log.reading.reader import read_batches
+from kodec.log.tables.table import encode_table
+from kodec.log.writing.addition import FinishedSegment
+from kodec.log.writing.segment_writer import SegmentWriter
+
+__all__ = ["Cut", "PartitionRows"]
+
+# Rows are encoded when there are this many bytes; a batch of the log is far smaller.
+_ENOUGH = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How rows become batches and segments.
+
+    Attributes: compression, level, batch_bytes as in `kodec.encode`; segment_bytes as in `LogConfig`.
+    """
+
+    compression: str = "none"
+    level: int | None = None
+    batch_bytes: int = 1_000_000
+    segment_bytes: int = 1 << 30
+
+
+class PartitionRows:
+    """The rows of one topic-partition, in order, on their way into segments.
+
+    A batch ends where it would grow larger than `batch_bytes`, and nowhere else, so that the same rows give
+    the same bytes. Batches have the leader epoch 0, which whoever places them may change.
+
+    Args:
+        folder: is made; named like a topic-partition's.
+        keep_offsets: rows have the column `offset`; otherwise offsets are 0, 1, 2, ...
+    """
+
+    def __init__(self, owner: TopicPartition, folder: Path, cut: Cut, *, keep_offsets: bool) -> None:
+        self.owner = owner
+        self.finished: list[FinishedSegment] = []
+        self._folder = folder
+        self._cut = cut
+        self._keep = keep_offsets
+        self._pending: list[pa.RecordBatch] = []
+        self._weight = self._records = 0
+        self._next = 0
+        self._writer: SegmentWriter | None = None
+        self._encode_at = _ENOUGH
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Add rows with columns of `kodec.row_schema`. Raises EncodeError; OSError."""
+        self._pending.append(rows)
+        self._weight += rows.nbytes
+        if self._weight >= self._encode_at:
+            self._encode(last=False)
+
+    def close(self) -> list[FinishedSegment]:
+        """Make all durable; the segments, by offset. Raises as `add`."""
+        if self._pending:
+            self._encode(last=True)
+        self._end_segment()
+        return self.finished
+
+    def abandon(self) -> None:
+        """Close files after an error."""
+        if self._writer is not None:
+            self._writer.abandon()
+
+    def _encode(self, *, last: bool) -> None:
+        table = pa.Table.from_batches(self._pending)
+        cut = self._cut
+        data = encode_table(
+            table,
+            compression=cut.compression,
+            level=cut.level,
+            base_offset=None if self._keep else self._next,
+            partition_leader_epoch=0,
+            batch_bytes=cut.batch_bytes,
+        )
+        batches = list(read_batches(data, check_crc=False))
+        left = 0
+        if not last:
+            # It may have room for rows that are still to come.
+            left = batches.pop().count
+        self._pending = table.slice(table.num_rows - left).to_batches() if left else []
+        self._weight = sum(each.nbytes for each in self._pending)
+        for batch in batches:
+            self._append(batch)
+
+    def _append(self, batch: Batch) -> None:
+        writer = self._writer
+        if writer is not None and (
+            writer.size + batch.size > self._cut.segment_bytes
+            or not writer.fits(batch.last_offset, batch.size)
+            or writer.index_full
+        ):
+            self._end_segment()
+        if self._writer is None:
+            self._writer = SegmentWriter(self._folder, batch.base_offset)
+            self._records = 0
+        self._writer.append(batch.data, batch)
+        self._records += batch.count
+        self._next = batch.next_offset
+
+    def _end_segment(self) -> None:
+        writer = self._writer
+        if writer is None:
+            return
+        writer.close()
+        self._writer = None
+        self.finished.append(
+            FinishedSegment(
+                self.owner,
+                writer.path,
+                writer.base_offset,
+                writer.next_offset,
+                self._records,
+                writer.size,
+                writer.largest_timestamp,
+            )
+        )

@@ -1,0 +1,322 @@
+"""The sink: DataFrames and streams as log directories, each row once.
+
+The columns are those of Spark's Kafka sink (`org.apache.spark.sql.kafka010.KafkaWriteTask`): key, value,
+headers, topic, partition; offset, timestamp and timestampType too, for logs that are restored. Tasks write
+segments into a staging folder beside the log directory, each attempt into a folder of its own; the driver
+adds those of the attempts that Spark took (`kodec.log.writing.addition`), under the lock of a broker.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from kodec.log.batches.batch import CODECS
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
+from kodec.log.files.paths import require_no_link
+from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
+from kodec.pipeline.options import OptionError
+from kodec.pipeline.segments import Cut, PartitionRows
+from kodec.runtime.errors import KodecError
+
+__all__ = ["BatchSink", "StreamSink", "WriteOptions"]
+
+_TYPES = {
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "headers": ("array<struct<key:string,value:binary>>",),
+    "topic": ("string",),
+    "partition": ("int", "bigint", "smallint", "tinyint"),
+    "offset": ("bigint", "int"),
+    "timestamp": ("timestamp",),
+    "timestampType": ("int",),
+}
+_OPTIONS = ("path", "topic", "partition", "compression", "batchBytes", "segmentBytes", "queryId", "batchId")
+_COMPRESSION = "kafka.compression.type"
+# What Spark itself adds.
+_OF_SPARK = ("checkpointlocation", "queryname", "provider", "owner")
+_SIZE = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
+_MOST_BATCH = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The options of a write; docs/spark-sink.md has them as a table.
+
+    Attributes:
+        root: the log directory.
+        topic, partition: for rows without these columns; None: rows have them.
+        cut: how rows become batches and segments.
+        batch: the query and the number of its batch, where the caller counts them.
+    """
+
+    root: Path
+    topic: str | None
+    partition: int | None
+    cut: Cut
+    batch: tuple[str, int] | None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> WriteOptions:
+        """Read the options of a query. Raises OptionError for one that is not known or cannot be followed."""
+        known = {name.lower(): name for name in (*_OPTIONS, _COMPRESSION)}
+        values: dict[str, str] = {}
+        for name, value in given.items():
+            if (lower := name.lower()) in known:
+                values[known[lower]] = value
+            elif lower not in _OF_SPARK and not lower.startswith("kafka."):
+                near = difflib.get_close_matches(lower, known, 1)
+                hint = f"; did you mean {known[near[0]]}?" if near else f"; there are {', '.join(_OPTIONS)}"
+                raise OptionError(name, f"there is no such option of writing{hint}")
+        if "path" not in values:
+            raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
+        root = Path(values["path"].removeprefix("file://")).absolute()
+        try:
+            require_no_link(root)
+        except ValueError as error:
+            raise OptionError("path", str(error)) from None
+        if parse_partition_dir(root.name) is not None:
+            text = (
+                f"{root} is named like a topic-partition's folder; give the log directory that it is to be in"
+            )
+            raise OptionError("path", text)
+        topic = values.get("topic")
+        partition = _number(values, "partition", 2**31 - 1)
+        if topic is not None:
+            _require_name(topic, partition or 0)
+        compression = values.get("compression", values.get(_COMPRESSION, "none"))
+        if compression not in CODECS:
+            raise OptionError("compression", f"{compression!r}: expected one of {', '.join(CODECS)}")
+        plain = Cut()
+        cut = Cut(
+            compression=compression,
+            batch_bytes=_size(values, "batchBytes", plain.batch_bytes, _MOST_BATCH),
+            segment_bytes=_size(values, "segmentBytes", plain.segment_bytes, 2**31 - 1),
+        )
+        number = _number(values, "batchId", 2**63 - 1)
+        query = values.get("queryId")
+        if (query is None) != (number is None):
+            raise OptionError("queryId", "it goes with batchId: give both or none")
+        return cls(root, topic, partition, cut, None if query is None or number is None else (query, number))
+
+    def staging(self, name: str) -> Path:
+        """The folder in which one write, of this name, is made."""
+        return self.root.parent / f".{self.root.name}.kodec-sink-{name}"
+
+
+def _number(values: Mapping[str, str], name: str, most: int) -> int | None:
+    text = values.get(name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
+        raise OptionError(name, f"{text!r}: expected a number from 0 to {most}")
+    return int(text)
+
+
+def _size(values: Mapping[str, str], name: str, default: int, most: int) -> int:
+    text = values.get(name)
+    if text is None:
+        return default
+    match = _SIZE.fullmatch(text)
+    size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()] if match else 0
+    if not 0 < size <= most:
+        raise OptionError(name, f"{text!r}: expected a size up to {most} bytes, like 64k or 1m")
+    return size
+
+
+def _require_name(topic: object, partition: object) -> TopicPartition:
+    if isinstance(topic, str) and isinstance(partition, int):
+        owner = TopicPartition(topic, partition)
+        if parse_partition_dir(str(owner)) == owner:
+            return owner
+    raise KodecError(f"kafka-log: {topic!r}, partition {partition!r}: not a topic-partition")
+
+
+def _check_columns(columns: StructType, options: WriteOptions) -> None:
+    """Refuse columns that the sink does not know, and rows that would not say where they belong.
+
+    Raises OptionError.
+    """
+    found = {field.name: field.dataType.simpleString() for field in columns}
+    for name, kind in found.items():
+        if name not in _TYPES:
+            raise OptionError("columns", f"{name}: not one of {', '.join(_TYPES)}; leave it out")
+        if kind not in _TYPES[name]:
+            raise OptionError("columns", f"{name} is {kind}; expected {' or '.join(_TYPES[name])}")
+    if "value" not in found:
+        raise OptionError("columns", "there is no column value")
+    for name, given in (("topic", options.topic), ("partition", options.partition)):
+        if name not in found and given is None:
+            raise OptionError(name, f"there is no column {name}: name one with this option")
+    if "timestampType" in found and "timestamp" not in found:
+        raise OptionError("columns", "timestampType goes with timestamp")
+
+
+class _Made(NamedTuple):
+    """What one task has made."""
+
+    staging: Path
+    batch: tuple[str, int] | None
+    segments: list[FinishedSegment]
+
+
+@dataclass
+class _Message(WriterCommitMessage):
+    made: _Made
+
+
+class _Sink:
+    """What writers of queries and of streams have in common."""
+
+    def __init__(self, columns: StructType, options: WriteOptions, overwrite: bool) -> None:
+        if overwrite:
+            raise OptionError("mode", 'segments are added to a log directory: use mode("append")')
+        _check_columns(columns, options)
+        self.options = options
+        self.keep_offsets = "offset" in columns.names
+        # One time for all attempts at all tasks, so that each makes the same bytes.
+        self.now = time.time_ns() // 1_000_000
+        self.name = uuid.uuid4().hex
+
+    def _write(
+        self, batches: Iterable[pa.RecordBatch], name: str, batch: tuple[str, int] | None
+    ) -> WriterCommitMessage:
+        staging = self.options.staging(name)
+        attempt = staging / uuid.uuid4().hex
+        rows: dict[TopicPartition, PartitionRows] = {}
+        try:
+            for each in batches:
+                for owner, part in self._parts(each):
+                    if owner not in rows:
+                        rows[owner] = PartitionRows(
+                            owner, attempt / str(owner), self.options.cut, keep_offsets=self.keep_offsets
+                        )
+                    rows[owner].add(part)
+            segments = [segment for owner in sorted(rows) for segment in rows[owner].close()]
+        except BaseException:
+            for open_rows in rows.values():
+                open_rows.abandon()
+            shutil.rmtree(attempt, ignore_errors=True)
+            raise
+        return _Message(_Made(staging, batch, segments))
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+        """The rows of each topic-partition, in their order, with the columns that a log has."""
+        if not batch.num_rows:
+            return
+        columns = self._columns(batch)
+        names = set(batch.schema.names)
+        given = self.options
+        if "topic" not in names and "partition" not in names:
+            assert given.topic is not None and given.partition is not None
+            yield _require_name(given.topic, given.partition), columns
+            return
+        topics = batch["topic"] if "topic" in names else pa.repeat(given.topic, batch.num_rows)
+        numbers = (
+            batch["partition"].cast(pa.int64())
+            if "partition" in names
+            else pa.repeat(pa.scalar(given.partition, pa.int64()), batch.num_rows)
+        )
+        owners = pa.table({"topic": topics, "partition": numbers}).group_by(["topic", "partition"])
+        found = sorted(
+            _require_name(each["topic"], each["partition"]) for each in owners.aggregate([]).to_pylist()
+        )
+        if len(found) == 1:
+            yield found[0], columns
+            return
+        for owner in found:
+            mine = pc.and_(pc.equal(topics, owner.topic), pc.equal(numbers, owner.partition))
+            yield owner, columns.filter(mine)
+
+    def _columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        names = set(batch.schema.names)
+        found = {name: batch[name] for name in ("key", "value", "headers", "offset") if name in names}
+        if "headers" in found and found["headers"].null_count:
+            empty = pa.scalar([], found["headers"].type)
+            found["headers"] = pc.coalesce(found["headers"], empty)
+        if "offset" in found and (found["offset"].null_count or pc.min(found["offset"]).as_py() < 0):
+            raise KodecError("kafka-log: offset is null or negative: leave the column out, or give them all")
+        millis = pa.int64()
+        if "timestamp" in names:
+            # Spark has microseconds.
+            times = pc.floor_temporal(batch["timestamp"], unit="millisecond").cast(pa.timestamp("ms", "UTC"))
+            found["timestamp"] = pc.fill_null(times.cast(millis), -1)
+        else:
+            found["timestamp"] = pa.repeat(pa.scalar(self.now, millis), batch.num_rows)
+        kinds = pc.if_else(pc.equal(found["timestamp"], -1), -1, 0)
+        if "timestampType" in names:
+            kinds = pc.coalesce(batch["timestampType"].cast(millis), kinds)
+        found["timestamp_type"] = kinds.cast(pa.int32())
+        return pa.RecordBatch.from_pydict(found)
+
+    def _commit(self, messages: Iterable[WriterCommitMessage | None]) -> None:
+        made = [message.made for message in messages if isinstance(message, _Message)]
+        segments = [segment for each in made for segment in each.segments]
+        batch = made[0].batch if made else None
+        if segments or batch is not None:
+            add_segments(self.options.root, segments, keep_offsets=self.keep_offsets, batch=batch)
+        _remove(each.staging for each in made)
+
+    def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
+        # What was written down to be done is done.
+        finish_additions(self.options.root)
+        _remove(
+            [self.options.staging(self.name), *(m.made.staging for m in messages if isinstance(m, _Message))]
+        )
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    for folder in set(folders):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class BatchSink(_Sink, DataSourceArrowWriter):
+    """Writes a DataFrame."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task into segments of their own. Raises KodecError, OSError."""
+        return self._write(iterator, self.name, self.options.batch)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Add the segments of all tasks, in the order of the DataFrame's partitions."""
+        self._commit(messages)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Remove what was written."""
+        self._abort(messages)
+
+
+class StreamSink(_Sink, DataSourceStreamArrowWriter):
+    """Writes the micro-batches of a stream, each once."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task of a micro-batch. Raises KodecError, OSError."""
+        context: Any = TaskContext.get()
+        query = context.getLocalProperty("sql.streaming.queryId")
+        number = int(context.getLocalProperty("streaming.sql.batchId"))
+        return self._write(iterator, f"{query}-{number}", (query, number))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Add the segments of a micro-batch; nothing where that was done before."""
+        self._commit(messages)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Remove what was written."""
+        self._abort(messages)

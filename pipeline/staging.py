@@ -1,0 +1,121 @@
+"""Where a job's output is made: beside its target, so that it appears whole, by one rename, or not at all.
+
+On a cluster the folder around the target must be on a file system that the driver and all workers share.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.lock import is_locked, locked
+
+__all__ = ["Staging", "require_free", "staged"]
+
+_TRIES = 5
+
+
+class Staging:
+    """A hidden folder beside a target.
+
+    Every attempt at a task writes into a folder of its own (`attempt`), so one that Spark has given up on,
+    and that still runs, disturbs nobody. What the tasks that were taken have reported is moved to `result` by
+    the driver (`take`), which then becomes the target (`publish`).
+
+    Attributes: path, which is pickled with the work; result, the folder that becomes the target.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.result = path / "result"
+
+    def attempt(self) -> Path:
+        """A new folder for one attempt at a task. Raises OSError, also where the job has ended."""
+        folder = self.path / "attempts" / uuid.uuid4().hex
+        folder.mkdir()
+        return folder
+
+    def take(self, made: Path, name: str | Path) -> None:
+        """Move a file or folder that an attempt has made into the result. Raises OSError."""
+        target = self.result / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not made.exists():
+            text = f"{made}: written by a worker, not seen here: share the file system"
+            raise FileNotFoundError(text)
+        if target.exists():
+            raise FileExistsError(f"{target.relative_to(self.result)} was made by two tasks")
+        made.rename(target)
+
+    def publish(self, target: Path) -> None:
+        """Make the result the target; what is there is moved away first and deleted last. Raises OSError."""
+        aside = self.path / "replaced"
+        if target.exists():
+            target.rename(aside)
+        try:
+            self.result.rename(target)
+        except OSError:
+            if aside.exists():
+                aside.rename(target)
+            raise
+        sync_folder(target.parent)
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Staging]:
+    """A staging folder for a target, which is removed at the end, whatever happens.
+
+    One whose process was killed is removed by the next job with the same target: whoever works holds its
+    lock. Raises OSError.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{target.name}.kodec-"
+    for left in target.parent.glob(f"{prefix}*"):
+        with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
+            # a lock of this process would be no obstacle
+            if not is_locked(left):
+                with locked(left):
+                    _remove(left, target)
+    for attempt in range(_TRIES):
+        path = target.parent / f"{prefix}{uuid.uuid4().hex}"
+        path.mkdir()
+        try:
+            lock = locked(path)
+            lock.__enter__()
+        except (BlockingIOError, FileNotFoundError):
+            # another job took it for dead before it was locked
+            if attempt == _TRIES - 1:
+                raise
+            continue
+        break
+    try:
+        for name in ("attempts", "result"):
+            (path / name).mkdir()
+        yield Staging(path)
+    finally:
+        _remove(path, target)
+        lock.__exit__(None, None, None)
+
+
+def _remove(path: Path, target: Path) -> None:
+    if (path / "replaced").exists() and not target.exists():
+        # ended between the two renames of `publish`
+        (path / "replaced").rename(target)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def require_free(target: Path, *, overwrite: bool, ours: Callable[[str], bool] = lambda name: True) -> None:
+    """Refuse a target that is a file, is not empty without `overwrite`, or holds a name that is not `ours`.
+
+    Raises FileExistsError.
+    """
+    if target.exists() and not target.is_dir():
+        raise FileExistsError(f"{target} is a file")
+    found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
+    if found and not overwrite:
+        raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+    if (other := next((name for name in found if not ours(name)), None)) is not None:
+        raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")

@@ -1,0 +1,233 @@
+"""The sink: rows become logs, each once, and the same bytes whatever the pieces they come in."""
+
+import pickle
+import random
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import StructType
+
+import kodec
+from kodec.errors import KodecError
+from kodec.log.files.listing import TopicPartition
+from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.options import OptionError
+from kodec.pipeline.segments import Cut, PartitionRows
+from kodec.pipeline.sink import BatchSink, WriteOptions
+
+LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
+ALL = "key binary, value binary, topic string, partition int, timestamp timestamp"
+
+
+def struct(text: str) -> StructType:
+    """Columns by name and type, without the JVM that `fromDDL` needs."""
+    found = StructType()
+    for each in text.split(", "):
+        name, kind = each.split(" ")
+        found = found.add(name, {"int": "integer", "bigint": "long"}.get(kind, kind))
+    return found
+
+
+def rows(count: int, first: int = 0, partitions: int = 2) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": None if n % 3 == 0 else b"k%d" % n,
+            "value": None if n % 5 == 0 else b"v%d" % n,
+            "topic": "orders",
+            "partition": n % partitions,
+            "timestamp": 1_600_000_000_000_000 + n * 1_000_999,
+        }
+        for n in range(first, first + count)
+    ]
+
+
+def sink(root: Path, columns: str = ALL, **options: str) -> BatchSink:
+    found = BatchSink(struct(columns), WriteOptions.parse({"path": str(root), **options}), False)
+    return pickle.loads(pickle.dumps(found))  # type: ignore[no-any-return]
+
+
+def batches(found: list[dict[str, Any]], columns: str = ALL, size: int = 7) -> Iterable[pa.RecordBatch]:
+    names = struct(columns)
+    for at in range(0, len(found), size):
+        yield pa.RecordBatch.from_pylist(found[at : at + size], schema=arrow_schema(names))
+
+
+def read(root: Path) -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        str(log.topic_partition): [
+            (record.offset, record.timestamp, record.key, record.value) for record in log.records()
+        ]
+        for log in kodec.LogDirectory(root)
+    }
+
+
+def test_attempts_that_lost_leave_nothing_and_tasks_keep_their_order(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    writer = sink(root)
+    lost = writer.write(iter(batches(rows(50))))
+    messages = [writer.write(iter(batches(rows(50, first)))) for first in (0, 50)]
+    assert lost is not None and not root.exists()
+    writer.commit([*messages])
+    wanted = rows(100)
+    for number in (0, 1):
+        mine = [row for row in wanted if row["partition"] == number]
+        assert read(root)[f"orders-{number}"] == [
+            (offset, row["timestamp"] // 1000, row["key"], row["value"]) for offset, row in enumerate(mine)
+        ]
+    assert list(kodec.verify(root)) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+    writer = sink(root)
+    messages = [writer.write(iter(batches(rows(50))))]
+    writer.abort([*messages, None])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+    assert len(read(root)["orders-0"]) == 50
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    made = []
+    for number, sizes in enumerate([(1_000,), (1, 2), (333, 57)]):
+        folder, dice = tmp_path / str(number), random.Random(number)
+        part = PartitionRows(TopicPartition("t", 0), folder, Cut("zstd", None, 3_000), keep_offsets=False)
+        part._encode_at = 5_000
+        found, at = rows(1_000), 0
+        while at < len(found):
+            size = dice.choice(sizes)
+            names = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+            part.add(pa.RecordBatch.from_pylist(found[at : at + size], schema=names))
+            at += size
+        (segment,) = part.close()
+        assert (segment.records, segment.next_offset) == (1_000, 1_000)
+        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert made[0] == made[1] == made[2]
+    assert len(list(kodec.read_batches(made[0][f"{0:020d}.log"]))) > 3
+
+
+def test_segments_end_where_they_are_large_enough(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    writer = sink(root, segmentBytes="2k", batchBytes="500")
+    writer.commit([writer.write(iter(batches(rows(300, partitions=1))))])
+    logs = sorted((root / "orders-0").glob("*.log"))
+    assert len(logs) == 3 and all(path.stat().st_size <= 2048 for path in logs)
+    assert [row[0] for row in read(root)["orders-0"]] == list(range(300))
+
+
+def test_rows_without_some_columns_get_what_the_options_say(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    writer = sink(root, "value string", topic="greetings", partition="3", compression="gzip")
+    messages = [writer.write(iter(batches([{"value": "hello"}, {"value": None}], "value string")))]
+    writer.commit([*messages])
+    assert read(root) == {"greetings-3": [(0, writer.now, None, b"hello"), (1, writer.now, None, None)]}
+    writer = sink(root, "value binary, partition int", topic="greetings")
+    messages = [writer.write(iter(batches([{"value": b"x", "partition": 4}], "value binary, partition int")))]
+    writer.commit([*messages])
+    assert [len(found) for found in read(root).values()] == [2, 1]
+
+
+def test_a_batch_that_the_caller_counts_is_written_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        writer = sink(tmp_path / "logs", queryId="q", batchId="7")
+        writer.commit([writer.write(iter(batches(rows(10))))])
+    assert sum(map(len, read(tmp_path / "logs").values())) == 10
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "text"),
+    [
+        (ALL, {"compresion": "gzip"}, "no such option of writing; did you mean compression"),
+        (ALL, {"compression": "brotli"}, "'brotli': expected one of none, gzip"),
+        (ALL, {"batchBytes": "1g"}, "expected a size up to"),
+        (ALL, {"batchId": "7"}, "it goes with batchId"),
+        ("value binary, partition int", {}, "topic: there is no column topic"),
+        ("value binary, topic string", {}, "partition: there is no column partition"),
+        ("value binary", {"topic": "t", "partition": "-1"}, "expected a number"),
+        ("key binary, topic string, partition int", {}, "no column value"),
+        ("value int, topic string, partition int", {}, "value is int; expected binary or string"),
+        (ALL + ", color string", {}, "color: not one of key, value"),
+        (ALL, {"path": "/data/orders-0"}, "named like a topic-partition's folder"),
+    ],
+)
+def test_what_cannot_be_followed_is_said_first(
+    tmp_path: Path, columns: str, options: dict[str, str], text: str
+) -> None:
+    with pytest.raises(OptionError, match=text):
+        sink(tmp_path / "logs", columns, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"topic": None}, "None, partition 0: not a topic-partition"),
+        ({"topic": "../../etc"}, "not a topic-partition"),
+        ({"partition": -4}, "not a topic-partition"),
+        ({"offset": None}, "offset is null or negative"),
+        ({"offset": 1}, "offsets must ascend"),
+    ],
+)
+def test_rows_that_cannot_be_written_leave_nothing(tmp_path: Path, change: dict[str, Any], text: str) -> None:
+    columns = ALL + ", offset bigint"
+    found = [row | {"offset": n + 5} for n, row in enumerate(rows(4, partitions=1))]
+    found[2] |= change
+    with pytest.raises(KodecError, match=text):
+        sink(tmp_path / "logs", columns).write(iter(batches(found, columns)))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_log_that_is_read_is_written_as_it_was(spark: Any, tmp_path: Path) -> None:
+    names = "orders,compacted,append.time,idempotent,large"
+    source = spark.read.format("kafka-log").options(subscribe=names, includeHeaders="true").load(str(LOGS))
+    ordered = source.repartition(2, "topic", "partition").sortWithinPartitions("topic", "partition", "offset")
+    sink_of = ordered.write.format("kafka-log").option("compression", "zstd")
+    sink_of.mode("append").save(str(tmp_path / "logs"))
+    for log in kodec.LogDirectory(tmp_path / "logs"):
+        assert list(log.records()) == list(kodec.PartitionLog(LOGS / log.path.name).records())
+    assert len(kodec.LogDirectory(tmp_path / "logs")) == 7
+    assert [problem for problem in kodec.verify(tmp_path / "logs") if not problem.note] == []
+    with pytest.raises(Exception, match=r'kafka-log: mode: .* use mode\("append"\)'):
+        sink_of.mode("overwrite").save(str(tmp_path / "logs"))
+    with pytest.raises(Exception, match="offsets must ascend"):
+        sink_of.mode("append").save(str(tmp_path / "logs"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+
+
+def test_what_the_page_says_runs(spark: Any, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "spark-sink.md").read_text("utf-8")
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    # one Spark for all tests
+    code = code.replace('spark = session("local[2]")\n', "").replace("/data/kafka-logs", str(LOGS))
+    exec(code.replace("out/sink", str(tmp_path / "out")), {"spark": spark})
+    wanted = [
+        row for name in ("orders-0", "orders-1", "orders-2") for row in read(LOGS)[name] if row[2] is not None
+    ]
+    found = [row for rows in read(tmp_path / "out" / "sink").values() for row in rows]
+    assert sorted(row[1:] for row in found) == sorted(row[1:] for row in wanted)
+
+
+def test_a_stream_is_written_once_also_where_it_is_replayed(spark: Any, tmp_path: Path) -> None:
+    root, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+
+    def run() -> None:
+        source = spark.readStream.format("kafka-log").option("startingOffsets", "earliest")
+        frame = source.option("subscribe", "orders").option("maxOffsetsPerTrigger", "700").load(str(LOGS))
+        query = (
+            frame.select(*schema().names[:4], "timestamp").writeStream.format("kafka-log")
+            .option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(str(root))
+        )  # fmt: skip
+        query.awaitTermination()
+
+    run()
+    wanted = {name: len(found) for name, found in read(LOGS).items() if name.startswith("orders-")}
+    assert {name: len(found) for name, found in read(root).items()} == wanted
+    committed = sorted(checkpoint.glob("commits/[0-9]*"), key=lambda path: int(path.name))
+    assert len(committed) > 1
+    # As if Spark had died before it noted that the last batch was written.
+    committed[-1].unlink()
+    (checkpoint / "commits" / f".{committed[-1].name}.crc").unlink(missing_ok=True)
+    run()
+    assert {name: len(found) for name, found in read(root).items()} == wanted
+    assert list(kodec.verify(root)) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "out"]

@@ -1,0 +1,81 @@
+"""How what a job has made becomes visible: whole, or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kodec.pipeline.staging import staged
+
+
+def tree(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))]
+
+
+def test_only_what_is_taken_is_published(tmp_path: Path) -> None:
+    with staged(tmp_path / "new" / "out") as staging:
+        won, lost = staging.attempt(), staging.attempt()
+        for attempt in (won, lost):
+            (attempt / "a").touch()
+        staging.take(won / "a", "topic/a")
+        staging.publish(tmp_path / "new" / "out")
+        # An attempt that Spark gave up on goes on, and harms nobody.
+        (lost / "b").touch()
+    assert tree(tmp_path) == ["new", "new/out", "new/out/topic", "new/out/topic/a"]
+    with pytest.raises(FileNotFoundError):
+        staging.attempt()
+
+
+def test_what_was_made_elsewhere_or_twice_is_refused(tmp_path: Path) -> None:
+    with staged(tmp_path / "out") as staging:
+        with pytest.raises(FileNotFoundError, match="share the file system"):
+            staging.take(staging.attempt() / "a", "a")
+        for wanted in (True, False):
+            attempt = staging.attempt()
+            (attempt / "a").touch()
+            if wanted:
+                staging.take(attempt / "a", "a")
+                continue
+            with pytest.raises(FileExistsError, match="a was made by two tasks"):
+                staging.take(attempt / "a", "a")
+    assert tree(tmp_path) == []
+
+
+def test_publishing_replaces_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    with staged(tmp_path / "out") as staging:
+        (staging.result / "new").touch()
+        staging.publish(tmp_path / "out")
+    assert tree(tmp_path) == ["out", "out/new"]
+
+
+def test_publishing_that_fails_puts_back_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    rename = Path.rename
+
+    def fails(self: Path, target: Any) -> Path:
+        if self.name == "result":
+            raise OSError("disk full")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="disk full"), staged(tmp_path / "out") as staging:
+        staging.publish(tmp_path / "out")
+    assert tree(tmp_path) == ["out", "out/old"]
+
+
+def test_what_a_killed_job_left_is_removed_and_what_it_moved_is_put_back(tmp_path: Path) -> None:
+    dead = tmp_path / f".out.kodec-{'0' * 32}"
+    (dead / "replaced").mkdir(parents=True)
+    (dead / "replaced" / "precious").touch()
+    other = tmp_path / f".outer.kodec-{'0' * 32}"
+    other.mkdir()
+    with staged(tmp_path / "out") as running:
+        with staged(tmp_path / "out"):
+            assert running.path.exists()
+        assert not dead.exists()
+    assert tree(tmp_path) == [other.name, "out", "out/precious"]
