@@ -8,6 +8,7 @@ Usage: spark_versions.py [VERSION...]
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
+import spark_rows as queries
+
 from kodec.pipeline import KafkaLogDataSource
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import JAR
@@ -25,15 +28,14 @@ from kodec.pipeline.spark import JAR
 ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache" / "spark"
 LOGS = ROOT / "tests" / "data" / "kafka-4.3.1" / "logs"
-SCRIPT = Path(__file__).parent / "spark" / "rows.py"
-VERSIONS = ("3.5.7", "4.0.1", "4.1.1", "4.2.0", "4.3.0")
-
-sys.path.insert(0, str(SCRIPT.parent))
-import rows as queries  # noqa: E402 - the queries of the script that other Sparks run
+SCRIPT = Path(__file__).resolve().parent / "spark_rows.py"
+VERSIONS = ("3.5.7", "4.0.4", "4.1.1", "4.2.1", "4.3.0")
 
 
 def environment(version: str) -> Path:
-    """The Python of an environment that has this pyspark."""
+    """The Python of an environment that has this pyspark: that of this clone, or one made for it."""
+    if importlib.metadata.version("pyspark") == version:
+        return Path(sys.executable)
     folder = CACHE / version
     python = folder / "bin" / "python"
     done = folder / "installed"

@@ -1,6 +1,6 @@
 """Queries put to the source for the JVM in any Spark, which needs no kodec: prints what each answers as JSON.
 
-Usage: rows.py JAR LOGS DIRECTORY, which may be written to.
+Usage: spark_rows.py JAR LOGS DIRECTORY, which may be written to.
 """
 
 from __future__ import annotations
