@@ -37,6 +37,8 @@ _VERBS = {
     "convert": "convert",
     "adopt": "adopt",
     "export": "export",
+    "compact-view": "compact_view",
+    "restore": "restore",
     "scan": "scan",
 }
 
