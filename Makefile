@@ -6,7 +6,7 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean setup java clients node
+.PHONY: clean setup java clients node sparks connector
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ bench: node ## measure the codec against other readers
 
 bench-spark: java ## measure a row in Spark: sources, codecs, Parquet, in CPU of all processes
 	@$(BIN)/python -m benchmarks.spark
+
+sparks: java ## run the source for the JVM in each version of Spark, which are fetched
+	@$(BIN)/python tests/interop/spark_versions.py
+
+connector: java ## compare it, and its cost, with Spark's own Kafka source on a real broker
+	@$(BIN)/python tests/interop/spark_connector.py
 
 fuzz: setup ## break kernels under sanitizers, compare them with pure Python, generate broken schemas, for some minutes
 	@$(BIN)/python tests/fuzz/run.py

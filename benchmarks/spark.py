@@ -111,11 +111,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000, help="of each log (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (%(default)s)")
     parser.add_argument("--codecs", default=",".join(CODECS), help="which of %(default)s")
+    parser.add_argument("--lookup", type=int, default=1024, help="MiB of the segment of the last part")
     given = parser.parse_args()
     codecs = given.codecs.split(",")
     folder = Path(tempfile.mkdtemp(prefix="kodec-spark-"))
     try:
         measure(folder, given.rows, given.rounds, codecs)
+        look_up(folder / "looked-up", given.lookup << 20)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -144,6 +146,48 @@ def measure(folder: Path, rows: int, rounds: int, codecs: list[str]) -> None:
                 if turn:
                     found[name][what].append((cpu() - before) / rows * 1e9)
     show(spark, found, rows)
+    spark.stop()
+
+
+def large(folder: Path, size: int) -> int:
+    """A log directory with one segment of so many bytes, and its indexes; the offset after the last one."""
+    path = folder / "orders-0" / f"{0:020d}.log"
+    path.parent.mkdir(parents=True)
+    value = random.Random(2).randbytes(1000)
+    offset = 0
+    with path.open("wb") as log:
+        while log.tell() < size:
+            records = [
+                kodec.Record(offset=each, timestamp=1_700_000_000_000 + each, value=value)
+                for each in range(offset, offset + 60)
+            ]
+            log.write(kodec.encode(records))
+            offset += 60
+    command = [shutil.which("kodec") or "kodec", "reindex", str(path.parent), "--apply"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return offset
+
+
+def look_up(folder: Path, size: int) -> None:
+    """How many bytes of a large segment the JVM reads for one row, by offset and by time."""
+    end = large(folder, size)
+    spark = session("local[2]", config=QUIET)
+    assert spark._jvm is not None
+    io = Path(f"/proc/{spark._jvm.java.lang.ProcessHandle.current().pid()}/io")
+
+    def row(of: int) -> tuple[DataFrame, DataFrame]:
+        frame = spark.read.format("kafka-log").load(str(folder))
+        later = spark.read.format("kafka-log").option("startingTimestamp", 1_700_000_000_000 + of)
+        return frame.where(f.col("offset") == of), later.load(str(folder)).limit(1)
+
+    for each in row(7):
+        # classes are loaded
+        each.collect()
+    for name, each in zip(("offset", "time"), row(end // 3 * 2), strict=True):
+        before = int(io.read_text().split()[1])
+        assert [found.offset for found in each.collect()] == [end // 3 * 2]
+        read = int(io.read_text().split()[1]) - before
+        print(f"one row by {name} out of {size >> 20} MiB: {read / 2**20:.1f} MiB read")
     spark.stop()
 
 

@@ -29,6 +29,8 @@ _VERBS = {
     "transactions": "transactions",
     "producers": "producers",
     "metadata": "metadata",
+    "epochs": "epochs",
+    "retention": "retention",
     "recover": "recover",
     "salvage": "salvage",
     "reindex": "reindex",

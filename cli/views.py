@@ -15,12 +15,13 @@ from kodec.log.views.metadata import METADATA_TOPIC
 from kodec.log.views.reading import Account
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["GROUPS", "LOG_DIRS", "TOPICS", "id_text", "logs_of", "moment", "tell"]
+__all__ = ["GROUPS", "LOG_DIRS", "PARTITION", "TOPICS", "id_text", "logs_of", "moment", "tell"]
 
 LOG_DIRS = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
 )
 TOPICS = typer.Option("--topic", help="Only this topic; may be given several times.")
+PARTITION = typer.Option("--partition", help="Only this partition.", min=0)
 GROUPS = typer.Option("--group", help="Only this group; may be given several times.")
 
 

@@ -6,8 +6,11 @@ import difflib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from kodec.importer.comments import with_comments
 from kodec.importer.definitions import read_definitions
 from kodec.importer.merge import merged, names_in
 from kodec.importer.places import PROTOCOL, place_of
@@ -19,12 +22,16 @@ __all__ = ["ImportPlan", "SchemaChange", "plan_import"]
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A file that an import would write: `before` is None where it is new."""
+    """A file that an import would write: `before` is None where it is new.
+
+    `lost` are comments of it whose line is not there any more; the others stay.
+    """
 
     path: Path
     message: str
     before: str | None
     after: str
+    lost: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -105,5 +112,29 @@ def plan_import(
         if tree == old:
             unchanged += 1
         else:
-            found.append(SchemaChange(path, message.name, before, text_of(tree)))
+            text, lost = with_comments(text_of(tree), before or "")
+            found.append(SchemaChange(path, message.name, before, text, lost))
+    found += _primitives(schemas, found)
     return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped))
+
+
+def _primitives(schemas: Path, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
+    """The schemas of strings, numbers and such that others import, where the folder has them not yet."""
+    wanted = sorted(
+        {name for change in changes for name in _imports(tree_of(change.after, str(change.path)))}
+    )
+    found: dict[str, SchemaChange] = {}
+    while wanted:
+        name = wanted.pop()
+        path = schemas / "primitives" / f"{name}.ksy"
+        if name in found or path.is_file():
+            continue
+        text = (files("kodec.schemas") / "primitives" / path.name).read_text("utf-8")
+        found[name] = SchemaChange(path, name, None, text)
+        wanted += _imports(tree_of(text, path.name))
+    return [found[name] for name in sorted(found)]
+
+
+def _imports(tree: dict[Any, Any]) -> list[str]:
+    """The last parts of the paths that a schema imports."""
+    return [str(each).rpartition("/")[2] for each in tree["meta"].get("imports", ())]

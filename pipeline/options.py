@@ -73,7 +73,16 @@ _IGNORED = (
     "groupIdPrefix",
 )
 # What Spark itself adds: several paths, and the facts of a table.
-_OF_SPARK = ("paths", "provider", "owner")
+_OF_SPARK = (
+    "paths",
+    "provider",
+    "owner",
+    "location",
+    "is_managed_location",
+    "external",
+    "comment",
+    "collation",
+)
 _KAFKA = "kafka."
 _ISOLATION = "kafka.isolation.level"
 _KNOWN = {name.lower(): name for name in (*_OURS, *_IGNORED, *_OF_SPARK, _ISOLATION)}

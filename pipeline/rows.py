@@ -316,7 +316,8 @@ class SegmentRows:
             return []
         if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
             return []
-        first, last = max(order.last + 1, part.start), part.stop - 1
+        wanted = self._scan.offsets
+        first, last = max(order.last + 1, part.start, wanted.first), min(part.stop - 1, wanted.last)
         if first > last:
             return []
         tail = reader.torn_tail

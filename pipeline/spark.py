@@ -25,6 +25,9 @@ JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 
 _log = logging.getLogger("kodec")
 
+# With it SQL reads the log at a path: SELECT * FROM `kafka-log`.`/data/kafka-logs`.
+_CATALOG = ("spark.sql.catalog.kafka-log", "org.kodec.spark.LogCatalog")
+
 _ALWAYS = {
     # Without it Spark does not give a Python source a query's filters.
     "spark.sql.python.filterPushdown.enabled": "true",
@@ -85,6 +88,7 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
         spark.addArtifacts(str(JAR))
     elif not there:
         spark.sql(f"ADD JAR '{JAR.as_uri()}'")
+    spark.conf.set(*_CATALOG)
     try:
         if not known:
             _require_workers(spark)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import TypeVar
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Truncated, Unsupported
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -34,6 +34,7 @@ __all__ = [
     "too_many",
     "truncated_run",
     "unknown_version",
+    "uuid_of",
     "write_numbers",
     "write_tags",
 ]
@@ -173,7 +174,26 @@ def unknown_version(name: str, version: object, known: str, at: int) -> Unsuppor
 def read_uuid(buf: bytes, pos: int, end: int, name: str = "") -> tuple[UUID, int]:
     """Read 16 bytes, most significant first. Raises Truncated."""
     stop = span(name, 16, pos, end)
-    return UUID(bytes=buf[pos:stop]), stop
+    return uuid_of(buf[pos:stop]), stop
+
+
+_NO_UUID = UUID(int=0)
+_UNKNOWN = SafeUUID.unknown
+_new = object.__new__
+# UUIDs cannot be assigned to; their slots can
+_set_int = UUID.__dict__["int"].__set__
+_set_is_safe = UUID.__dict__["is_safe"].__set__
+
+
+def uuid_of(data: bytes) -> UUID:
+    """The UUID of 16 bytes: `UUID(bytes=data)` without what that checks, which takes three times as long."""
+    number = int.from_bytes(data, "big")
+    if not number:
+        return _NO_UUID
+    found = _new(UUID)
+    _set_int(found, number)
+    _set_is_safe(found, _UNKNOWN)
+    return found
 
 
 def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int, int, int]], int]:

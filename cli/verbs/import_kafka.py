@@ -35,7 +35,8 @@ def import_kafka(
 ) -> None:
     """Write or update schemas by Kafka's message definitions; a dry run without --apply.
 
-    Texts, columns and names that a schema has beyond the definition stay. After it: kodec generate.
+    Texts, comments, columns and names that a schema has beyond the definition stay; a comment whose line is
+    gone is named. Primitives that a folder lacks come with it. After it: kodec generate.
 
     example:  kodec import-kafka kafka-group-coordinator-4.4.0.jar
               kodec import-kafka jars/ --schemas schemas --apply
@@ -73,6 +74,10 @@ def _tell(plan: ImportPlan, apply: bool) -> None:
         lines.show(f"{change.kind:8} {change.path}")
         if change.kind == "changed" and not apply:
             sys.stdout.write(lines.unescaped(change.diff()))
+        for comment in change.lost:
+            lines.warn(
+                f"{change.path}: its line is gone or not the only one, and so is the comment: {comment}"
+            )
     done = "written" if apply else "would be written"
     count = len(plan.changes)
     files = f"{count} file{'s' * (count != 1)} {done}" if count else "nothing to do"

@@ -10,7 +10,7 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
-from kodec.cli.views import LOG_DIRS, TOPICS, logs_of, moment, tell
+from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.producers import ActiveProducer, read_producers
 from kodec.log.views.reading import Account
@@ -22,7 +22,7 @@ __all__ = ["producers"]
 def producers(
     paths: Annotated[list[Path], LOG_DIRS],
     topic: Annotated[list[str] | None, TOPICS] = None,
-    partition: Annotated[int | None, typer.Option("--partition", help="Only this partition.", min=0)] = None,
+    partition: Annotated[int | None, PARTITION] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each producer.")] = False,
 ) -> None:
     """Show the idempotent and transactional producers of partitions, as a broker that loads them knows them.

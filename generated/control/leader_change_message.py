@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -152,7 +153,7 @@ def _read_voter_v1(buf: bytes, pos: int, end: int, opt: ReadOptions, version: in
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
     voter_id, voter_directory_id = _RUN_2.unpack_from(buf, pos)
-    voter_directory_id = UUID(bytes=voter_directory_id)
+    voter_directory_id = uuid_of(voter_directory_id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:

@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -340,7 +341,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_3)
     voter_id, voter_directory_id = _RUN_3.unpack_from(buf, pos)
-    voter_directory_id = UUID(bytes=voter_directory_id)
+    voter_directory_id = uuid_of(voter_directory_id)
     pos += 20
     at = pos
     if pos < end and (num_endpoints_plus_one := buf[pos]) < 0x80:

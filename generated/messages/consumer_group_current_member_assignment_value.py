@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_numbers,
     write_tags,
 )
@@ -152,7 +153,7 @@ def read_topic_partitions(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_1)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 16
     at = pos
     if pos < end and (num_partitions_plus_one := buf[pos]) < 0x80:

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -239,7 +240,7 @@ def read_topic_metadata(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_2)
     (topic_id,) = _RUN_2.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 16
     try:
         topic_name, pos = read_text_is_compact(buf, pos, end, opt)

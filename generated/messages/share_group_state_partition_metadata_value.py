@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_numbers,
     write_tags,
 )
@@ -117,7 +118,7 @@ def read_topic_partitions_info(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_1)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 16
     try:
         topic_name, pos = read_text_is_compact(buf, pos, end, opt)
@@ -230,7 +231,7 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_1)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 16
     try:
         topic_name, pos = read_text_is_compact(buf, pos, end, opt)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     bad_run,
     ends_exactly,
     truncated_run,
+    uuid_of,
 )
 
 from ..primitives.text import read_text, write_text
@@ -129,7 +130,7 @@ def read_share_snapshot_key(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
     topic_id, partition = _RUN_2.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     return ShareSnapshotKey(
         record_type=record_type, group_id=group_id, topic_id=topic_id, partition=partition

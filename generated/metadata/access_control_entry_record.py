@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 
@@ -183,7 +184,7 @@ def _read_access_control_entry_record(
     if end - pos < 17:
         raise truncated_run(pos, end, _FIELDS_1)
     id, resource_type = _RUN_1.unpack_from(buf, pos)
-    id = UUID(bytes=id)
+    id = uuid_of(id)
     pos += 17
     try:
         resource_name, pos = read_text_is_compact(buf, pos, end, opt)

@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     read_uuid,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_numbers,
     write_tags,
 )
@@ -306,7 +307,7 @@ def _read_partition_change_record_v0(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_3)
     partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     isr: list[int] | None = None
     leader: int = -2
@@ -379,7 +380,7 @@ def _read_partition_change_record_v1(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_3)
     partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     isr: list[int] | None = None
     leader: int = -2
@@ -460,7 +461,7 @@ def _read_partition_change_record_v2(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_3)
     partition_id, topic_id = _RUN_3.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     isr: list[int] | None = None
     leader: int = -2

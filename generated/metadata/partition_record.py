@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_uuid,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_numbers,
     write_tags,
 )
@@ -268,7 +269,7 @@ def _read_partition_record_v0(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
     partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     at = pos
     if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
@@ -364,7 +365,7 @@ def _read_partition_record_v1(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
     partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     at = pos
     if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:
@@ -482,7 +483,7 @@ def _read_partition_record_v2(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_2)
     partition_id, topic_id = _RUN_2.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 20
     at = pos
     if pos < end and (num_replicas_plus_one := buf[pos]) < 0x80:

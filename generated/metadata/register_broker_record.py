@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     read_uuid,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -533,7 +534,7 @@ def _read_register_broker_record_v0(
     if end - pos < 28:
         raise truncated_run(pos, end, _FIELDS_3)
     broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 28
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -606,7 +607,7 @@ def _read_register_broker_record_v1(
     if end - pos < 28:
         raise truncated_run(pos, end, _FIELDS_3)
     broker_id, incarnation_id, broker_epoch = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 28
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -680,7 +681,7 @@ def _read_register_broker_record_v2(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -755,7 +756,7 @@ def _read_register_broker_record_v3(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:
@@ -839,7 +840,7 @@ def _read_register_broker_record_v4(
     if end - pos < 29:
         raise truncated_run(pos, end, _FIELDS_6)
     broker_id, is_migrating_zk_broker, incarnation_id, broker_epoch = _RUN_6.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 29
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -402,7 +403,7 @@ def _read_register_controller_record(
     if end - pos < 21:
         raise truncated_run(pos, end, _FIELDS_3)
     controller_id, incarnation_id, zk_migration_ready = _RUN_3.unpack_from(buf, pos)
-    incarnation_id = UUID(bytes=incarnation_id)
+    incarnation_id = uuid_of(incarnation_id)
     pos += 21
     at = pos
     if pos < end and (num_end_points_plus_one := buf[pos]) < 0x80:

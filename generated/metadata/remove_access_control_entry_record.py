@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 
@@ -121,7 +122,7 @@ def _read_remove_access_control_entry_record(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_1)
     (id,) = _RUN_1.unpack_from(buf, pos)
-    id = UUID(bytes=id)
+    id = uuid_of(id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:

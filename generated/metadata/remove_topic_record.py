@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 
@@ -118,7 +119,7 @@ def _read_remove_topic_record(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_1)
     (topic_id,) = _RUN_1.unpack_from(buf, pos)
-    topic_id = UUID(bytes=topic_id)
+    topic_id = uuid_of(topic_id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:

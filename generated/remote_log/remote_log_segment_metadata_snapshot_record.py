@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
@@ -322,7 +323,7 @@ def _read_remote_log_segment_metadata_snapshot_record(
     segment_id, start_offset, end_offset, broker_id, max_timestamp_ms, event_timestamp_ms = (
         _RUN_2.unpack_from(buf, pos)
     )
-    segment_id = UUID(bytes=segment_id)
+    segment_id = uuid_of(segment_id)
     pos += 52
     at = pos
     if pos < end and (num_segment_leader_epochs_plus_one := buf[pos]) < 0x80:

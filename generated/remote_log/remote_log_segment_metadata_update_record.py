@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 
@@ -135,7 +136,7 @@ def read_topic_id_partition_entry(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_1)
     id, partition = _RUN_1.unpack_from(buf, pos)
-    id = UUID(bytes=id)
+    id = uuid_of(id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:
@@ -228,7 +229,7 @@ def read_remote_log_segment_id_entry(
     if end - pos < 16:
         raise truncated_run(pos, end, _FIELDS_2)
     (id,) = _RUN_2.unpack_from(buf, pos)
-    id = UUID(bytes=id)
+    id = uuid_of(id)
     pos += 16
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:

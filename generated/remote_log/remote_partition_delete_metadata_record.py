@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     read_tags,
     truncated_run,
     unknown_version,
+    uuid_of,
     write_tags,
 )
 
@@ -127,7 +128,7 @@ def read_topic_id_partition_entry(
     if end - pos < 20:
         raise truncated_run(pos, end, _FIELDS_1)
     id, partition = _RUN_1.unpack_from(buf, pos)
-    id = UUID(bytes=id)
+    id = uuid_of(id)
     pos += 20
     tagged_fields: list[tuple[int, bytes]] = []
     if pos < end and not buf[pos]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from kodec.generator.layout import Layouts
 from kodec.generator.passes.common import path_of
 from kodec.generator.passes.conditions import check_conditions
 from kodec.generator.passes.derivations import check_derivations
@@ -29,9 +30,9 @@ _STAGES: tuple[tuple[Callable[[Model, Problems], None], ...], ...] = (
     (check_plain, check_shapes, check_names),
     # reads types and names
     (check_expressions,),
-    # evaluates expressions
-    (check_order, check_conditions, check_derivations, check_sizes),
 )
+# the last one evaluates expressions
+_OF_LAYOUTS = (check_order, check_conditions, check_derivations, check_sizes)
 
 
 def run_passes(model: Model, found: Problems | None = None) -> Model:
@@ -106,6 +107,9 @@ def _layouts(model: Model) -> list[Problem]:
             check(model, wrong)
         problems.found += wrong.found
         model = without(model, wrong.found)
+    layouts = Layouts(model)
+    for last in _OF_LAYOUTS:
+        last(model, problems, layouts)
     return problems.found
 
 

@@ -12,9 +12,8 @@ from kodec.generator.schema.roles import may_be_null, section_tags
 __all__ = ["check_conditions"]
 
 
-def check_conditions(model: Model, problems: Problems) -> None:
+def check_conditions(model: Model, problems: Problems, layouts: Layouts) -> None:
     """Report keys that contradict the condition under which the field is there."""
-    layouts = Layouts(model)
     for struct, _, field in walk_fields(model):
         if field.nullable is not None:
             _nullable(layouts, struct, field, problems)

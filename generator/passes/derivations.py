@@ -12,9 +12,8 @@ from kodec.generator.schema.model import Derive, Field, Model, Prim, Ref, Struct
 __all__ = ["check_derivations"]
 
 
-def check_derivations(model: Model, problems: Problems) -> None:
+def check_derivations(model: Model, problems: Problems, layouts: Layouts) -> None:
     """Report derivations that cannot be computed, or that contradict how the bytes are read."""
-    layouts = Layouts(model)
     for struct in structs(model):
         order = {field.id: index for index, field in enumerate(struct.fields)}
         sound = True

@@ -12,9 +12,9 @@ from kodec.generator.wire import INTRINSICS
 __all__ = ["check_order"]
 
 
-def check_order(model: Model, problems: Problems) -> None:
+def check_order(model: Model, problems: Problems, layouts: Layouts) -> None:
     """Report layouts that could not be read, or only with values that are not there."""
-    layouts, ends = Layouts(model), _Ends(model)
+    ends = _Ends(model)
     for struct in structs(model):
         if struct.wire in INTRINSICS:
             continue

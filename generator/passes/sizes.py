@@ -19,9 +19,8 @@ _MOST_ELEMENTS = 1 << 20
 _ALL: Interval = (-math.inf, math.inf)
 
 
-def check_sizes(model: Model, problems: Problems) -> None:
+def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
     """Report sizes and counts that can be negative, and `repeat: until` that nothing ends."""
-    layouts = Layouts(model)
     for struct in structs(model):
         if struct.wire in VARINTS:
             continue

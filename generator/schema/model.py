@@ -425,18 +425,30 @@ class Schema:
 @dataclass(frozen=True, slots=True)
 class Model:
     schemas: tuple[Schema, ...]
+    _schemas: dict[str, Schema] = field(init=False, repr=False, compare=False)
+    _structs: dict[str, Struct] = field(init=False, repr=False, compare=False)
+    _enums: dict[str, Enum] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # reversed: of two with one name, which is a problem, the first counts
+        found = tuple(reversed(self.schemas))
+        object.__setattr__(self, "_schemas", {each.id: each for each in found})
+        structs = {each.name: each for schema in found for each in reversed(schema.structs)}
+        object.__setattr__(self, "_structs", structs)
+        enums = {each.name: each for schema in found for each in reversed(schema.enums)}
+        object.__setattr__(self, "_enums", enums)
 
     def schema(self, ident: str) -> Schema:
-        return next(schema for schema in self.schemas if schema.id == ident)
+        return self._schemas[ident]
 
     def schema_of(self, name: str) -> Schema:
-        return self.schema(name.partition("::")[0])
+        return self._schemas[name.partition("::")[0]]
 
     def struct(self, name: str) -> Struct:
-        return next(struct for struct in self.schema_of(name).structs if struct.name == name)
+        return self._structs[name]
 
     def enum(self, name: str) -> Enum:
-        return next(enum for enum in self.schema_of(name).enums if enum.name == name)
+        return self._enums[name]
 
 
 def to_json(model: Model, mark: str = "") -> str:

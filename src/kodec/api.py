@@ -38,6 +38,7 @@ from kodec.log.tables.table import (
 )
 from kodec.log.verification.survey import Overview, survey
 from kodec.log.verification.verify import Problem, verify
+from kodec.log.views.epochs import EpochRange, LeaderEpochs, read_epochs
 from kodec.log.views.groups import CommittedOffset, Group, GroupMember, Groups, ShareOffset, read_groups
 from kodec.log.views.metadata import (
     Broker,
@@ -49,6 +50,7 @@ from kodec.log.views.metadata import (
 )
 from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Account
+from kodec.log.views.retention import KeptSegment, Retention, explain_retention
 from kodec.log.views.transactions import (
     OpenTransaction,
     TransactionalId,
@@ -76,12 +78,15 @@ __all__: list[str] = [
     "ControlRecordType",
     "ConversionPlan",
     "ConversionReport",
+    "EpochRange",
     "Format",
     "FormatReader",
     "Group",
     "GroupMember",
     "Groups",
     "Isolation",
+    "KeptSegment",
+    "LeaderEpochs",
     "Limits",
     "LogConfig",
     "LogDirectory",
@@ -99,6 +104,7 @@ __all__: list[str] = [
     "Record",
     "RecordReader",
     "RecoveryPlan",
+    "Retention",
     "SalvagePlan",
     "SalvageReport",
     "Segment",
@@ -120,6 +126,7 @@ __all__: list[str] = [
     "encode",
     "encode_table",
     "errors",
+    "explain_retention",
     "plan_compaction",
     "plan_conversion",
     "plan_recovery",
@@ -129,6 +136,7 @@ __all__: list[str] = [
     "plan_trim",
     "read_batch_table",
     "read_batches",
+    "read_epochs",
     "read_groups",
     "read_metadata",
     "read_metadata_snapshot",

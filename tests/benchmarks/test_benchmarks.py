@@ -179,3 +179,17 @@ def test_a_peer_that_is_not_there_is_named(bench: Any, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "kafka.record.memory_records", None)
     peers, absent = bench.peers.load(["kafka-python"])
     assert peers == [] and "not installed" in absent["kafka-python"]
+
+
+def test_messages_are_measured_beside_kio(bench: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("kio.serial", reason="kio is not installed")
+    messages = importlib.import_module("benchmarks.messages")
+    assert messages.main(["--quick"]) == 0
+    lines = [
+        line for line in capsys.readouterr().out.splitlines() if " decode " in line or " encode " in line
+    ]
+    assert len(lines) == 2 * len(list(messages.stored())) and all("x  " in line for line in lines)
+    # what is read otherwise is not timed
+    case = next(each for each in messages.stored() if each.name.startswith("LeaderChangeMessage v1"))
+    with pytest.raises((messages.Disagreement, ValueError, OverflowError, EOFError)):
+        messages.runners(messages.Case(case.name, case.value, case.given, "leader_change_message.v0.data"))

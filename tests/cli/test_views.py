@@ -222,7 +222,7 @@ def test_metadata_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_metadata_of_a_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
     (newest,) = sorted((VIEWS / "__cluster_metadata-0").glob("*-0000000001.checkpoint"))[-1:]
     assert main(["metadata", str(newest), "--json"]) == 0
-    assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 7
+    assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 8
     assert main(["metadata", str(newest), "--offset", "3"]) == 2
 
 
@@ -247,3 +247,50 @@ def test_unknown_records_of_the_metadata_are_told_and_fail(
     )
     assert main(["metadata", str(tmp_path), "--json"]) == 1
     assert "2 records not known: type 80 v0: unknown type 80" in capsys.readouterr().err
+
+
+def test_epochs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["epochs", str(LOGS), "--topic", "orders", "--partition", "0", "--json"]) == 0
+    first, second = rows(capsys)
+    assert (first["epoch"], first["startOffset"], first["firstOffset"], first["endOffset"]) == (0, 0, 0, 322)
+    assert (second["epoch"], second["startOffset"], second["endOffset"]) == (2, 322, 421)
+    assert main(["epochs", str(LOGS), "--topic", "orders"]) == 0
+    assert "6 leader epochs" in capsys.readouterr().out
+
+
+def test_epochs_that_contradict_each_other(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "transactions-0/leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    assert main(["epochs", str(copy), "--topic", "transactions"]) == 1
+    assert "epoch 2 is in batches from offset" in capsys.readouterr().err
+
+
+def test_retention(capsys: pytest.CaptureFixture[str]) -> None:
+    now = ["--now", str(SAID["asked"])]
+    assert main(["retention", str(VIEWS), "--topic", "payments", "--json", *now]) == 0
+    (found,) = rows(capsys)
+    assert found["settings"]["retention.ms"] == {"value": "7200000", "source": "cluster"}
+    assert found["settings"]["retention.bytes"] == {"value": "4096", "source": "topic"}
+    assert [each["baseOffset"] for each in found["deletable"]] == [0]
+    assert found["next"]["baseOffset"] == 19 and found["next"]["missingBytes"] == 1477
+    assert main(["retention", str(VIEWS), "--topic", "payments", "--retention-bytes", "-1", *now]) == 0
+    assert "retention.bytes=-1 (option)" in capsys.readouterr().out
+
+
+def test_retention_with_defaults_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["retention", str(LOGS), "--topic", "segments", "--now", "2026-11-22"]) == 0
+    found = capsys.readouterr()
+    assert "segment 0, up to 70, 7.6 KiB: goes, too old" in found.out
+    assert "retention.ms is Kafka's default" in found.err
+    assert main(["retention", str(LOGS), "--topic", "segments", "--retention-ms", "-1"]) == 0
+    found = capsys.readouterr()
+    assert "no limit of time" in found.out and found.err == ""
+
+
+def test_retention_of_a_damaged_log_is_told(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = copy / "transactions-0/00000000000000000000.log"
+    flip(path, 16)
+    for index in (copy / "transactions-0").glob("*index"):
+        index.unlink()
+    assert main(["retention", str(copy), "--topic", "transactions"]) == 1
+    assert "unknown message format" in capsys.readouterr().err
+    assert main(["retention", str(copy), "--now", "soon"]) == 2

@@ -142,3 +142,59 @@ def test_names() -> None:
     names = {"TopicId": "topic_id", "KRaftVersion": "kraft_version", "groupInstanceId": "group_instance_id"}
     names |= {"LastKnownELR": "last_known_elr", "SASLMechanism": "sasl_mechanism", "Isr": "isr"}
     assert {name: snake(name) for name in names} == names
+
+
+def test_comments_stay_at_their_lines(tmp_path: Path, schemas: Path) -> None:
+    plan_import(jar(tmp_path, definition()), schemas).apply()
+    text = made(schemas).read_text()
+    written = {
+        "  - id: epoch\n": "  # why there is one\n  # at all\n  - id: epoch  # see KIP-848\n",
+        "    type: f8\n": "    type: f8  # of what?\n",
+        "\nseq:\n": "\nseq:\n  # the 'first' one\n",
+    }
+    for line, commented in written.items():
+        assert text.count(line) == 1
+        text = text.replace(line, commented)
+    doc = "doc: |\n      Text with a # in it.\n      # and one at the start\n"
+    text = text.replace("doc: An int32.\n", doc, 1) + "# the end\n"
+    made(schemas).write_text(text)
+    newer = json.loads(definition().split("\n", 1)[1].replace('// one "more"', ""))
+    # the message is longer by a field, and one that has a comment is gone
+    newer["fields"] = [each for each in newer["fields"] if each["name"] != "Load"]
+    newer["fields"].append(
+        {"name": "Rack", "type": "string", "versions": "3+", "taggedVersions": "3+", "tag": 1}
+    )
+    (change,) = plan_import(jar(tmp_path, json.dumps(newer), "4.5.0"), schemas).changes
+    for line in ("  - id: epoch\n", "\nseq:\n"):
+        assert written[line] in change.after
+    assert doc in change.after and change.after.endswith("# the end\n")
+    assert change.lost == ("# of what?",)
+    assert change.after.count("#") == text.count("#") - 1
+
+
+def test_lost_comments_are_said(tmp_path: Path, schemas: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_import(jar(tmp_path, definition()), schemas).apply()
+    made(schemas).write_text(
+        made(schemas).read_text().replace("    type: f8\n", "    type: f8  # of what?\n")
+    )
+    text = definition().replace("float64", "int64")
+    source = jar(tmp_path, text, "4.5.0")
+    assert main(["import-kafka", str(source), "--schemas", str(schemas)]) == 3
+    assert "is gone or not the only one, and so is the comment: # of what?" in capsys.readouterr().err
+
+
+def test_what_a_folder_lacks_of_primitives_comes_with_it(tmp_path: Path) -> None:
+    plan = plan_import(jar(tmp_path, definition()), tmp_path / "new")
+    plan.apply()
+    there = {path.name for path in (tmp_path / "new" / "primitives").iterdir()}
+    assert there >= {"text.ksy", "nullable_text.ksy", "unsigned_varint.ksy"}
+    assert {change.message for change in plan.changes} - {"GroupThingValue"} == {
+        name.removesuffix(".ksy") for name in there
+    }
+    generate(tmp_path / "new", tmp_path / "out_of_nothing")
+    assert plan_import(jar(tmp_path, definition()), tmp_path / "new").changes == ()
+    # one that is there stays as it is
+    (tmp_path / "new" / "primitives" / "text.ksy").write_text("# ours\n")
+    made(tmp_path / "new").unlink()
+    (change,) = plan_import(jar(tmp_path, definition()), tmp_path / "new").changes
+    assert change.message == "GroupThingValue"

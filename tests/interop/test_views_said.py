@@ -13,9 +13,11 @@ import real_logs
 
 import kodec
 from kodec.log.messages.plain import uuid_text
+from kodec.log.views.epochs import read_epochs
 from kodec.log.views.groups import Groups, read_groups
 from kodec.log.views.metadata import ClusterMetadata, read_metadata, read_metadata_snapshot
 from kodec.log.views.producers import read_producers
+from kodec.log.views.retention import explain_retention
 from kodec.log.views.transactions import TransactionsView, read_transactions
 
 (RELEASE,) = sorted(real_logs.DATA.glob("views-*"))
@@ -351,3 +353,24 @@ def _registration(each: Any) -> str:
         f"leaderRecoveryState={recovery}, leaderEpoch={each.leader_epoch}, "
         f"partitionEpoch={each.partition_epoch})"
     )
+
+
+def test_retention_deletes_what_it_is_said_to_delete(metadata: ClusterMetadata) -> None:
+    """A broker that was started again left these segments."""
+    deleted = 0
+    with kodec.LogDirectory(LOGS) as directory:
+        for log in directory:
+            if log.topic_partition.topic == "__cluster_metadata":
+                continue
+            found = explain_retention(log, metadata, now=MANIFEST["asked"])
+            gone = [each.base_offset for each in found.deletable]
+            expected = [segment.base_offset for segment in log.segments if segment.base_offset not in gone]
+            assert MANIFEST["retained"][log.path.name] == expected, log.path.name
+            deleted += len(gone)
+    assert deleted > 1
+
+
+def test_leader_epochs_agree() -> None:
+    with kodec.LogDirectory(LOGS) as directory:
+        for log in directory:
+            assert read_epochs(log).account.is_whole

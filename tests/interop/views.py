@@ -17,6 +17,7 @@ from kafka_lab import (
     Unusable,
     kafka_version,
     step,
+    wait_for,
 )
 from make_logs import copy_partition, publish, write_with_files
 from raw_produce import RawProducer
@@ -37,6 +38,8 @@ group.share.record.lock.duration.ms=60000
 log.retention.check.interval.ms=3600000
 metadata.log.max.record.bytes.between.snapshots=1000
 """
+# Of these the broker deletes segments when it starts again: by size, and by time.
+DELETED = ("payments", "aged")
 NOBODY = 777_777
 PRODUCE = 7
 
@@ -84,10 +87,13 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
                 asked = time.time_ns() // 1_000_000
         with step("Shutting down in order"):
             broker.stop()
+        with step("Copying the log directory"):
+            keep(broker.logs, result / "logs")
+        with step("Starting again, to see what retention deletes"):
+            broker.start()
+            kept = retained(broker)
     finally:
         broker.kill()
-    with step("Copying the log directory"):
-        keep(broker.logs, result / "logs")
     shell(tools, result)
     manifest: dict[str, Any] = {
         "made_by": "tests/interop/views.py",
@@ -95,9 +101,20 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
         "java": tools.major,
         "metadata_offset": offset,
         "asked": asked,
+        "retained": kept,
     }
     write_with_files(result, manifest)
     publish(result, out, SIZE_LIMIT)
+
+
+def retained(broker: Broker) -> dict[str, list[int]]:
+    """The base offsets of the segments that are left, where retention has been at work."""
+    wait_for("retention", lambda: all(bases(broker.logs / f"{topic}-0")[0] > 0 for topic in DELETED), 60)
+    return {path.name: bases(path) for path in sorted(broker.logs.iterdir()) if bases(path)}
+
+
+def bases(partition: Path) -> list[int]:
+    return sorted(int(path.stem) for path in partition.glob("*.log"))
 
 
 def keep(logs: Path, target: Path) -> None:

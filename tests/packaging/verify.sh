@@ -56,6 +56,18 @@ for python in "$@"; do
     try native "$python" "$dist"/*"-$tag-$tag-"*.whl
 done
 
+if [ -f "$root/pipeline/jvm/kodec-spark.jar" ]; then
+    step "the source for the JVM in the wheel: in Spark, and sent to a server of Spark Connect"
+    tag=$(uv run -q --no-project -p "$first" python -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+    rm -rf "$work/env"
+    uv venv -q -p "$first" "$work/env"
+    wheel=$(echo "$dist"/*"-$tag-$tag-"*.whl)
+    uv pip install -q -p "$work/env" "kodec[spark] @ file://$wheel" 'pyspark[connect]'
+    for each in spark connect; do
+        (cd / && "$work/env/bin/python" -I "$root/tests/packaging/$each.py" "$root/tests/data/kafka-4.3.1/logs")
+    done
+fi
+
 step "no C compiler: pure Python"
 CC=/bin/false uv build -q --wheel -p "$first" -o "$work/pure" "$src"
 try pure "$first" "$work"/pure/*-py3-none-any.whl

@@ -65,12 +65,19 @@ def log_dir(tmp_path_factory: pytest.TempPathFactory, write_segment: Callable[..
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """A session on two local cores, as `kodec.pipeline.session` makes it."""
+    """A session on two local cores, with both sources where there is a JDK."""
     from kodec.pipeline import session
     from kodec.pipeline.spark import QUIET
 
-    # the source for the JVM has tests of its own
     config = {**QUIET, "spark.sql.shuffle.partitions": "2"}
-    started = session("local[2]", app_name="tests", config=config, jvm=False)
+    started = session("local[2]", app_name="tests", config=config)
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def in_python() -> str:
+    """The name of the source in Python: it has another one where the source for the JVM is there."""
+    from kodec.pipeline.spark import JAR
+
+    return "kafka-log-python" if JAR.is_file() else "kafka-log"

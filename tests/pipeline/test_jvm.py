@@ -1,51 +1,238 @@
-"""The source for the JVM gives what the one in Python gives: the same queries to both, in one Spark."""
+"""The source for the JVM inside Spark: what Spark asks of it, held against the one in Python without Spark.
+
+What it makes of options, damage and streams is compared in tests/java, without a session.
+"""
 
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
+import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
+from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
+from kodec.runtime.errors import KodecError
 
-HERE = Path(__file__).resolve().parent
+DATA = Path(__file__).resolve().parent.parent / "data"
+LOGS = DATA / "kafka-4.3.1" / "logs"
+Write = Callable[..., Path]
 
-
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    if not JAR.is_file():
-        pytest.skip("the source for the JVM was not built: there is no JDK")
-    folder = tmp_path_factory.mktemp("jvm")
-    script = HERE / "jvm_cases.py"
-    done = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+pytestmark = pytest.mark.skipif(not JAR.is_file(), reason="no JDK: the source for the JVM was not built")
 
 
-def shown(answer: Any) -> Any:
-    """An answer; of an error the sentence that says what is wrong, without Spark's words around it."""
-    if not isinstance(answer, dict):
-        return answer
-    text = answer["error"]
-    damage, loss = r"RecordBatch\(.*? at byte [^\n]*\.log", r"offsets \d+ to \d+ of \S+ are in no segment"
-    found = re.search(f"({damage}|{loss}|kafka-log: [^\n]*)", text)
-    assert found is not None, text
-    return re.sub(r"(in no segment).*", r"\1", found[1])
+def python(path: Path, **options: str) -> list[dict[str, Any]] | str:
+    """The rows of the source in Python, or its error's text."""
+    try:
+        one = KafkaLogDataSource({"path": str(path), **options})
+        reader = one.reader(one.schema())
+        return [row for task in reader.partitions() for each in reader.read(task) for row in each.to_pylist()]
+    except KodecError as error:
+        return str(error)
 
 
-def test_both_sources_give_the_same(answers: list[dict[str, Any]]) -> None:
-    assert len(answers) > 40
-    for each in answers:
-        assert shown(each["jvm"]) == shown(each["python"]), each["case"]
+def frame(spark: Any, path: Path, **options: str) -> DataFrame:
+    return spark.read.format("kafka-log").options(**options).load(str(path))
 
 
-def test_damage_and_loss_are_errors(answers: list[dict[str, Any]]) -> None:
-    by_case = {each["case"]: each["jvm"] for each in answers}
-    assert "error" in by_case["damage, failfast"] and "error" in by_case["a missing segment"]
-    assert len(by_case["a missing segment, read on"]) > 10
-    assert "did you mean subscribe" in by_case["handed over: {'subscibe': 'orders'}"]["error"]
+def rows(found: DataFrame) -> list[dict[str, Any]]:
+    return found.toArrow().to_pylist()
+
+
+def in_order(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(found, key=lambda row: repr(sorted(row.items())))
+
+
+EVERY = {"includeInternal": "true", "includeHeaders": "true", "includeBatchMetadata": "true"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        EVERY,
+        {**EVERY, "includeControlRecords": "true", "maxPartitionBytes": "2k"},
+        {"kafka.isolation.level": "read_committed", "startingOffsets": "earliest"},
+        {"subscribe": "segments", "startingOffsets": '{"segments":{"0":105}}', "maxRecordsPerPartition": "9"},
+        {"subscribePattern": "codec-.*", "mode": "permissive", "columns": "value,sequence,topic"},
+    ],
+)
+def test_rows(spark: Any, options: dict[str, str]) -> None:
+    found = frame(spark, LOGS, **options)
+    assert served_by(found) == "jvm"
+    assert in_order(rows(found)) == in_order(python(LOGS, **options))
+
+
+Test = tuple[Any, Callable[[dict[str, Any]], bool]]
+
+
+def conditions(shuffled: random.Random) -> list[Test]:
+    offset, number = shuffled.randrange(40), shuffled.randrange(9)
+    time = f.lit("2023-11-14 22:13:20.005 UTC").cast("timestamp")
+    tests: list[Test] = [
+        (f.col("offset") > offset, lambda row: row["offset"] > offset),
+        (f.col("offset") <= 60, lambda row: row["offset"] <= 60),
+        (f.col("offset") == offset, lambda row: row["offset"] == offset),
+        (f.col("topic") == "compacted", lambda row: row["topic"] == "compacted"),
+        (
+            f.col("topic").isin("codec-zstd", "segments"),
+            lambda row: row["topic"] in ("codec-zstd", "segments"),
+        ),
+        (f.col("partition") == 0, lambda row: row["partition"] == 0),
+        (f.col("key") == b"k%d" % number, lambda row: row["key"] == b"k%d" % number),
+        (f.col("timestamp") > time, lambda row: row["timestamp"].timestamp() > 1_700_000_000.005),
+    ]
+    return shuffled.sample(tests, shuffled.randint(0, 2))
+
+
+def test_columns_filters_and_tasks_by_chance(spark: Any) -> None:
+    shuffled = random.Random(3)
+    for _ in range(10):
+        options = {"maxPartitionBytes": shuffled.choice(["2k", "64k", "1m"]), "includeHeaders": "true"}
+        every = python(LOGS, **options)
+        assert not isinstance(every, str)
+        tests = conditions(shuffled)
+        names = shuffled.sample(list(every[0]), shuffled.randint(1, 8))
+        query = frame(spark, LOGS, **options)
+        for column, _ in tests:
+            query = query.where(column)
+        wanted = [{name: row[name] for name in names} for row in every if all(test(row) for _, test in tests)]
+        assert in_order(rows(query.select(*names))) == in_order(wanted), (tests, names)
+
+
+def test_counts_and_bounds_from_headers(spark: Any) -> None:
+    sums = [f.count("*"), f.min("offset"), f.max("offset"), f.min("timestamp"), f.max("timestamp")]
+    for options in ({"kafka.isolation.level": "read_committed"}, {"maxPartitionBytes": "2k"}):
+        query = frame(spark, LOGS, **options).agg(*sums)
+        found = rows(query)[0].values()
+        every = python(LOGS, **options)
+        assert not isinstance(every, str)
+        offsets, times = [row["offset"] for row in every], [row["timestamp"] for row in every]
+        assert list(found) == [len(every), min(offsets), max(offsets), min(times), max(times)]
+    assert frame(spark, LOGS).limit(3).count() == 3
+    assert frame(spark, LOGS).where("offset > 5").count() == sum(offset > 5 for offset in offsets)
+
+
+def test_through_hadoops_file_system(spark: Any) -> None:
+    mounted = {"fs.viewfs.mounttable.here.link./logs": LOGS.as_uri(), "maxPartitionBytes": "9k"}
+    options = {"subscribePattern": "codec.*|segments", "includeHeaders": "true"}
+    for path in ("viewfs://here/logs", "viewfs://here/logs/{codec*-*,segments-?}"):
+        through = spark.read.format("kafka-log").options(**mounted, **options).load(path)
+        assert in_order(rows(through)) == in_order(python(LOGS, **options))
+
+
+def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    for name in ("codec-gzip-0", "segments-0"):
+        shutil.copytree(LOGS / name, broken / name)
+    path = sorted((broken / "codec-gzip-0").glob("*.log"))[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    sorted((broken / "segments-0").glob("*.log"))[1].unlink()
+    for options in (
+        {},
+        {"subscribe": "segments"},
+        {"subscribe": "segments", "startingOffsets": '{"segments":{"0":-1}}'},
+        {"subscribe": "nowhere"},
+        {"subscibe": "orders"},
+        {"startingOffsets": "sometime"},
+        {"startingOffsets": '{"segments":{"0":5000},"codec-gzip":{"0":-2}}'},
+    ):
+        with pytest.raises(Exception) as caught:
+            rows(frame(spark, broken, **options))
+        wanted = python(broken, **options)
+        assert isinstance(wanted, str) and wanted in str(caught.value)
+    for mode in ("permissive", "quarantine"):
+        assert in_order(rows(frame(spark, broken, mode=mode))) == in_order(python(broken, mode=mode))
+
+
+def test_tables_and_paths_in_sql(spark: Any) -> None:
+    def counted(table: str) -> Any:
+        return spark.sql(f"SELECT count(*), min(offset), max(offset) FROM {table}").collect()[0]
+
+    options = f"path '{LOGS}', subscribe 'segments', startingOffsets '{{\"segments\":{{\"0\":105}}}}'"
+    wanted = frame(spark, LOGS, subscribe="segments", startingOffsets='{"segments":{"0":105}}')
+    offsets = [row.offset for row in wanted.collect()]
+    spark.sql("DROP TABLE IF EXISTS kept")
+    spark.sql(f"CREATE TABLE kept USING `kafka-log` OPTIONS ({options})")
+    try:
+        assert counted("kept") == (len(offsets), 105, max(offsets))
+        assert spark.table("kept").columns == wanted.columns and served_by(spark.table("kept")) == "jvm"
+    finally:
+        spark.sql("DROP TABLE kept")
+    path = f"`kafka-log`.`{LOGS / 'segments-0'}`"
+    assert counted(path)[0] == frame(spark, LOGS, subscribe="segments").count()
+    assert counted(f"{path} WITH ('endingOffsets' = '{{\"segments\":{{\"0\":9}}}}')") == (9, 0, 8)
+    with pytest.raises(Exception, match="neither made nor changed"):
+        spark.sql("DROP TABLE `kafka-log`.`/x`")
+    with pytest.raises(Exception, match="nowhere"):
+        counted("`kafka-log`.`/nowhere`")
+
+
+def test_the_sql_of_the_docs(spark: Any) -> None:
+    text = (DATA.parent.parent / "docs" / "spark-jvm.md").read_text()
+    block = text.split("```sql\n")[1].split("```")[0]
+    block = block.replace("/data/kafka-logs", str(LOGS)).replace("orders", "segments")
+    spark.sql("DROP TABLE IF EXISTS segments")
+    try:
+        _, counted, path, query = [spark.sql(each) for each in block.split(";")[:-1]]
+        assert counted.collect()[0][0] == frame(spark, LOGS, subscribe="segments").count()
+        assert [row.topic for row in path.collect()] == ["segments"] * 5
+        assert query.agg(f.min("offset")).collect()[0][0] == 23
+    finally:
+        spark.sql("DROP TABLE segments")
+
+
+def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+    tiered = tmp_path / "tiered" / "t-0-AAAAAAAAAAAAAAAAAAAAAA"
+    write_segment(tiered, 0, 10).rename(tiered / f"{0:020d}-BBBBBBBBBBBBBBBBBBBBBB.log")
+    found = frame(spark, tmp_path / "tiered")
+    assert served_by(found) == "python" and found.count() == 10
+    decoded = frame(spark, LOGS, includeDecoded="true", subscribe="__consumer_offsets")
+    assert served_by(decoded) == "python"
+    assert served_by(frame(spark, LOGS, includeDecoded="false")) == "jvm"
+
+
+def test_a_stream_goes_on_from_a_checkpoint_of_either_source(
+    spark: Any, tmp_path: Path, write_segment: Write, in_python: str
+) -> None:
+    logs, out, state = tmp_path / "logs", tmp_path / "out", tmp_path / "state"
+    for first in (0, 10, 20):
+        write_segment(logs / "t-0", first, 10)
+    write_segment(logs / "t-1", 5, 5)
+
+    def run(source: str) -> list[tuple[int, int]]:
+        stream = spark.readStream.format(source).option("startingOffsets", "earliest")
+        query = (
+            stream.load(str(logs))
+            .select("partition", "offset")
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(state))
+            .trigger(availableNow=True)
+            .start(str(out))
+        )
+        assert query.awaitTermination(120)
+        return sorted((row.partition, row.offset) for row in spark.read.parquet(str(out)).collect())
+
+    def at() -> Any:
+        last = max((state / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+        return last.read_text().splitlines()[-1]
+
+    wanted = [(0, n) for n in range(30)] + [(1, n) for n in range(5, 10)]
+    assert run(in_python) == wanted
+    write_segment(logs / "t-0", 30, 4)
+    write_segment(logs / "t-2", 0, 2)
+    (logs / "t-0" / f"{0:020d}.log").unlink()
+    wanted = sorted([*wanted, *((0, n) for n in range(30, 34)), (2, 0), (2, 1)])
+    assert run("kafka-log") == wanted
+    assert at() == '{"t":{"0":34,"1":10,"2":2}}'
+    write_segment(logs / "t-1", 10, 2)
+    wanted = sorted([*wanted, (1, 10), (1, 11)])
+    assert run(in_python) == wanted
+    assert json.loads(at()) == {"t": {"0": 34, "1": 12, "2": 2}}

@@ -95,7 +95,9 @@ def test_quarantine_is_a_second_table(spark: Any, tmp_path: Path, write_segment:
 
 
 def test_register_says_what_workers_lack(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert register(spark, jvm=False) is spark
+    assert register(spark) is spark
+    # as in a session that has no jar
+    monkeypatch.setattr("kodec.pipeline.spark._has_jar", lambda spark: False)
     python = tmp_path / "python"
     hidden = "import runpy, sys; sys.modules['kodec'] = None; sys.argv[1:2] = []; m = sys.argv.pop(1); "
     python.write_text(
@@ -119,19 +121,23 @@ def test_a_limit_and_a_sql_table_work(spark: Any, log_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["1", "1g"])
-def test_tasks_share_and_split_the_work_without_a_trace(spark: Any, log_dir: Path, size: str) -> None:
-    query = frame(spark, log_dir, maxPartitionBytes=size)
+def test_tasks_share_and_split_the_work_without_a_trace(
+    spark: Any, log_dir: Path, size: str, in_python: str
+) -> None:
+    query = frame(spark, log_dir, in_python, maxPartitionBytes=size)
     assert query.rdd.getNumPartitions() == (5 if size == "1" else 1)
     assertDataFrameEqual(query, frame(spark, log_dir))
 
 
 @pytest.mark.parametrize("pushdown", ["true", "false"])
-def test_filters_work_with_pushdown_on_and_off(spark: Any, log_dir: Path, pushdown: str) -> None:
+def test_filters_work_with_pushdown_on_and_off(
+    spark: Any, log_dir: Path, pushdown: str, in_python: str
+) -> None:
     name = "spark.sql.python.filterPushdown.enabled"
     before = spark.conf.get(name)
     spark.conf.set(name, pushdown)
     try:
-        query = frame(spark, log_dir, maxPartitionBytes="1").where(
+        query = frame(spark, log_dir, in_python, maxPartitionBytes="1").where(
             "topic = 'orders' AND partition = 0 AND offset >= 150"
         )
         assert [row["offset"] for row in query.orderBy("offset").collect()] == list(range(150, 300))

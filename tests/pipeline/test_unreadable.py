@@ -180,16 +180,16 @@ def test_names_that_are_not_utf_8(logs: Path) -> None:
         export(logs, odd / "out")
 
 
-def test_a_query_and_an_export(spark: Any, logs: Path, tmp_path: Path) -> None:
+def test_a_query_and_an_export(spark: Any, logs: Path, tmp_path: Path, in_python: str) -> None:
     """By Spark: the file opens in no process, whoever runs it."""
     middle(logs).unlink()
     middle(logs).symlink_to("/proc/self/mem")
     if not middle(logs).is_file():
         pytest.skip("there is no such file here")
-    frame = spark.read.format("kafka-log").option("mode", "permissive").load(str(logs))
+    frame = spark.read.format(in_python).option("mode", "permissive").load(str(logs))
     assert {(row.topic, row.offset) for row in frame.collect()} == everything(*range(10, 20))
     with pytest.raises(Exception, match=f"ReadFailed.*{middle(logs).name}"):
-        spark.read.format("kafka-log").load(str(logs)).count()
+        spark.read.format(in_python).load(str(logs)).count()
     with pytest.raises(ReadFailed, match=middle(logs).name):
         export(logs, tmp_path / "out")
     summary = export(logs, tmp_path / "out", on_error="skip")

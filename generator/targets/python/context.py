@@ -112,13 +112,13 @@ class Context:
 
         None of any other field.
         """
-        plain = self.plain(spec.type)
+        kind = spec.type
+        plain = self.plain(kind)
         if plain is None or plain.kind != "integer" or spec.repeat != "expr" or spec.valid or spec.enum:
             return None
-        return self._order(RunField(spec, 0, plain.least, spec.type)) + plain.python.code
-
-    def _order(self, item: RunField) -> str:
-        return "<" if byte_order((item,)) == "le" else ">"
+        assert isinstance(kind, (Prim, Ref))
+        order = byte_order((RunField(spec, 0, plain.least, kind),))
+        return ("<" if order == "le" else ">") + plain.python.code
 
     def code(self, item: RunField) -> str:
         plain = None if isinstance(item.what, BitGroup) else self.plain(item.what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -29,6 +30,13 @@ __all__ = [
 ]
 
 LINE_LENGTH = 110
+# what no text of a schema's can hold
+_IMPORTS = "\0imports\0\n"
+# a name, unless it is an attribute, an argument's, or in a string or a comment
+_NAMES = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#[^\n]*|(?<![\w.])([A-Za-z_]\w*)(?!\w|=[^=])',
+    re.DOTALL,
+)
 
 
 def _import_line(start: str, names: list[str]) -> str:
@@ -60,9 +68,10 @@ _TEMPLATES = Templates(
 
 def render_module(view: ModuleView) -> str:
     """The text of one generated module, not yet formatted."""
-    draft = ast.parse(_TEMPLATES.render("module.py.j2", m=view, mark=mark(view.schema)))
-    uses = frozenset(node.id for node in ast.walk(draft) if isinstance(node, ast.Name))
-    return _TEMPLATES.render("module.py.j2", m=replace(view, uses=uses), mark=mark(view.schema))
+    text = _TEMPLATES.render("module.py.j2", m=view, mark=mark(view.schema), imports=_IMPORTS)
+    head, body = text.split(_IMPORTS)
+    uses = frozenset(_NAMES.findall(body))
+    return head + _TEMPLATES.render("imports.j2", m=replace(view, uses=uses)) + body
 
 
 def render_streams(view: StreamModule) -> str:

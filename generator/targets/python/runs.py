@@ -74,7 +74,7 @@ class Runs(Checks):
                 found.checks.append(self.contents_check(spec, name, where))
             found.checks += self.checks(spec, name, where, scope)
             if isinstance(item.what, Ref) and self.plain(item.what) is None:
-                values[spec.id] = f"UUID(bytes={name})"
+                values[spec.id] = f"uuid_of({name})"
             elif spec.enum is not None:
                 values[spec.id] = self.enum_get(spec.enum, name)
             if not prefix and values[spec.id] != name:

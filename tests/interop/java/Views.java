@@ -110,6 +110,7 @@ public final class Views {
         List<NewTopic> topics = new ArrayList<>();
         topics.add(new NewTopic("orders", 2, (short) 1).configs(Map.of("retention.ms", "86400000", "retention.bytes", "1000")));
         topics.add(new NewTopic("payments", 1, (short) 1).configs(Map.of("internal.segment.bytes", "2048", "retention.bytes", "4096")));
+        topics.add(new NewTopic("aged", 1, (short) 1).configs(Map.of("internal.segment.bytes", "2048")));
         topics.add(new NewTopic("stuck", 1, (short) 1));
         topics.add(new NewTopic("kept", 1, (short) 1).configs(Map.of("cleanup.policy", "compact")));
         topics.add(new NewTopic("dropped", 1, (short) 1).configs(Map.of("retention.ms", "1000")));
@@ -148,6 +149,12 @@ public final class Views {
             }
             send(producer, "orders", 1, 10);
             send(producer, "payments", 0, 60);
+            long now = System.currentTimeMillis();
+            for (int i = 0; i < 60; i++) {
+                // Two thirds are older than the cluster keeps, but for one among them.
+                long timestamp = i < 40 && i != 25 ? now - TimeUnit.HOURS.toMillis(10) + i : now + i;
+                producer.send(new ProducerRecord<>("aged", 0, timestamp, bytes("k" + i), bytes("a value with some bytes, number " + i))).get();
+            }
         }
     }
 

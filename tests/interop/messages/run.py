@@ -4,6 +4,8 @@
     python tests/interop/messages/run.py --rounds 200 --seed 1
     python tests/interop/messages/run.py --protocol         requests and responses too, generated for it
 
+The last one also says what holds of all messages together (scale.py).
+
 Exit code: 0 where nothing differs, 1 where something does, 2 where Kafka cannot be run.
 """
 
@@ -21,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "differential")]
 import jvm  # noqa: E402  # beside this file
 from message_campaign import run  # noqa: E402
 from message_judge import KAFKA, SOURCE, MessageJudge  # noqa: E402
-from scale import generated, of_protocol, stored  # noqa: E402
+from scale import generated, of_protocol, scaled, stored  # noqa: E402
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,6 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--protocol", action="store_true", help="requests, responses and headers too")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
+    held: list[tuple[str, bool]] = []
     try:
         folder = jvm.jars(KAFKA, SOURCE.parent)
         with MessageJudge() as judge, tempfile.TemporaryDirectory() as made:
@@ -41,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
             if options.protocol:
                 package = generated(folder, Path(made))
                 messages += of_protocol(folder)
+                held = list(scaled(folder, Path(made)))
             if options.only:
                 messages = [each for each in messages if each.name in options.only]
             tally = run(judge, messages, package, options.rounds, options.seed)
@@ -50,10 +54,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Kafka {KAFKA}, seed {options.seed}, {time.monotonic() - begun:,.0f} s")
     for name, count in tally.counts.items():
         print(f"{count:>10,} {name}")
+    for what, holds in held:
+        print(f"{'holds' if holds else 'FAILS':>10} {what}")
     for failure in tally.failures[:20]:
         print(failure)
     print(f"{len(tally.failures):,} differences" if tally.failures else "no difference")
-    return 1 if tally.failures else 0
+    return 1 if tally.failures or not all(holds for _, holds in held) else 0
 
 
 if __name__ == "__main__":

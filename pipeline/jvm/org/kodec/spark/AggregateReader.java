@@ -26,6 +26,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private long firstTimestamp = Long.MAX_VALUE;
     private long lastTimestamp = Long.MIN_VALUE;
     private boolean given;
+    private String path;
 
     AggregateReader(LogPartition task, Reading reading, List<String> wanted, Configuration conf) {
         this.wanted = wanted;
@@ -53,8 +54,12 @@ final class AggregateReader implements PartitionReader<InternalRow> {
                     batches.skip();
                     continue;
                 }
+                // the piece may end with the batch
+                path = batches.piece.path();
+                long first = batches.first();
+                long last = batches.last();
                 batches.append();
-                rows();
+                rows(first, last);
             }
             batches.clear();
         }
@@ -64,7 +69,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private boolean known() {
         RecordBatch.Rows head = batches.rows;
         boolean whole = head.headNumRecords == head.headLastOffsetDelta + 1L;
-        boolean inside = head.offsetFirst() >= batches.piece.first() && head.offsetLast() <= batches.piece.last();
+        boolean inside = head.offsetFirst() >= batches.first() && head.offsetLast() <= batches.last();
         boolean appended =
                 head.headAttributesTimestampType == RecordBatch.TimestampType.LOG_APPEND_TIME.value();
         if (!inside || offsets && !whole || timestamps && !appended) {
@@ -79,14 +84,14 @@ final class AggregateReader implements PartitionReader<InternalRow> {
         return true;
     }
 
-    private void rows() {
+    private void rows(long first, long last) {
         boolean newest = batches.rows.count > 0;
         int rows = batches.count();
         long[] ofOffsets = newest ? batches.rows.offset : batches.old.offset;
         long[] ofTimestamps = newest ? batches.rows.timestamp : batches.old.timestamp;
         for (int row = 0; row < rows; row++) {
             long at = ofOffsets[row];
-            if (at < batches.piece.first() || at > batches.piece.last()) {
+            if (at < first || at > last) {
                 continue;
             }
             count++;
@@ -104,7 +109,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
 
     private void timestamp(long value) {
         if (value > Long.MAX_VALUE / 1000 || value < -(Long.MAX_VALUE / 1000)) {
-            throw new IllegalArgumentException(batches.piece.path() + ": the timestamp " + value
+            throw new IllegalArgumentException(path + ": the timestamp " + value
                     + " ms is outside what Spark can hold");
         }
         firstTimestamp = Math.min(firstTimestamp, value);

@@ -3,20 +3,22 @@ package org.kodec.spark;
 import java.io.Closeable;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import org.apache.hadoop.conf.Configuration;
-import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
-import org.kodec.kafka.log.OffsetIndex;
 import org.kodec.kafka.log.RecordBatch;
 import org.kodec.runtime.Buffer;
 import org.kodec.runtime.Codecs;
 import org.kodec.runtime.FormatException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Goes through pieces of segments from batch to batch, and appends their rows to columns.
@@ -44,17 +46,11 @@ final class Batches implements Closeable {
         OLD_DECOMPRESSED
     }
 
-    private static final int FRAME = LogSegment.Entry.peekSize();
-    private static final int LENGTH_AT = LogSegment.Entry.peekLenBodyAt();
-    private static final int MAGIC_AT = LogSegment.Entry.peekMagicAt();
-    /** The offset and the length, which the length does not count. */
-    private static final int BEFORE_BODY = RecordBatch.PARTITION_LEADER_EPOCH_AT;
-    private static final int LEAST_BODY = MessageSet.Message.MIN_SIZE;
-    /** The newest message format. */
-    static final int NEWEST = 2;
-    /** The largest offset relative to its segment's base offset. */
-    static final long MAX_RELATIVE = Integer.MAX_VALUE;
+    private static final Logger LOG = LoggerFactory.getLogger("kodec");
     private static final int WINDOW = 4 << 20;
+    /** The most ranges that are kept of what is skipped in a segment: more are counted. */
+    private static final int MOST_RANGES = 10_000;
+    private static final String GONE = "No such file or directory";
 
     final RecordBatch.Rows rows;
     final MessageSet.Rows old;
@@ -63,12 +59,16 @@ final class Batches implements Closeable {
     /** The piece whose batches are read now. */
     Piece piece;
     Kind kind = Kind.NONE;
+    /** What is not among the rows; whoever reads it empties it. */
+    final List<Left> left = new ArrayList<>();
 
     private final Reading reading;
     private final Configuration conf;
     private final Codecs codecs = new Codecs();
     private final Deque<Piece> pieces = new ArrayDeque<>();
+    private String lastOwner = "";
     private Files.Source source;
+    private Pages pages;
     private int at;
     private int end;
     /** The position in the file of the window's first byte. */
@@ -76,15 +76,30 @@ final class Batches implements Closeable {
     private boolean replaced;
     private boolean done;
     // of the batch that advance came to
+    private long batchAt;
     private long offset;
     private int size;
     private int magic;
-    // what was read so far of this piece
-    private long last;
-    private long most = -1;
-    private boolean seen;
-    private boolean torn;
+    private int wrapping;
+    // what is wanted of this piece, and what was read so far of it
+    private long first;
+    private long most;
     private boolean bounded;
+    private Transactions transactions;
+    private long last;
+    private long highest;
+    private boolean seen;
+    private Tail tail;
+    private Resumption resumption;
+    private Resumption.Before good;
+    private long skippedEnd;
+    private int ranges;
+    private int omitted;
+    private long omittedBytes;
+    // for end()
+    private boolean ordered = true;
+    private FormatException damage;
+    private boolean followed;
 
     Batches(Iterable<Piece> given, Reading reading, Configuration conf, long columns, long oldColumns) {
         this.reading = reading;
@@ -101,7 +116,40 @@ final class Batches implements Closeable {
 
     /** Whether the batch that was come to is one of the newest format. */
     boolean isNewest() {
-        return magic == NEWEST;
+        return magic == Frame.NEWEST;
+    }
+
+    /** The least offset that is wanted of the piece. */
+    long first() {
+        return first;
+    }
+
+    /** The largest offset that is wanted of the piece. */
+    long last() {
+        return most;
+    }
+
+    /** The format of the batch that was come to. */
+    int magic() {
+        return magic;
+    }
+
+    /** The codec of that batch, without the variant that old messages have of it. */
+    String codec() {
+        if (magic == Frame.NEWEST) {
+            return rows.codec();
+        }
+        return MessageSet.Compression.of(wrapping).name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Where the batch starts that was come to, or was appended last. */
+    long batchPosition() {
+        return batchAt;
+    }
+
+    /** The bytes of that batch. */
+    int batchSize() {
+        return size;
     }
 
     /** Forgets the rows. */
@@ -112,23 +160,32 @@ final class Batches implements Closeable {
         kind = Kind.NONE;
     }
 
-    /** Goes to the next batch that may have wanted rows. Throws FormatException, IOException. */
+    /** Goes to the next batch that may have wanted rows. Throws FormatException, IOException, DataLossException. */
     Step advance() throws IOException {
         while (true) {
             if (piece == null) {
                 if (pieces.isEmpty()) {
                     return Step.END;
                 }
-                Piece next = pieces.peek();
-                if (count() > 0 && !next.owner().equals(lastOwner)) {
+                if (count() > 0 && !pieces.peek().owner().equals(lastOwner)) {
                     return Step.FLUSH;
                 }
-                open(pieces.poll());
+                Piece next = pieces.poll();
+                lastOwner = next.owner();
+                try {
+                    open(next);
+                } catch (FormatException error) {
+                    throw error.source() == null ? error.inSource(next.path()) : error;
+                } catch (IOException | UncheckedIOException error) {
+                    unreadable(next, error, -1);
+                    piece = null;
+                }
                 continue;
             }
             if (done) {
                 ended();
-                close(piece);
+                source.close();
+                source = null;
                 piece = null;
                 continue;
             }
@@ -138,22 +195,41 @@ final class Batches implements Closeable {
                     return step;
                 }
             } catch (FormatException error) {
-                throw error.inSource(piece.path());
+                damaged(error);
+            } catch (IOException | UncheckedIOException error) {
+                unreadable(piece, error, position());
+                done = true;
             }
         }
     }
 
-    private String lastOwner = "";
+    /** The offset after the last good batch of a segment, whatever its offsets are; checksums are verified. */
+    static long end(String path, long base, Reading reading, Configuration conf) throws IOException {
+        Piece whole = new Piece("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE);
+        try (Batches batches = new Batches(List.of(whole), reading.heads(true, true), conf, 0, 0)) {
+            batches.ordered = false;
+            while (batches.advance() != Step.END) {
+                batches.skip();
+            }
+            if (batches.followed && !reading.skip()) {
+                // what a batch follows is no end
+                throw batches.damage.inSource(path);
+            }
+            return Math.max(base, batches.good.low());
+        }
+    }
 
     // -- opening ----------------------------------------------------------------------------------
 
     private void open(Piece next) throws IOException {
+        transactions = !reading.committed() ? null
+                : Transactions.between(Files.parent(next.path()), next.start(), next.stop(), reading, conf);
         try {
             source = Files.open(next.path(), conf);
         } catch (FileNotFoundException error) {
             List<Piece> now = now(next);
             if (now == null) {
-                throw new IOException(next.path() + " cannot be read at byte 0: it has gone", error);
+                throw new IOException(GONE, error);
             }
             for (int index = now.size() - 1; index >= 0; index--) {
                 pieces.addFirst(now.get(index));
@@ -161,26 +237,31 @@ final class Batches implements Closeable {
             return;
         }
         piece = next;
-        lastOwner = next.owner();
+        pages = null;
+        resumption = null;
+        good = new Resumption.Before(next.base(), 0, -1);
         seen = false;
-        torn = false;
+        tail = null;
         done = false;
-        most = -1;
+        highest = -1;
+        skippedEnd = -1;
+        ranges = 0;
+        omitted = 0;
+        omittedBytes = 0;
         last = next.base() - 1;
-        replaced = next.after() >= 0 && source.size() != next.size();
-        boolean part = next.from() > 0 || next.to() < Long.MAX_VALUE;
-        if (replaced && part) {
-            throw new IOException(next.path() + " was replaced while it was read: run the query again");
+        replaced = next.size() < 0 || next.after() >= 0 && source.size() != next.size();
+        if (replaced && next.isPart()) {
+            throw new IOException("it was replaced while it was read: run the query again");
         }
+        first = Math.max(next.first(), reading.firstOffset());
+        most = Math.min(next.end() < 0 ? Long.MAX_VALUE : next.end() - 1, reading.lastOffset());
         if (replaced) {
             // it is of the cleaner, and may hold records of the segments behind it too
-            piece = next.offsets(next.base(), next.after() - 1);
+            first = Math.max(first, next.base());
+            most = next.stop() < 0 ? most : Math.min(most, next.stop() - 1);
         }
-        bounded = piece.first() > Long.MIN_VALUE || piece.last() < Long.MAX_VALUE
-                || reading.firstTimestamp() > Long.MIN_VALUE;
-        // batches before the first offset that is wanted are left out where the index says where they end
-        long near = piece.first() > next.base() && !replaced ? near(piece) : 0;
-        long start = near > next.from() ? near : next.from() > 0 ? owned(next) : 0;
+        bounded = first > 0 || most < Long.MAX_VALUE || reading.firstTimestamp() > Long.MIN_VALUE;
+        long start = start(next);
         if (count() == 0) {
             at = 0;
             end = 0;
@@ -189,20 +270,72 @@ final class Batches implements Closeable {
         }
         origin = start - at;
         if (start > 0) {
-            last = -1;
+            last = Long.MIN_VALUE;
         }
     }
 
-    private void close(Piece closed) throws IOException {
-        if (source != null) {
-            source.close();
-            source = null;
+    /** Where reading starts: batches before it are of others, or, as the index says, not wanted. */
+    private long start(Piece next) throws IOException {
+        if (next.from() == 0 && (first <= next.base() || next.size() < 0)) {
+            return 0;
         }
+        try (Segment segment = new Segment(next.path(), next.base(), reading, conf)) {
+            long near = 0;
+            if (first > next.base()) {
+                try {
+                    near = Math.max(0, segment.find(first));
+                } catch (FormatException error) {
+                    // whoever reads it all says what is wrong, if it concerns what is wanted
+                    near = 0;
+                }
+            }
+            return near >= next.from() ? near : owned(segment, next.from());
+        }
+    }
+
+    /** Where the first batch starts that begins at {@code from} or after it: by the index, then from batch to batch. */
+    private static long owned(Segment segment, long from) {
+        long pos = segment.anchorAt(from);
+        while (pos < from) {
+            Frame frame;
+            try {
+                frame = segment.frame(pos);
+            } catch (FormatException error) {
+                frame = null;
+            }
+            if (frame == null) {
+                // damage, or a torn tail: the piece that this batch belongs to says which
+                return Long.MAX_VALUE;
+            }
+            pos += frame.size();
+        }
+        return pos;
     }
 
     /** The segments that may hold now what was in one that has gone; null where that is no broker's work. */
     private List<Piece> now(Piece gone) throws IOException {
         String folder = Files.parent(gone.path());
+        if (gone.isPart()) {
+            throw new IOException("it was deleted while it was read: run the query again");
+        }
+        List<Piece> found = covering(folder, gone, gone.base(), gone.after());
+        if (!found.isEmpty() && found.get(found.size() - 1).base() < gone.base()) {
+            Piece before = found.get(found.size() - 1);
+            try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
+                if (segment.nextOffset() <= gone.base()) {
+                    // compaction may have left nothing of it; nobody else deletes from the middle of a log
+                    found = Gaps.isCleaned(folder, gone, conf) ? new ArrayList<>() : null;
+                }
+            }
+        }
+        if (found != null) {
+            requireStart(gone, found);
+        }
+        return found;
+    }
+
+    /** The segments of a folder that may hold offsets from {@code least} on and below {@code stop}, for a piece. */
+    private List<Piece> covering(String folder, Piece of, long least, long stop) throws IOException {
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : Files.in(folder, conf)) {
             if (!each.folder() && Names.segment(each.name()) >= 0) {
@@ -210,91 +343,26 @@ final class Batches implements Closeable {
             }
         }
         logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
-        if (gone.from() > 0 || gone.to() < Long.MAX_VALUE) {
-            throw new IOException(gone.path() + " was deleted while it was read: run the query again");
-        }
         List<Piece> found = new ArrayList<>();
-        long stop = gone.after() < 0 ? Long.MAX_VALUE : gone.after();
         for (int index = 0; index < logs.size(); index++) {
             long base = Names.segment(logs.get(index).name());
             long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
-            if (base < stop && (after < 0 || after > gone.base())) {
-                Files.Entry log = logs.get(index);
-                found.add(new Piece(gone.topic(), gone.partition(), log.path(), base, log.size(), after,
-                        Math.max(gone.first(), gone.base()), Math.min(gone.last(), stop - 1), 0, Long.MAX_VALUE));
+            if ((stop < 0 || base < stop) && (after < 0 || after > least)) {
+                found.add(new Piece(of.topic(), of.partition(), logs.get(index).path(), base, -1, after,
+                        Math.max(of.start(), least), of.stop(), false, 0, Long.MAX_VALUE));
             }
-        }
-        boolean below = !found.isEmpty() && found.get(found.size() - 1).base() < gone.base();
-        if (below && !Gaps.isCompacted(folder, gone, conf)) {
-            return null;
         }
         return found;
     }
 
-    /** Where the first batch of the piece starts: by the index, and then from batch to batch. */
-    private long owned(Piece next) throws IOException {
-        long pos = indexed(next, Long.MAX_VALUE, next.from());
-        byte[] head = new byte[FRAME];
-        long size = source.size();
-        while (pos < next.from() && size - pos >= FRAME) {
-            if (source.read(pos, head, 0, FRAME) < FRAME) {
-                break;
-            }
-            long whole = LogSegment.Entry.peekLenEntry(head, 0);
-            if (whole < BEFORE_BODY + LEAST_BODY || whole > size - pos) {
-                // damage, or a torn tail: the piece that this batch belongs to says which
-                return Long.MAX_VALUE;
-            }
-            pos += whole;
+    /** Where offsets were asked for by number, says which of them a broker has deleted. */
+    private void requireStart(Piece gone, List<Piece> found) {
+        long start = found.stream().mapToLong(Piece::base).min()
+                .orElse(gone.stop() < 0 ? gone.start() + 1 : gone.stop());
+        if (gone.asked() && start > gone.start()) {
+            lose(gone, gone.start(), start - 1, "offsets " + gone.start() + " to " + (start - 1) + " of "
+                    + gone.owner() + " were deleted meanwhile");
         }
-        return pos;
-    }
-
-    /** Where the batch starts that holds the first offset that is wanted, or one before it. */
-    private long near(Piece next) throws IOException {
-        return indexed(next, next.first() - next.base(), Long.MAX_VALUE);
-    }
-
-    /** The largest position in the offset index that is not above these; 0 where it cannot be trusted. */
-    private long indexed(Piece next, long relative, long position) throws IOException {
-        String path = next.path().substring(0, next.path().length() - "log".length()) + "index";
-        byte[] data;
-        try (Files.Source index = Files.open(path, conf)) {
-            data = Files.all(index, 64 << 20);
-        } catch (IOException error) {
-            return 0;
-        }
-        OffsetIndex.Rows entries = new OffsetIndex.Rows(OffsetIndex.Rows.ALL, 1024);
-        long found = 0;
-        long before = -1;
-        long beforeOffset = -1;
-        for (int pos = 0; pos < data.length; pos = entries.unitEnd) {
-            if (!entries.head(data, pos, data.length, false)) {
-                return 0;
-            }
-            if (pos > 0 && entries.headRelativeOffset == 0) {
-                break;
-            }
-            if (entries.headOfsBatch <= before || entries.headRelativeOffset <= beforeOffset) {
-                return 0;
-            }
-            before = entries.headOfsBatch;
-            beforeOffset = entries.headRelativeOffset;
-            if (before > position || beforeOffset > relative) {
-                break;
-            }
-            found = before;
-        }
-        if (found == 0) {
-            return 0;
-        }
-        // an index that leads to no batch is not followed
-        byte[] head = Files.range(source, found, FRAME);
-        boolean right = head.length == FRAME && LogSegment.Entry.peekMagic(head, 0) <= NEWEST
-                && LogSegment.Entry.peekMagic(head, 0) >= 0
-                && LogSegment.Entry.peekBaseOffset(head, 0) >= next.base()
-                && LogSegment.Entry.peekBaseOffset(head, 0) <= next.base() + MAX_RELATIVE;
-        return right ? found : 0;
     }
 
     // -- from batch to batch ----------------------------------------------------------------------
@@ -333,62 +401,85 @@ final class Batches implements Closeable {
         return true;
     }
 
+    /** Goes on at a place of the file behind this one. */
+    private void moveTo(long position) {
+        if (position - origin <= end) {
+            at = (int) (position - origin);
+            return;
+        }
+        at = end;
+        origin = position - at;
+    }
+
     private Step step() throws IOException {
         if (position() >= piece.to() || position() < 0) {
             done = true;
             return null;
         }
-        Boolean there = ready(FRAME);
+        Boolean there = ready(Frame.SIZE);
         if (there == null) {
             return Step.FLUSH;
         }
-        if (!there) {
-            torn = torn || end > at;
-            done = true;
-            return null;
+        Frame frame = there ? Frame.peek(window, at, end) : null;
+        if (frame != null && frame.known() && frame.fits(Math.min(reading.batchBytes(), Integer.MAX_VALUE - 64))) {
+            there = ready((int) frame.size());
+            if (there == null) {
+                return Step.FLUSH;
+            }
+            if (there) {
+                batchAt = position();
+                offset = frame.offset();
+                magic = frame.magic();
+                size = (int) frame.size();
+                return magic == Frame.NEWEST ? newest() : older();
+            }
         }
-        offset = LogSegment.Entry.peekBaseOffset(window, at);
-        long whole = LogSegment.Entry.peekLenEntry(window, at);
-        magic = (int) LogSegment.Entry.peekMagic(window, at);
-        if (whole < BEFORE_BODY + LEAST_BODY || whole > reading.batchBytes() || magic < 0 || magic > NEWEST) {
-            strange(whole);
-            return null;
+        tail = Tail.at(pages(), position(), reading, resumption(), good);
+        done = true;
+        return null;
+    }
+
+    private Pages pages() throws IOException {
+        if (pages == null) {
+            pages = new Pages(source);
         }
-        there = whole > Integer.MAX_VALUE - 64 ? Boolean.FALSE : ready((int) whole);
-        if (there == null) {
-            return Step.FLUSH;
+        return pages;
+    }
+
+    private Resumption resumption() throws IOException {
+        if (resumption == null) {
+            long stop = ordered ? Gaps.nextBase(piece.path(), piece.base(), conf) : Long.MAX_VALUE;
+            resumption = new Resumption(pages(), reading, piece.base(), stop);
         }
-        if (!there) {
-            cutShort(whole);
-            return null;
-        }
-        size = (int) whole;
-        seen = true;
-        return magic == NEWEST ? newest() : older();
+        return resumption;
     }
 
     private Step newest() throws IOException {
         boolean check = reading.checkCrc();
-        if (!rows.head(window, at, at + size, check && !bounded)) {
+        boolean right = rows.head(window, at, at + size, check && !bounded);
+        if (!right || rows.codec() == null) {
             throw Careful.newest(bytes(), position(), offset, reading);
         }
-        ordered(offset, rows.offsetLast(), rows.headNumRecords);
-        boolean wanted = true;
+        inOrder(offset, rows.offsetLast());
         if (bounded) {
-            if (offset > piece.last()) {
+            if (offset > most) {
                 last = rows.offsetLast();
                 done = true;
                 return null;
             }
-            wanted = rows.offsetLast() >= piece.first() && rows.timestampLast() >= reading.firstTimestamp();
+            boolean wanted = rows.offsetLast() >= first && rows.timestampLast() >= reading.firstTimestamp();
             if (wanted && check && !rows.head(window, at, at + size, true)) {
                 throw Careful.newest(bytes(), position(), offset, reading);
             }
+            if (!wanted) {
+                skip();
+                return null;
+            }
         }
-        if (rows.codec() == null) {
-            throw Careful.newest(bytes(), position(), offset, reading);
-        }
-        if (!wanted || rows.hidden() || rows.headNumRecords == 0) {
+        boolean hidden = rows.hidden() && !reading.control();
+        boolean dropped = transactions != null && rows.headAttributesIsTransactional && !rows.hidden()
+                && transactions.drops(rows.headProducerId, offset);
+        if (hidden || dropped || rows.headNumRecords == 0) {
             skip();
             return null;
         }
@@ -399,8 +490,9 @@ final class Batches implements Closeable {
         if (!old.head(window, at, at + size, reading.checkCrc()) || old.codec() == null) {
             throw Careful.older(bytes(), position(), offset, reading);
         }
-        ordered(offset, offset, -1);
-        if (offset < piece.first() && old.codec().equals("none")) {
+        wrapping = old.headMessageAttributesCompression;
+        inOrder(offset, offset);
+        if (offset < first && old.codec().equals("none")) {
             skip();
             return null;
         }
@@ -411,18 +503,25 @@ final class Batches implements Closeable {
         return Arrays.copyOfRange(window, at, at + size);
     }
 
-    /** Leaves the batch without its rows. */
+    /** Leaves the batch, without its rows where it was not appended. */
     void skip() {
-        last = magic == NEWEST ? rows.offsetLast() : offset;
+        last = magic == Frame.NEWEST ? rows.offsetLast() : offset;
+        good = new Resumption.Before(last + 1, Math.max(size, good.largest()), magic);
+        followed |= damage != null;
+        seen = true;
         at += size;
+        if (piece.end() >= 0 && last >= piece.end() - 1) {
+            // what lies behind was not asked for
+            done = true;
+        }
     }
 
     /**
-     * Appends the rows of the batch; gives false, and nothing is done, where the rows that wait are in other
-     * bytes, and have to be taken first.
+     * Appends the rows of the batch, or none where it is damaged and that is to be skipped; gives false, and
+     * nothing is done, where the rows that wait are in other bytes, and have to be taken first.
      */
-    boolean append() {
-        Kind wanted = magic == NEWEST
+    boolean append() throws IOException {
+        Kind wanted = magic == Frame.NEWEST
                 ? rows.codec().equals("none") ? Kind.PLAIN : Kind.DECOMPRESSED
                 : old.codec().equals("none") ? Kind.OLD_PLAIN : Kind.OLD_DECOMPRESSED;
         if (kind != wanted && count() > 0) {
@@ -430,206 +529,177 @@ final class Batches implements Closeable {
         }
         kind = wanted;
         boolean right = switch (wanted) {
-            case PLAIN -> rows.rows(window, rows.headRecordsStart,
-                    rows.headRecordsStart + rows.headRecordsLength, reading.elements());
-            case DECOMPRESSED -> decompressed();
+            case PLAIN, DECOMPRESSED -> Wrapped.records(rows, window, codecs, raw, reading);
             case OLD_PLAIN -> old.add();
-            default -> unwrapped();
+            default -> Wrapped.messages(old, window, codecs, raw, reading);
         };
-        if (!right) {
-            FormatException error = magic == NEWEST
-                    ? Careful.newest(bytes(), position(), offset, reading)
-                    : Careful.older(bytes(), position(), offset, reading);
-            throw error.inSource(piece.path());
+        try {
+            if (!right) {
+                throw magic == Frame.NEWEST
+                        ? Careful.newest(bytes(), position(), offset, reading)
+                        : Careful.older(bytes(), position(), offset, reading);
+            }
+            if (magic == Frame.NEWEST && rows.hidden()) {
+                int before = rows.count - rows.headNumRecords;
+                try {
+                    Control.check(bytes(), position(), offset);
+                } catch (FormatException error) {
+                    rows.count = before;
+                    throw error;
+                }
+            }
+        } catch (FormatException error) {
+            damaged(error);
+            return true;
         }
         skip();
-        return true;
-    }
-
-    private boolean decompressed() {
-        int start = raw.size;
-        try {
-            codecs.decompress(rows.codec(), window, rows.headRecordsStart,
-                    rows.headRecordsStart + rows.headRecordsLength, raw, reading.decompressedBytes());
-        } catch (FormatException error) {
-            return false;
-        }
-        return rows.rows(raw.data, start, raw.size, reading.elements());
-    }
-
-    /** The messages in a wrapper, with the offsets and timestamps that it says they have. */
-    private boolean unwrapped() {
-        if (old.headMessageValueLength < 0) {
-            return false;
-        }
-        long wrapper = old.headOffset;
-        int wrapperMagic = old.headMessageMagic;
-        long timestamp = old.headMessageTimestamp;
-        int type = wrapperMagic == 0 ? -1 : old.headMessageAttributesTimestampType;
-        int first = old.count;
-        int start = raw.size;
-        try {
-            codecs.decompress(old.codec(), window, old.headMessageValueStart,
-                    old.headMessageValueStart + old.headMessageValueLength, raw, reading.decompressedBytes());
-        } catch (FormatException error) {
-            return false;
-        }
-        for (int pos = start; pos < raw.size; pos = old.unitEnd) {
-            if (!old.head(raw.data, pos, raw.size, reading.checkCrc()) || !"none".equals(old.codec())
-                    || old.count - first >= reading.elements() || !old.add()) {
-                old.count = first;
-                raw.size = start;
-                return false;
-            }
-        }
-        if (old.count == first) {
-            return false;
-        }
-        long base = wrapperMagic != 0 && wrapper != 0 ? wrapper - old.headOffset : 0;
-        if (base < 0) {
-            old.count = first;
-            return false;
-        }
-        boolean appended = type == MessageSet.TimestampType.LOG_APPEND_TIME.value();
-        for (int n = first; n < old.count; n++) {
-            if (old.offset != null) {
-                old.offset[n] += base;
-            }
-            if (old.timestampType != null && old.timestampType[n] >= 0) {
-                old.timestampType[n] = type;
-            }
-            if (appended && old.timestamp != null && old.timestampType != null && old.timestampType[n] >= 0) {
-                old.timestamp[n] = timestamp;
-            }
-        }
         return true;
     }
 
     // -- offsets ----------------------------------------------------------------------------------
 
     /** Whether offsets ascend and stay within the segment: no checksum covers them. */
-    private void ordered(long first, long behind, long records) throws IOException {
-        if (last < 0 && position() > 0) {
+    private void inOrder(long start, long behind) throws IOException {
+        if (!ordered) {
+            return;
+        }
+        if (last == Long.MIN_VALUE) {
             // reading starts here
-            last = first - 1;
+            last = Math.max(piece.base() - 1, start - 1);
         }
-        if (first <= last) {
-            throw misplaced("offsets ascend", "more than " + last, first);
+        if (start <= last) {
+            throw misplaced("offsets ascend", "more than " + last, start);
         }
-        if (behind < first) {
-            throw misplaced("last offset below the first", "at least " + first, behind);
+        if (behind < start) {
+            throw misplaced("last offset below the first", "at least " + start, behind);
         }
-        if (behind > piece.base() + MAX_RELATIVE) {
-            throw misplaced("outside of its segment", "at most " + (piece.base() + MAX_RELATIVE), behind);
+        if (behind > piece.base() + Frame.MAX_RELATIVE) {
+            throw misplaced("outside of its segment", "at most " + (piece.base() + Frame.MAX_RELATIVE), behind);
         }
-        if (first > last + 1) {
-            if (most < 0) {
-                most = Math.min(piece.base() + MAX_RELATIVE, Gaps.nextBase(piece, conf) - 1);
+        if (start > last + 1) {
+            if (highest < 0) {
+                highest = Math.min(piece.base() + Frame.MAX_RELATIVE,
+                        Gaps.nextBase(piece.path(), piece.base(), conf) - 1);
             }
-            if (behind > most) {
-                throw misplaced("outside of its segment", "at most " + most, behind);
+            if (behind > highest) {
+                throw misplaced("outside of its segment", "at most " + highest, behind);
             }
             long following = following();
             if (last < following && following <= behind) {
                 throw misplaced("offsets ascend", "what the next batch, from " + following + ", follows",
-                        first + " to " + behind);
+                        start + " to " + behind);
             }
         }
     }
 
-    /** The offset of the batch behind this one; -1 where there is none. */
+    /** The offset of the whole batch behind this one; -1 where there is none. */
     private long following() throws IOException {
-        byte[] head = end - at - size >= FRAME ? Arrays.copyOfRange(window, at + size, at + size + FRAME)
-                : Files.range(source, position() + size, FRAME);
-        if (head.length < FRAME || LogSegment.Entry.peekLenEntry(head, 0) < BEFORE_BODY + LEAST_BODY) {
-            return -1;
-        }
-        return LogSegment.Entry.peekBaseOffset(head, 0);
+        byte[] head = end - at - size >= Frame.SIZE ? Arrays.copyOfRange(window, at + size, at + size + Frame.SIZE)
+                : Files.range(source, position() + size, Frame.SIZE);
+        Frame frame = Frame.peek(head, 0, head.length);
+        long room = Math.min(reading.batchBytes(), source.size() - position() - size);
+        return frame == null || !frame.known() || !frame.fits(room) ? -1 : frame.offset();
     }
 
     private FormatException misplaced(String reason, Object need, Object have) {
-        String name = magic == NEWEST ? "RecordBatch(base_offset=" + offset + ")" : "Message(offset=" + offset + ")";
+        boolean newest = magic == Frame.NEWEST;
+        if (newest && reading.checkCrc() && !rows.head(window, at, at + size, true)) {
+            // a wrong checksum says more
+            return Careful.newest(bytes(), position(), offset, reading);
+        }
+        String name = newest ? "RecordBatch(base_offset=" + offset + ")" : "Message(offset=" + offset + ")";
         return FormatException.malformed("base_offset", reason, 0, need, have).within(name).shifted(position());
     }
 
-    // -- the end, and damage ----------------------------------------------------------------------
+    // -- the end, and what is left out ------------------------------------------------------------
 
-    /** A frame that is none: zeros to the end are a torn tail, all else is damage. */
-    private void strange(long whole) throws IOException {
+    /** Throws what is wrong with the batch, or goes on behind the damage where that is to be skipped. */
+    private void damaged(FormatException error) throws IOException {
+        error.inSource(piece.path());
+        if (!reading.skip()) {
+            throw error;
+        }
+        damage = damage == null ? error : damage;
         long pos = position();
-        boolean zeros = true;
-        for (int index = at; index < at + FRAME && zeros; index++) {
-            zeros = window[index] == 0;
+        long next = resumption().after(pos, good);
+        Left found = Left.bytes(piece, "damaged", pos, next - pos, error.getMessage());
+        LOG.warn("skipped: {}", found);
+        if (ranges < MOST_RANGES) {
+            left.add(found);
+            ranges++;
+        } else {
+            omitted++;
+            omittedBytes += next - pos;
         }
-        if (zeros && zerosToTheEnd(pos)) {
-            torn = true;
-            done = true;
-            return;
-        }
-        long length = whole - BEFORE_BODY;
-        if (length < LEAST_BODY) {
-            throw FormatException.malformed(
-                    "len_body", "too small for any batch", pos + LENGTH_AT, "at least " + LEAST_BODY, length);
-        }
-        if (magic < 0 || magic > NEWEST) {
-            throw FormatException.unsupported(
-                    "magic", "unknown message format", pos + MAGIC_AT, "0, 1 or 2", magic);
-        }
-        if (source.size() - pos >= whole) {
-            throw FormatException.limitExceeded("len_body", "batch larger than allowed", pos + LENGTH_AT, whole,
-                    reading.batchBytes(), "batch_bytes");
-        }
-        cutShort(whole);
+        skippedEnd = next;
+        moveTo(next);
     }
 
-    private boolean zerosToTheEnd(long pos) throws IOException {
-        byte[] block = new byte[1 << 16];
-        for (long where = pos; ; ) {
-            int more = source.read(where, block, 0, block.length);
-            if (more <= 0) {
-                return true;
-            }
-            for (int index = 0; index < more; index++) {
-                if (block[index] != 0) {
-                    return false;
-                }
-            }
-            where += more;
+    private void unreadable(Piece of, Exception error, long position) throws IOException {
+        Throwable cause = error instanceof UncheckedIOException ? error.getCause() : error;
+        String why = cause instanceof FileNotFoundException ? GONE : cause.getMessage();
+        String text = of.path() + " cannot be read at byte " + Math.max(0, position) + ": " + why;
+        if (!reading.skip()) {
+            throw new IOException(text, error);
         }
+        leave(position < 0 ? Left.of(of, "unreadable", text)
+                : Left.bytes(of, "unreadable", position, source.size() - position, text));
     }
 
-    /** Truncated by a crash, or a damaged length: a whole batch further on decides which. */
-    private void cutShort(long whole) throws IOException {
-        long pos = position();
-        long have = source.size() - pos;
-        if (Gaps.batchAfter(source, pos, last, reading)) {
-            throw FormatException.truncated("batch", "", pos, whole, have);
-        }
-        torn = true;
-        done = true;
+    private void leave(Left found) {
+        left.add(found);
+        LOG.warn("skipped: {}", found);
     }
 
-    /** Says which offsets up to the next segment are nowhere, where compaction does not explain it. */
+    private void lose(Piece of, long from, long to, String text) {
+        if (reading.failOnDataLoss()) {
+            throw new DataLossException(of.path() + ": " + text + "; failOnDataLoss=false reads on");
+        }
+        leave(Left.missing(of, from, to, text));
+    }
+
+    /**
+     * Says which offsets up to the next segment, or the end that was asked for, are nowhere, where compaction does
+     * not explain it; reads on in a segment that a broker has made since.
+     */
     private void ended() throws IOException {
-        boolean part = piece.from() > 0 || piece.to() < Long.MAX_VALUE;
-        // of a part of a segment, the one that has its last batch says so
-        boolean mine = !part || seen && (torn || position() >= source.size());
-        if (piece.after() < 0 || replaced || !mine) {
+        if (omitted > 0) {
+            left.add(Left.of(piece, "damaged", omitted + " more ranges, " + omittedBytes + " bytes"));
+        }
+        if (tail != null) {
+            left.add(Left.bytes(piece, "torn tail", tail.position(), tail.size(), tail.reason()));
+        }
+        // of a part of a segment, the one that has its last batch says what is missing
+        boolean mine = !piece.isPart() || seen && (tail != null || position() >= source.size());
+        boolean explained = omitted > 0 || skippedEnd >= position();
+        if (piece.stop() < 0 || replaced || !mine || explained) {
             return;
         }
-        long first = Math.max(last + 1, Math.max(piece.first(), piece.base()));
-        long stop = Math.min(piece.after() - 1, piece.last());
-        if (first > stop || !reading.failOnDataLoss()) {
+        long from = Math.max(Math.max(last + 1, piece.start()), reading.firstOffset());
+        long to = Math.min(piece.stop() - 1, reading.lastOffset());
+        if (from > to) {
             return;
         }
         String folder = Files.parent(piece.path());
-        String what = piece.path() + ": offsets " + first + " to " + stop + " of " + piece.owner() + " are ";
-        if (torn) {
-            throw new DataLossException(what + "missing: it ends in a torn tail");
+        // a listing of a folder that changes is not of one moment
+        List<Piece> found = covering(folder, piece, from, to + 1);
+        found.removeIf(each -> each.base() <= piece.base());
+        if (!found.isEmpty()) {
+            for (int index = found.size() - 1; index >= 0; index--) {
+                pieces.addFirst(found.get(index));
+            }
+            return;
         }
-        if (!Gaps.isCompacted(folder, piece, conf)) {
-            throw new DataLossException(what + "in no segment, and not for compaction");
+        if (!piece.asked() && covering(folder, piece, 0, to + 1).isEmpty()) {
+            // retention has deleted it
+            return;
         }
+        if (tail == null && Gaps.isCompacted(folder, piece, conf)) {
+            return;
+        }
+        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
+        lose(piece, from, to, tail == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + tail.reason());
     }
 
     @Override

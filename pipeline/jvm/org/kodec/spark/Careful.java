@@ -59,6 +59,30 @@ final class Careful {
         return error.within(name).shifted(position);
     }
 
+    /**
+     * The records of a batch that is right as far as the fast path looks.
+     *
+     * @param at where in the batch the stored ones start
+     */
+    record Content(List<Record> records, String codec, int at, String name, long position) {
+        /** An error in the records, with its place in the segment. */
+        FormatException placed(FormatException error) {
+            FormatException found = codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);
+            return found.within(name).shifted(position);
+        }
+    }
+
+    static Content content(byte[] data, long position, long offset) {
+        RecordBatch head = RecordBatch.readHead(new Input(data, ReadOptions.DEFAULT.withCheckCrc(false)));
+        byte[] stored = head.recordsStored() == null ? new byte[0] : head.recordsStored();
+        String codec = head.codec();
+        byte[] content = codec.equals("none")
+                ? stored : Codecs.decompressed(codec, stored, ReadOptions.DEFAULT.decompressedBytes());
+        List<Record> records = RecordBatch.readRecordList(new Input(content, ReadOptions.DEFAULT));
+        return new Content(records, codec, data.length - stored.length, "RecordBatch(base_offset=" + offset + ")",
+                position);
+    }
+
     private static FormatException rows(RecordBatch head, byte[] content, ReadOptions opt) {
         if (head.numRecords() > content.length) {
             return FormatException.truncated("num_records", "", 0, head.numRecords(), content.length);

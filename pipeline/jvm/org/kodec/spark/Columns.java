@@ -6,11 +6,13 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.kodec.kafka.log.RecordBatch;
 
 /** The columns of the source, and vectors over the arrays that the generated readers fill: nothing is copied. */
 final class Columns {
@@ -27,7 +29,138 @@ final class Columns {
             .add("timestampType", DataTypes.IntegerType);
     static final StructType WITH_HEADERS = PLAIN.add("headers", new ArrayType(HEADER, true));
 
+    /** What the batch of a record says; see {@link OfBatch} for where they stand there. */
+    private static final StructType METADATA = new StructType()
+            .add("leaderEpoch", DataTypes.IntegerType)
+            .add("producerId", DataTypes.LongType)
+            .add("producerEpoch", DataTypes.IntegerType)
+            .add("sequence", DataTypes.IntegerType)
+            .add("isTransactional", DataTypes.BooleanType)
+            .add("isControl", DataTypes.BooleanType)
+            .add("codec", DataTypes.StringType)
+            .add("magic", DataTypes.IntegerType)
+            .add("batchPosition", DataTypes.LongType)
+            .add("batchSize", DataTypes.LongType)
+            .add("file", DataTypes.StringType);
+    static final StructType ALL = schema(true, true);
+    /** What {@code mode=quarantine} gives. */
+    static final StructType QUARANTINE = new StructType()
+            .add("topic", DataTypes.StringType)
+            .add("partition", DataTypes.IntegerType)
+            .add("file", DataTypes.StringType)
+            .add("position", DataTypes.LongType)
+            .add("size", DataTypes.LongType)
+            .add("firstOffset", DataTypes.LongType)
+            .add("lastOffset", DataTypes.LongType)
+            .add("kind", DataTypes.StringType)
+            .add("message", DataTypes.StringType);
+
     private Columns() {}
+
+    /** The columns of a load. */
+    static StructType schema(boolean headers, boolean metadata) {
+        StructType found = headers ? WITH_HEADERS : PLAIN;
+        if (metadata) {
+            for (StructField each : METADATA.fields()) {
+                found = found.add(each);
+            }
+        }
+        return found;
+    }
+
+    /** Whether a column says something of the batch of a record. */
+    static boolean isOfBatch(String name) {
+        return METADATA.getFieldIndex(name).isDefined();
+    }
+
+    /** What the batches of the rows say, a place for each batch, and which of them each row is of. */
+    static final class Heads {
+        private static final int WIDTH = METADATA.length();
+        private static final int SEQUENCE = METADATA.fieldIndex("sequence");
+        int[] unit = new int[1024];
+        private int rows;
+        private int count;
+        private long[] numbers = new long[16 * WIDTH];
+        private UTF8String[] texts = new UTF8String[16 * WIDTH];
+
+        void clear() {
+            rows = 0;
+            count = 0;
+        }
+
+        /** Notes the batch of the rows up to {@code end}. */
+        void add(int end, String file, Batches batches) {
+            if (end > unit.length) {
+                unit = Arrays.copyOf(unit, Math.max(end, 2 * unit.length));
+            }
+            Arrays.fill(unit, rows, end, count);
+            rows = end;
+            if (texts.length < (count + 1) * WIDTH) {
+                numbers = Arrays.copyOf(numbers, 2 * numbers.length);
+                texts = Arrays.copyOf(texts, 2 * texts.length);
+            }
+            RecordBatch.Rows head = batches.rows;
+            boolean newest = batches.isNewest();
+            put("leaderEpoch", newest ? head.headPartitionLeaderEpoch : -1);
+            put("producerId", newest ? head.headProducerId : -1);
+            put("producerEpoch", newest ? head.headProducerEpoch : -1);
+            // what, with the offset, gives the sequence
+            put("sequence", newest && head.headBaseSequence >= 0 ? head.headBaseSequence - head.headBaseOffset
+                    : Long.MIN_VALUE);
+            put("isTransactional", newest && head.headAttributesIsTransactional ? 1 : 0);
+            put("isControl", newest && head.headAttributesIsControl ? 1 : 0);
+            put("magic", batches.magic());
+            put("batchPosition", batches.batchPosition());
+            put("batchSize", batches.batchSize());
+            texts[count * WIDTH + METADATA.fieldIndex("codec")] = UTF8String.fromString(batches.codec());
+            texts[count * WIDTH + METADATA.fieldIndex("file")] = UTF8String.fromString(file);
+            count++;
+        }
+
+        private void put(String name, long value) {
+            numbers[count * WIDTH + METADATA.fieldIndex(name)] = value;
+        }
+    }
+
+    /** A column that is the same for all records of a batch, or the sequence, which is counted from it. */
+    static final class OfBatch extends Vector {
+        private final Heads heads;
+        private final int column;
+        /** The offsets of the rows. */
+        long[] offsets;
+
+        OfBatch(String name, Heads heads) {
+            super(METADATA.apply(name).dataType());
+            this.heads = heads;
+            column = METADATA.fieldIndex(name);
+        }
+
+        @Override
+        public long getLong(int row) {
+            int index = at(row);
+            long value = heads.numbers[heads.unit[index] * Heads.WIDTH + column];
+            if (column != Heads.SEQUENCE) {
+                return value;
+            }
+            // after 2147483647 comes 0
+            return value == Long.MIN_VALUE ? -1 : value + offsets[index] & Integer.MAX_VALUE;
+        }
+
+        @Override
+        public int getInt(int row) {
+            return (int) getLong(row);
+        }
+
+        @Override
+        public boolean getBoolean(int row) {
+            return getLong(row) != 0;
+        }
+
+        @Override
+        public UTF8String getUTF8String(int row) {
+            return heads.texts[heads.unit[at(row)] * Heads.WIDTH + column];
+        }
+    }
 
     /** A vector; rows are those of the arrays, or of them those that {@code chosen} names. */
     abstract static class Vector extends ColumnVector {

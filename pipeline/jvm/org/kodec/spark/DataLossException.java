@@ -5,6 +5,6 @@ public final class DataLossException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     DataLossException(String text) {
-        super("kafka-log: failOnDataLoss: " + text + "; failOnDataLoss=false reads on");
+        super("kafka-log: failOnDataLoss: " + text);
     }
 }

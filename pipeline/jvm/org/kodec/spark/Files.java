@@ -45,6 +45,9 @@ final class Files {
     static Entry at(String path, Configuration conf) throws IOException {
         if (isLocal(path)) {
             File file = new File(plain(path)).getAbsoluteFile();
+            if (file.getName().matches("[.]{1,2}")) {
+                file = file.getCanonicalFile();
+            }
             if (!file.exists()) {
                 throw new FileNotFoundException(file.getPath());
             }
@@ -82,6 +85,16 @@ final class Files {
     /** The folder that a path is in. */
     static String parent(String path) {
         return isLocal(path) ? new File(path).getParent() : new Path(path).getParent().toString();
+    }
+
+    /** The last name of a path; empty where there is none. */
+    static String name(String path) {
+        return path == null ? "" : path.substring(path.lastIndexOf('/') + 1);
+    }
+
+    /** A path by which a file that has several is known. */
+    static String real(String path) throws IOException {
+        return isLocal(path) ? new File(plain(path)).getCanonicalPath() : path;
     }
 
     /** The path of what is called {@code name} in a folder. */

@@ -1,47 +1,59 @@
 package org.kodec.spark;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.kodec.kafka.log.LogSegment;
-import org.kodec.kafka.log.MessageSet;
-import org.kodec.kafka.log.RecordBatch;
+import org.kodec.runtime.FormatException;
 
-/** What explains that offsets are in no segment, and whether a log goes on behind a batch that is not whole. */
+/** What explains that offsets are in no segment. */
 final class Gaps {
-    private static final int CHUNK = 4 << 20;
-    /** The most bytes whose checksums are computed to find a batch. */
-    private static final long MOST_TRIED = 256L << 20;
+    /** To look at headers alone, however large their batches are. */
+    private static final Reading HEADS = new Reading(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
+            Long.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE, null, Long.MAX_VALUE);
 
     private Gaps() {}
 
-    /** The base offset of the segment after that of a piece; as many as a segment can have where there is none. */
-    static long nextBase(Piece piece, Configuration conf) throws IOException {
-        long next = piece.base() + Batches.MAX_RELATIVE + 1;
-        for (Files.Entry each : Files.in(Files.parent(piece.path()), conf)) {
-            long base = Names.segment(each.name());
-            if (base > piece.base()) {
-                next = Math.min(next, base);
+    /** The base offset of the next segment in the folder; as many as a segment can have where there is none. */
+    static long nextBase(String path, long base, Configuration conf) throws IOException {
+        long most = base + Frame.MAX_RELATIVE + 1;
+        long next = most < 0 ? Long.MAX_VALUE : most;
+        for (Files.Entry each : Files.in(Files.parent(path), conf)) {
+            long other = Names.segment(each.name());
+            if (other > base) {
+                next = Math.min(next, other);
             }
         }
         return next;
     }
 
+    /** Whether the cleaner's checkpoint knows the topic-partition. */
+    static boolean isCleaned(String folder, Piece piece, Configuration conf) throws IOException {
+        return cleaned(folder, piece, conf) >= 0;
+    }
+
+    /** Up to where the log is compacted, by the cleaner's checkpoint; -1 where that does not say it. */
+    private static long cleaned(String folder, Piece piece, Configuration conf) throws IOException {
+        String text = Files.text(Files.child(Files.parent(folder), Names.CLEANER_OFFSETS), conf);
+        if (text == null) {
+            return -1;
+        }
+        try {
+            Map<Names.TopicPartition, Long> offsets = Names.checkpoint(text);
+            return offsets.getOrDefault(new Names.TopicPartition(piece.topic(), piece.partition()), -1L);
+        } catch (NumberFormatException error) {
+            // what it says is not known
+            return -1;
+        }
+    }
+
     /** Whether the cleaner's checkpoint says that the log is compacted, or any batch of it shows it. */
     static boolean isCompacted(String folder, Piece piece, Configuration conf) throws IOException {
-        String text = Files.text(Files.child(Files.parent(folder), Names.CLEANER_OFFSETS), conf);
-        if (text != null) {
-            try {
-                Map<Names.TopicPartition, Long> offsets = Names.checkpoint(text);
-                if (offsets.getOrDefault(new Names.TopicPartition(piece.topic(), piece.partition()), 0L) > 0) {
-                    return true;
-                }
-            } catch (NumberFormatException error) {
-                // what it says is not known
-            }
+        if (cleaned(folder, piece, conf) > 0) {
+            return true;
         }
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : Files.in(folder, conf)) {
@@ -60,66 +72,20 @@ final class Gaps {
 
     private static boolean leavesOffsetsOut(Files.Entry log, boolean closed, Configuration conf)
             throws IOException {
-        RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
         long base = Names.segment(log.name());
-        long before = base - 1;
-        try (Files.Source source = Files.open(log.path(), conf)) {
-            long size = source.size();
-            for (long pos = 0; size - pos >= RecordBatch.MIN_SIZE; ) {
-                byte[] head = Files.range(source, pos, RecordBatch.MIN_SIZE);
-                if (head.length < RecordBatch.MIN_SIZE) {
-                    return false;
-                }
-                long whole = LogSegment.Entry.peekLenEntry(head, 0);
-                if (whole < RecordBatch.MIN_SIZE || whole > size - pos) {
-                    return false;
-                }
-                if (LogSegment.Entry.peekMagic(head, 0) != Batches.NEWEST) {
-                    return true;
-                }
-                // of the head alone: its rules need no content
-                rows.head(head, 0, head.length, false);
-                long last = rows.headBaseOffset + rows.headLastOffsetDelta;
-                if (rows.headBaseOffset > before + 1 || rows.headNumRecords != rows.headLastOffsetDelta + 1L) {
-                    return true;
-                }
-                before = last;
-                pos += whole;
-            }
-            return closed && before < base && size == 0;
+        long[] before = {base - 1};
+        boolean[] found = {false};
+        try (Segment segment = new Segment(log.path(), base, HEADS, conf)) {
+            segment.heads(0, head -> {
+                found[0] = head.magic() != Frame.NEWEST || head.first() > before[0] + 1
+                        || head.count() != head.last() - head.first() + 1;
+                before[0] = head.last();
+                return !found[0];
+            });
+            // nothing but compaction leaves a closed segment without a batch
+            return found[0] || closed && before[0] < base && segment.tail == null;
+        } catch (FormatException | FileNotFoundException error) {
+            return found[0];
         }
-    }
-
-    /** Whether a whole batch with a right checksum, that can follow, starts behind {@code pos}. */
-    static boolean batchAfter(Files.Source source, long pos, long last, Reading reading) throws IOException {
-        int frame = LogSegment.Entry.peekSize();
-        long size = source.size();
-        long tried = 0;
-        RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
-        MessageSet.Rows old = new MessageSet.Rows(0, 1);
-        for (long start = pos + 1; size - start >= frame; start += CHUNK) {
-            byte[] block = Files.range(source, start, (int) Math.min(CHUNK + frame, size - start));
-            for (int index = 0; index + frame <= block.length && index < CHUNK; index++) {
-                long magic = LogSegment.Entry.peekMagic(block, index);
-                long whole = LogSegment.Entry.peekLenEntry(block, index);
-                if (magic < 0 || magic > Batches.NEWEST || whole < MessageSet.Entry.MIN_SIZE
-                        || whole > size - start - index || whole > reading.batchBytes()
-                        || LogSegment.Entry.peekBaseOffset(block, index) <= last) {
-                    continue;
-                }
-                tried += whole;
-                if (tried > MOST_TRIED) {
-                    return true;
-                }
-                byte[] batch = Files.range(source, start + index, (int) whole);
-                boolean right = magic == Batches.NEWEST
-                        ? rows.head(batch, 0, batch.length, true)
-                        : old.head(batch, 0, batch.length, true);
-                if (right) {
-                    return true;
-                }
-            }
-        }
-        return false;
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -25,9 +26,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. It reads what plainly is a log, as fast as the JVM can; whatever needs more
- * rules than that (other options, damage that is to be skipped, remote storage, several replicas) it hands over to
- * the source of the same rules in Python, where that is registered as {@code kafka-log-python}.
+ * The data source {@code kafka-log}. Remote storage, a cleaner's unfinished work, decoded messages, options that are
+ * wrong, and all that is written it hands over to the source of the same rules in Python, where that is registered as
+ * {@code kafka-log-python}.
  */
 public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** What the source in Python is called where this one is there too. */
@@ -49,9 +50,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
         try {
-            return followed(options).headers ? Columns.WITH_HEADERS : Columns.PLAIN;
+            return followed(options).schema();
         } catch (Options.Elsewhere reason) {
-            python = elsewhere(reason);
+            python = elsewhere(reason, options);
             return python.inferSchema(options);
         }
     }
@@ -67,10 +68,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (python == null) {
             try {
                 Options followed = followed(options);
-                known(schema);
+                known(schema, followed);
                 return new LogTable(followed, schema, conf(options), properties);
             } catch (Options.Elsewhere reason) {
-                python = elsewhere(reason);
+                python = elsewhere(reason, options);
             }
         }
         return python.getTable(schema, partitioning, properties);
@@ -80,7 +81,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     private static Options followed(CaseInsensitiveStringMap given) {
         Options options = new Options(given.asCaseSensitiveMap());
         try {
-            Planner.list(options, conf(given));
+            Planner.relisted(() -> Planner.logs(options, Planner.Bounds.NONE, conf(given)));
         } catch (IOException error) {
             boolean local = options.paths.stream().allMatch(Files::isLocal);
             if (local) {
@@ -91,9 +92,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return options;
     }
 
-    private static void known(StructType schema) {
-        Map<String, StructField> known = new java.util.HashMap<>();
-        Arrays.stream(Columns.WITH_HEADERS.fields()).forEach(each -> known.put(each.name(), each));
+    private static void known(StructType schema, Options options) {
+        Map<String, StructField> known = new HashMap<>();
+        Arrays.stream(options.known().fields()).forEach(each -> known.put(each.name(), each));
         for (StructField each : schema.fields()) {
             StructField own = known.get(each.name());
             if (own == null || !own.dataType().simpleString().equals(each.dataType().simpleString())) {
@@ -102,7 +103,11 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    private static TableProvider elsewhere(Options.Elsewhere reason) {
+    private static TableProvider elsewhere(Options.Elsewhere reason, CaseInsensitiveStringMap options) {
+        if (!Files.isLocal(options.getOrDefault("path", ""))) {
+            throw new IllegalArgumentException(
+                    "kafka-log: " + reason.getMessage() + ": this cannot be had of a path that is not of this machine");
+        }
         TableProvider found = python();
         if (found == null) {
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
@@ -133,19 +138,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table; streams of it, and all that is written, are the other source's. */
+    /** A log, or several, as a table; all that is written is the other source's. */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
-    private record LogTable(
-            Options options, StructType schema, Configuration conf, Map<String, String> properties)
+    private record LogTable(Options options, StructType schema, Configuration conf, Map<String, String> properties)
             implements Table, SupportsRead, SupportsWrite {
-        private Table other(String what) {
-            TableProvider found = python();
-            if (found == null) {
-                throw new UnsupportedOperationException("kafka-log: " + what + REGISTER);
-            }
-            return found.getTable(schema, new Transform[0], properties);
-        }
-
         @Override
         public String name() {
             return "kafka-log " + options.paths;
@@ -162,14 +158,27 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
 
         @Override
-        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
-            return new LogScan(options, schema, conf, () ->
-                    ((SupportsRead) other("readStream")).newScanBuilder(given).build());
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            TableProvider found = python();
+            if (found == null) {
+                throw new UnsupportedOperationException("kafka-log: write" + REGISTER);
+            }
+            Table other = found.getTable(schema, new Transform[0], properties);
+            return ((SupportsWrite) other).newWriteBuilder(info);
         }
 
+        /** A query, which may have options of its own beside those of the table. */
         @Override
-        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            return ((SupportsWrite) other("write")).newWriteBuilder(info);
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
+            Map<String, String> all = new HashMap<>(properties);
+            all.keySet().removeIf(given::containsKey);
+            all.putAll(given.asCaseSensitiveMap());
+            try {
+                return new LogScan(all.equals(properties) ? options : new Options(all), schema, conf);
+            } catch (Options.Elsewhere reason) {
+                throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
+                        + ": this cannot be an option of a query; make it one of the table");
+            }
         }
     }
 }

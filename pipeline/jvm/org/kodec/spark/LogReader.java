@@ -35,6 +35,8 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private final Columns.Ints type = new Columns.Ints();
     private final Columns.Headers headers = new Columns.Headers();
     private final boolean times;
+    private final Columns.Heads heads = new Columns.Heads();
+    private final boolean headed;
     private boolean pending;
     private long left;
     private int wanted = FIRST_ROWS;
@@ -55,7 +57,11 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         ColumnVector[] vectors = new ColumnVector[columns.length()];
         String[] names = columns.fieldNames();
         times = Arrays.asList(names).contains("timestamp");
+        headed = Arrays.stream(names).anyMatch(Columns::isOfBatch);
         for (int index = 0; index < names.length; index++) {
+            if (Columns.isOfBatch(names[index])) {
+                all.put(names[index], new Columns.OfBatch(names[index], heads));
+            }
             vectors[index] = all.get(names[index]);
             switch (names[index]) {
                 case "key" -> mask |= RecordBatch.Rows.KEY;
@@ -80,6 +86,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     public boolean next() throws IOException {
         while (left > 0) {
             batches.clear();
+            batches.left.clear();
             if (!gather()) {
                 return false;
             }
@@ -112,14 +119,20 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
             if (batches.count() == 0) {
                 topic.value = UTF8String.fromString(batches.piece.topic());
                 partition.value = batches.piece.partition();
-                first = batches.piece.first();
-                last = batches.piece.last();
+                first = batches.first();
+                last = batches.last();
                 path = batches.piece.path();
-            } else if (first != batches.piece.first() || last != batches.piece.last()) {
+                heads.clear();
+            } else if (first != batches.first() || last != batches.last()) {
                 return true;
             }
+            String file = batches.piece.path();
+            int before = batches.count();
             if (!batches.append()) {
                 return true;
+            }
+            if (headed && batches.count() > before) {
+                heads.add(batches.count(), file, batches);
             }
             pending = false;
         }
@@ -162,6 +175,9 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
         int[] chosen = chosen(count);
         for (ColumnVector each : all.values()) {
             ((Columns.Vector) each).chosen = chosen;
+            if (each instanceof Columns.OfBatch of) {
+                of.offsets = offset.values;
+            }
         }
         int rows = chosen == null ? count : chosen.length;
         if (times) {

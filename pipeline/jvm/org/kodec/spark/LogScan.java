@@ -10,7 +10,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.expressions.Expression;
@@ -53,7 +52,6 @@ final class LogScan
                 SupportsPushDownAggregates {
     private final Options options;
     private final Configuration conf;
-    private final Supplier<Scan> streams;
     private StructType columns;
     private Filter[] filters = {};
     private Set<Object> topics;
@@ -65,9 +63,8 @@ final class LogScan
     private long limit = Long.MAX_VALUE;
     private List<String> aggregates;
 
-    LogScan(Options options, StructType columns, Configuration conf, Supplier<Scan> streams) {
+    LogScan(Options options, StructType columns, Configuration conf) {
         this.options = options;
-        this.streams = streams;
         this.columns = columns;
         this.conf = conf;
     }
@@ -154,7 +151,7 @@ final class LogScan
     /** Counts, and least and largest offsets and timestamps: from the headers of batches where these say them. */
     @Override
     public boolean pushAggregation(Aggregation aggregation) {
-        if (filters.length > 0 || aggregation.groupByExpressions().length > 0) {
+        if (filters.length > 0 || options.quarantine() || aggregation.groupByExpressions().length > 0) {
             return false;
         }
         List<String> found = new ArrayList<>();
@@ -205,48 +202,57 @@ final class LogScan
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
-        return streams.get().toMicroBatchStream(checkpoint);
+        return new LogStream(options, columns, conf);
     }
 
     @Override
     public InputPartition[] planInputPartitions() {
-        List<Piece> wanted = new ArrayList<>();
+        Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
+        return tasks(options, conf, () -> Planner.pieces(options, bounds, conf));
+    }
+
+    /** The tasks for pieces that are found by listing folders. */
+    static InputPartition[] tasks(Options options, Configuration conf, Planner.Listing<List<Piece>> pieces) {
+        List<List<Piece>> found = planned(() -> Planner.tasks(options, pieces.list(), conf));
+        return found.stream().map(LogPartition::new).toArray(InputPartition[]::new);
+    }
+
+    /** What is found by listing folders, on the driver. */
+    static <T> T planned(Planner.Listing<T> listing) {
         try {
-            for (Piece piece : Planner.list(options, conf)) {
-                boolean owned = (topics == null || topics.contains(piece.topic()))
-                        && (partitions == null || partitions.contains(piece.partition()));
-                boolean overlaps = piece.base() <= last && (piece.after() < 0 || piece.after() > first);
-                if (owned && overlaps) {
-                    wanted.add(first > Long.MIN_VALUE || last < Long.MAX_VALUE ? piece.offsets(first, last) : piece);
-                }
-            }
+            return Planner.relisted(listing);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         } catch (Options.Elsewhere error) {
             throw new IllegalStateException(
                     "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");
         }
-        return Planner.pack(wanted, options.taskBytes).stream().map(LogPartition::new).toArray(InputPartition[]::new);
     }
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        Reading reading = new Reading(options.checkCrc, options.batchBytes, options.decompressedBytes,
-                options.elements, options.failOnDataLoss, firstTimestamp, key, limit);
-        Map<String, String> settings = new HashMap<>();
-        if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
-            conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
-        }
-        return new Factory(reading, columns, aggregates, settings);
+        Reading reading = Reading.of(options).asked(first, last, firstTimestamp, key, limit);
+        return Factory.of(options, reading, columns, aggregates, conf);
     }
 
     /**
      * Makes the readers of tasks.
      *
+     * @param left whether rows are what is not among the rows
      * @param settings of Hadoop, where its file systems are needed
      */
-    record Factory(Reading reading, StructType columns, List<String> aggregates, Map<String, String> settings)
+    record Factory(Reading reading, StructType columns, List<String> aggregates, boolean left,
+            Map<String, String> settings)
             implements PartitionReaderFactory {
+        static Factory of(Options options, Reading reading, StructType columns, List<String> aggregates,
+                Configuration conf) {
+            Map<String, String> settings = new HashMap<>();
+            if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
+                conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
+            }
+            return new Factory(reading, columns, aggregates, options.quarantine(), settings);
+        }
+
         private Configuration conf() {
             Configuration made = new Configuration(!settings.isEmpty());
             settings.forEach(made::set);
@@ -255,7 +261,7 @@ final class LogScan
 
         @Override
         public boolean supportColumnarReads(InputPartition task) {
-            return aggregates == null;
+            return aggregates == null && !left;
         }
 
         @Override
@@ -265,6 +271,9 @@ final class LogScan
 
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
+            if (left) {
+                return new LeftReader((LogPartition) task, reading, columns, conf());
+            }
             return new AggregateReader((LogPartition) task, reading, aggregates, conf());
         }
     }

@@ -1,6 +1,8 @@
 package org.kodec.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -11,8 +13,12 @@ final class Names {
     private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
     private static final Pattern PARTITION = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern SEGMENT = Pattern.compile("([0-9]{20})\\.log");
+    private static final Pattern SNAPSHOT = Pattern.compile("([0-9]{20})\\.snapshot");
+    /** Folders of remote storage end in an id. */
+    private static final Pattern WITH_ID = Pattern.compile(".+-[A-Za-z0-9_-]{22}");
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
     static final String LOG_START_OFFSETS = "log-start-offset-checkpoint";
+    static final String LEADER_EPOCHS = "leader-epoch-checkpoint";
     static final String CLEANER_OFFSETS = "cleaner-offset-checkpoint";
     /** What brokers leave in a log directory. */
     static final Set<String> OF_A_LOG_DIRECTORY = Set.of(
@@ -26,7 +32,13 @@ final class Names {
     private Names() {}
 
     /** A topic's name and a partition's number, as a folder's name says them. */
-    record TopicPartition(String topic, int partition) {
+    record TopicPartition(String topic, int partition) implements Comparable<TopicPartition> {
+        @Override
+        public int compareTo(TopicPartition other) {
+            int found = topic.compareTo(other.topic);
+            return found != 0 ? found : Integer.compare(partition, other.partition);
+        }
+
         boolean isInternal() {
             return topic.startsWith("__");
         }
@@ -52,27 +64,36 @@ final class Names {
         return new TopicPartition(topic, Integer.parseInt(number));
     }
 
-    /** Whether a folder is called as any replica's. */
-    static boolean isReplica(String name) {
-        if (live(name) != null) {
-            return true;
+    /** The topic-partition of any replica's folder, one that is deleted, moving or stray too; null for any other. */
+    static TopicPartition replica(String name) {
+        TopicPartition live = live(name);
+        if (live != null) {
+            return live;
         }
         int dash = name.lastIndexOf('-');
-        if (dash < 0 || !NOT_LIVE.contains(name.substring(dash + 1))) {
-            return false;
-        }
-        int dot = name.lastIndexOf('.', dash);
-        return dot > 0 && dot + 1 < dash && live(name.substring(0, dot)) != null;
+        int dot = dash < 0 ? -1 : name.lastIndexOf('.', dash);
+        boolean kept = dot > 0 && dot + 1 < dash && NOT_LIVE.contains(name.substring(dash + 1));
+        return kept ? live(name.substring(0, dot)) : null;
+    }
+
+    /** Whether a folder may be one of remote storage. */
+    static boolean isTiered(String name) {
+        return WITH_ID.matcher(name).matches();
     }
 
     /** The base offset in the name of a segment's log; -1 for any other name. */
     static long segment(String name) {
-        Matcher match = SEGMENT.matcher(name);
-        if (!match.matches()) {
-            return -1;
-        }
+        return number(SEGMENT.matcher(name));
+    }
+
+    /** The offset in the name of a producer snapshot; -1 for any other name. */
+    static long snapshot(String name) {
+        return number(SNAPSHOT.matcher(name));
+    }
+
+    private static long number(Matcher match) {
         try {
-            return Long.parseLong(match.group(1));
+            return match.matches() ? Long.parseLong(match.group(1)) : -1;
         } catch (NumberFormatException error) {
             return -1;
         }
@@ -81,20 +102,51 @@ final class Names {
     /** The offsets of a checkpoint file, by topic-partition. Throws NumberFormatException where it is none. */
     static Map<TopicPartition, Long> checkpoint(String text) {
         Map<TopicPartition, Long> found = new HashMap<>();
-        String[] lines = text.split("\n", -1);
-        if (lines.length < 3 || Integer.parseInt(lines[0].trim()) != 0) {
-            throw new NumberFormatException("not a checkpoint of version 0");
-        }
-        int count = Integer.parseInt(lines[1].trim());
-        for (int index = 0; index < count; index++) {
-            String[] words = lines[2 + index].trim().split("\\s+");
-            if (words.length != 3) {
-                throw new NumberFormatException(lines[2 + index]);
+        for (String[] words : entries(text, 3)) {
+            int partition = Integer.parseInt(words[1]);
+            long offset = Long.parseLong(words[2]);
+            if (partition < 0 || offset < 0 || found.put(new TopicPartition(words[0], partition), offset) != null) {
+                throw new NumberFormatException(String.join(" ", words));
             }
-            found.put(new TopicPartition(words[0], Integer.parseInt(words[1])), Long.parseLong(words[2]));
         }
-        if (lines.length != count + 3 || !lines[count + 2].isEmpty()) {
-            throw new NumberFormatException("not the number of entries");
+        return found;
+    }
+
+    /** The newest leader epoch that has written below {@code end}, by a checkpoint file; -1 where there is none. */
+    static long lastEpoch(String text, long end) {
+        long found = -1;
+        long before = -1;
+        long startBefore = 0;
+        for (String[] words : entries(text, 2)) {
+            int epoch = Integer.parseInt(words[0]);
+            long start = Long.parseLong(words[1]);
+            if (epoch <= before || start < startBefore) {
+                throw new NumberFormatException(String.join(" ", words));
+            }
+            found = start < end ? epoch : found;
+            before = epoch;
+            startBefore = start;
+        }
+        return found;
+    }
+
+    /** The entries of a checkpoint file: version, count, then so many lines of so many words. */
+    private static List<String[]> entries(String text, int fields) {
+        List<String[]> found = new ArrayList<>();
+        if (text.isEmpty()) {
+            return found;
+        }
+        String[] lines = (text.endsWith("\n") ? text.substring(0, text.length() - 1) : text).split("\n", -1);
+        if (lines.length < 2 || Integer.parseInt(lines[0].trim()) != 0
+                || Integer.parseInt(lines[1].trim()) != lines.length - 2) {
+            throw new NumberFormatException("not a checkpoint of version 0, with its number of entries");
+        }
+        for (int index = 2; index < lines.length; index++) {
+            String[] words = lines[index].trim().split("\\s+");
+            if (words.length != fields) {
+                throw new NumberFormatException(lines[index]);
+            }
+            found.add(words);
         }
         return found;
     }

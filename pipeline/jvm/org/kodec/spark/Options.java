@@ -1,38 +1,71 @@
 package org.kodec.spark;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
+import org.apache.spark.sql.types.StructType;
 
-/** The options that this source follows itself; whatever else is asked for is {@link Elsewhere}. */
+/** The options that this source follows itself; whatever else is asked for, or is wrong, is {@link Elsewhere}. */
 final class Options {
+    /** What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets. */
+    static final long EARLIEST = -2;
+    static final long LATEST = -1;
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern SIZE = Pattern.compile("\\s*([0-9]{1,18})\\s*([a-z]*)\\s*");
+    private static final Pattern NUMBER = Pattern.compile("\\s*[0-9]{1,18}\\s*");
     private static final Map<String, Long> UNITS = Map.of("", 1L, "b", 1L, "k", 1L << 10, "kb", 1L << 10, "m",
             1L << 20, "mb", 1L << 20, "g", 1L << 30, "gb", 1L << 30);
-    private static final Pattern ASSIGNED = Pattern.compile("\"([^\"\\\\]+)\"\\s*:\\s*\\[([0-9,\\s]*)\\]");
     /** Options of Spark's Kafka source that say where brokers are and how to talk to them, and what Spark adds. */
     private static final Set<String> IGNORED = Set.of("kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
-            "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "path", "paths");
+            "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "location", "is_managed_location",
+            "external", "comment", "collation", "path", "paths");
     /** Of {@code kafka.}, those that ask for other rows, or for what is not here. */
     private static final Set<String> NOT_IGNORED = Set.of("kafka.isolation.level", "kafka.auto.offset.reset",
             "kafka.key.deserializer", "kafka.value.deserializer", "kafka.enable.auto.commit",
             "kafka.interceptor.classes");
+    /** By the end that they say, in the order in which Spark prefers them. */
+    private static final List<String> STARTS =
+            List.of("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets");
+    private static final List<String> ENDS = List.of("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets");
+    private static final Map<String, Long> WORDS = Map.of("earliest", EARLIEST, "latest", LATEST);
 
     final List<String> paths = new ArrayList<>();
     Set<String> topics;
     Set<Names.TopicPartition> assigned;
     Pattern pattern;
+    /** Where rows begin and end; null where the options do not say it. */
+    final Edge start;
+    final Edge end;
+    boolean latestIfNone;
     boolean internal;
     boolean headers;
+    boolean metadata;
+    boolean control;
+    boolean committed;
+    boolean allowEmpty;
+    /** The columns that are named; null for none. */
+    List<String> columns;
+    String mode = "failfast";
     boolean checkCrc = true;
     boolean failOnDataLoss = true;
+    /** -1 is not said, as of the next two. */
+    long minTasks = -1;
+    long taskOffsets = -1;
+    long triggerOffsets = -1;
     long taskBytes = 128L << 20;
     long batchBytes = 1L << 30;
     long decompressedBytes = 256L << 20;
@@ -47,21 +80,56 @@ final class Options {
         }
     }
 
+    /** An option that cannot be followed; the message says what would be right. */
+    static final class Wrong extends IllegalArgumentException {
+        private static final long serialVersionUID = 1L;
+
+        Wrong(String option, String text) {
+            super("kafka-log: " + option + ": " + text);
+        }
+    }
+
+    /**
+     * Where rows begin, or end, in each topic-partition.
+     *
+     * @param all what is meant for all of them; null where {@code each} says it
+     * @param timed whether the numbers are times, in ms since 1970
+     */
+    record Edge(String option, Long all, Map<Names.TopicPartition, Long> each, boolean timed) {
+        /** Whether this is all it says. */
+        boolean is(long special) {
+            return !timed && all != null && all == special;
+        }
+
+        private boolean has(long special) {
+            return is(special) || !timed && each != null && each.containsValue(special);
+        }
+    }
+
     /** Reads options. Throws Elsewhere for those that are not followed here, or cannot be read. */
     Options(Map<String, String> given) {
         Map<String, String> options = new HashMap<>();
         given.forEach((name, value) -> options.put(name.toLowerCase(Locale.ROOT), value));
+        String loss = options.remove("failondataloss");
+        start = edge(options, STARTS);
+        end = edge(options, ENDS);
         for (Map.Entry<String, String> each : options.entrySet()) {
             String name = each.getKey();
-            String value = each.getValue();
             boolean ignored = IGNORED.contains(name) || name.startsWith("option.") || name.startsWith("fs.")
                     || name.startsWith("kafka.") && !NOT_IGNORED.contains(name);
             if (!ignored) {
-                follow(name, value);
+                follow(name, each.getValue());
             }
         }
         if (topics != null && assigned != null || pattern != null && (topics != null || assigned != null)) {
             throw new Elsewhere("more than one of subscribe, subscribePattern and assign");
+        }
+        failOnDataLoss = loss == null ? !skips() : flag("failondataloss", loss);
+        if (columns != null) {
+            List<String> known = Arrays.asList((quarantine() ? Columns.QUARANTINE : Columns.ALL).fieldNames());
+            if (columns.isEmpty() || !known.containsAll(columns) || new HashSet<>(columns).size() < columns.size()) {
+                throw new Elsewhere("columns=" + columns);
+            }
         }
         paths(options);
     }
@@ -71,38 +139,154 @@ final class Options {
             case "subscribe" -> topics = names(value);
             case "assign" -> assigned = assignment(value);
             case "subscribepattern" -> pattern = pattern(value);
+            case "startingoffsetsbytimestampstrategy" -> latestIfNone = word(name, value, "error", "latest") == 1;
             case "includeinternal" -> internal = flag(name, value);
             case "includeheaders" -> headers = flag(name, value);
-            case "verifycrc" -> checkCrc = flag(name, value);
-            case "failondataloss" -> failOnDataLoss = flag(name, value);
-            case "maxpartitionbytes" -> taskBytes = size(name, value);
-            case "maxbatchbytes" -> batchBytes = size(name, value);
-            case "maxdecompressedbytes" -> decompressedBytes = size(name, value);
-            case "maxelements" -> elements = size(name, value);
-            case "mode" -> only(name, value, "failfast");
-            case "startingoffsets" -> only(name, value, "earliest");
-            case "endingoffsets" -> only(name, value, "latest");
-            case "kafka.isolation.level" -> only(name, value, "read_uncommitted");
-            case "includecontrolrecords", "includebatchmetadata", "includedecoded", "allowempty" -> {
+            case "includebatchmetadata" -> metadata = flag(name, value);
+            case "includedecoded" -> {
                 if (flag(name, value)) {
                     throw new Elsewhere(name + "=true");
                 }
             }
+            case "includecontrolrecords" -> control = flag(name, value);
+            case "kafka.isolation.level" ->
+                committed = word(name, value, "read_uncommitted", "read_committed") == 1;
+            case "allowempty" -> allowEmpty = flag(name, value);
+            case "columns" -> columns = list(value);
+            case "mode" -> mode = List.of("failfast", "permissive", "quarantine")
+                    .get(word(name, value, "failfast", "permissive", "quarantine"));
+            case "verifycrc" -> checkCrc = flag(name, value);
+            case "minpartitions" -> minTasks = count(name, value);
+            case "maxrecordsperpartition" -> taskOffsets = count(name, value);
+            case "maxoffsetspertrigger" -> triggerOffsets = count(name, value);
+            case "maxpartitionbytes" -> taskBytes = size(name, value);
+            case "maxbatchbytes" -> batchBytes = size(name, value);
+            case "maxdecompressedbytes" -> decompressedBytes = size(name, value);
+            case "maxelements" -> elements = size(name, value);
             default -> throw new Elsewhere("the option " + name);
         }
     }
 
-    private static void only(String name, String value, String known) {
-        if (!value.trim().equalsIgnoreCase(known)) {
-            throw new Elsewhere(name + "=" + value);
+    /** Whether damage is skipped. */
+    boolean skips() {
+        return !mode.equals("failfast");
+    }
+
+    /** Whether rows are what is not among the rows. */
+    boolean quarantine() {
+        return mode.equals("quarantine");
+    }
+
+    /** All columns that a schema may name. */
+    StructType known() {
+        return quarantine() ? Columns.QUARANTINE : Columns.ALL;
+    }
+
+    /** The columns that the options name. */
+    StructType schema() {
+        if (columns == null) {
+            return quarantine() ? Columns.QUARANTINE : Columns.schema(headers, metadata);
+        }
+        StructType found = new StructType();
+        for (String each : columns) {
+            found = found.add(known().apply(each));
+        }
+        return found;
+    }
+
+    /** Where a batch query begins. Throws Wrong. */
+    Edge startOfBatch() {
+        if (start != null && start.has(LATEST)) {
+            throw new Wrong(start.option,
+                    "a batch query cannot start at the latest offset; use earliest, or an offset");
+        }
+        return start == null ? new Edge("startingOffsets", EARLIEST, null, false) : start;
+    }
+
+    /** Where it ends. Throws Wrong. */
+    Edge endOfBatch() {
+        if (end != null && end.has(EARLIEST)) {
+            throw new Wrong(end.option, "a query cannot end at the earliest offset; use latest, or an offset");
+        }
+        return end == null ? new Edge("endingOffsets", LATEST, null, false) : end;
+    }
+
+    /** Where a new stream begins. Throws Wrong. */
+    Edge startOfStream() {
+        if (end != null) {
+            throw new Wrong(end.option, "a stream has no end; leave it out, or read a batch");
+        }
+        return start == null ? new Edge("startingOffsets", LATEST, null, false) : start;
+    }
+
+    /** The first of the three options that is given; null where none is. */
+    private static Edge edge(Map<String, String> options, List<String> names) {
+        List<String> values = names.stream().map(each -> options.remove(each.toLowerCase(Locale.ROOT))).toList();
+        if (values.get(0) != null) {
+            if (!NUMBER.matcher(values.get(0)).matches()) {
+                throw new Elsewhere(names.get(0) + "=" + values.get(0));
+            }
+            return new Edge(names.get(0), Long.parseLong(values.get(0).strip()), null, true);
+        }
+        if (values.get(1) != null) {
+            return new Edge(names.get(1), null, byPartition(names.get(1), values.get(1), 0), true);
+        }
+        if (values.get(2) == null) {
+            return null;
+        }
+        Long word = WORDS.get(values.get(2).strip().toLowerCase(Locale.ROOT));
+        return word != null ? new Edge(names.get(2), word, null, false)
+                : new Edge(names.get(2), null, byPartition(names.get(2), values.get(2), EARLIEST), false);
+    }
+
+    private static Map<Names.TopicPartition, Long> byPartition(String name, String text, long least) {
+        Map<Names.TopicPartition, Long> found = offsets(text);
+        if (found == null || found.isEmpty() || found.values().stream().anyMatch(each -> each < least)) {
+            throw new Elsewhere(name + "=" + text);
+        }
+        return found;
+    }
+
+    /** Numbers by topic and partition, {@code {"orders":{"0":23}}}; null for any other JSON. */
+    static Map<Names.TopicPartition, Long> offsets(String text) {
+        try {
+            JsonNode tree = JSON.readTree(text);
+            if (tree == null || !tree.isObject()) {
+                return null;
+            }
+            Map<Names.TopicPartition, Long> found = new TreeMap<>();
+            for (Iterator<String> topics = tree.fieldNames(); topics.hasNext(); ) {
+                String topic = topics.next();
+                JsonNode partitions = tree.get(topic);
+                if (!partitions.isObject()) {
+                    return null;
+                }
+                for (Iterator<String> each = partitions.fieldNames(); each.hasNext(); ) {
+                    String number = each.next();
+                    JsonNode value = partitions.get(number);
+                    if (!value.isIntegralNumber() || !value.canConvertToLong()) {
+                        return null;
+                    }
+                    found.put(new Names.TopicPartition(topic, Integer.parseInt(number.strip())), value.longValue());
+                }
+            }
+            return found;
+        } catch (JsonProcessingException | NumberFormatException error) {
+            return null;
         }
     }
 
-    private static boolean flag(String name, String value) {
-        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+    /** Which of the words it is. */
+    private static int word(String name, String value, String... words) {
+        int found = Arrays.asList(words).indexOf(value.toLowerCase(Locale.ROOT));
+        if (found < 0) {
             throw new Elsewhere(name + "=" + value);
         }
-        return value.equalsIgnoreCase("true");
+        return found;
+    }
+
+    private static boolean flag(String name, String value) {
+        return word(name, value, "false", "true") == 1;
     }
 
     private static long size(String name, String value) {
@@ -117,13 +301,19 @@ final class Options {
         }
     }
 
-    private static Set<String> names(String value) {
-        Set<String> found = new HashSet<>();
-        for (String each : value.split(",")) {
-            if (!each.isBlank()) {
-                found.add(each.strip());
-            }
+    private static long count(String name, String value) {
+        if (!NUMBER.matcher(value).matches() || Long.parseLong(value.strip()) == 0) {
+            throw new Elsewhere(name + "=" + value);
         }
+        return Long.parseLong(value.strip());
+    }
+
+    private static List<String> list(String value) {
+        return Arrays.stream(value.split(",")).map(String::strip).filter(each -> !each.isEmpty()).toList();
+    }
+
+    private static Set<String> names(String value) {
+        Set<String> found = new LinkedHashSet<>(list(value));
         if (found.isEmpty()) {
             throw new Elsewhere("subscribe=" + value);
         }
@@ -141,26 +331,24 @@ final class Options {
         throw new Elsewhere("subscribePattern=" + value);
     }
 
-    /** {@code {"orders":[0,1]}}: of JSON what a broker's names need; anything else is left to the other source. */
+    /** {@code {"orders":[0,1]}}. */
     private static Set<Names.TopicPartition> assignment(String value) {
-        Set<Names.TopicPartition> found = new HashSet<>();
-        String text = value.strip();
-        Matcher match = ASSIGNED.matcher(text);
-        StringBuilder rest = new StringBuilder();
-        int at = 0;
-        while (match.find()) {
-            rest.append(text, at, match.start());
-            at = match.end();
-            for (String each : match.group(2).split(",")) {
-                try {
-                    found.add(new Names.TopicPartition(match.group(1), Integer.parseInt(each.strip())));
-                } catch (NumberFormatException error) {
-                    throw new Elsewhere("assign=" + value);
+        Set<Names.TopicPartition> found = new LinkedHashSet<>();
+        try {
+            JsonNode tree = JSON.readTree(value);
+            for (Iterator<String> topics = tree.fieldNames(); topics.hasNext(); ) {
+                String topic = topics.next();
+                for (JsonNode each : tree.get(topic)) {
+                    if (!tree.get(topic).isArray() || !each.isIntegralNumber() || !each.canConvertToInt()) {
+                        throw new Elsewhere("assign=" + value);
+                    }
+                    found.add(new Names.TopicPartition(topic, each.intValue()));
                 }
             }
+        } catch (JsonProcessingException error) {
+            throw new Elsewhere("assign=" + value);
         }
-        rest.append(text.substring(at));
-        if (found.isEmpty() || !rest.toString().replaceAll("[\\s,]", "").equals("{}")) {
+        if (found.isEmpty()) {
             throw new Elsewhere("assign=" + value);
         }
         return found;
@@ -172,17 +360,17 @@ final class Options {
         if (one != null) {
             paths.add(one);
         } else if (several != null) {
-            Matcher match = Pattern.compile("\"((?:[^\"\\\\])*)\"").matcher(several);
-            while (match.find()) {
-                paths.add(match.group(1));
+            try {
+                JSON.readTree(several).forEach(each -> paths.add(each.asText()));
+            } catch (JsonProcessingException error) {
+                throw new Elsewhere("its paths");
             }
         }
-        boolean strange = several != null && one == null && several.indexOf('\\') >= 0;
-        if (paths.isEmpty() || strange) {
+        if (paths.isEmpty()) {
             throw new Elsewhere("its paths");
         }
         for (String each : paths) {
-            if (each.matches(".*[*?\\[{%#].*")) {
+            if (each.matches(".*[%#].*")) {
                 throw new Elsewhere("the path " + each);
             }
         }

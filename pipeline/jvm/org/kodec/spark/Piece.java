@@ -3,16 +3,17 @@ package org.kodec.spark;
 import java.io.Serializable;
 
 /**
- * What one task reads of a segment: all of it, or the batches whose first byte is in a range of it.
+ * What one task reads of a segment: its offsets, and of them those of the batches whose first byte is in a range.
  *
  * @param topic the topic
  * @param partition the number of the partition
  * @param path of the log, with its scheme where it has one
  * @param base the base offset, which is the file's name
- * @param size of the log in bytes, as it was listed
+ * @param size of the log in bytes, as it was listed; -1 for one that stands for another that has gone
  * @param after the base offset of the segment listed after it; -1 for the last one
- * @param first no offset below this is wanted
- * @param last no offset above this is wanted
+ * @param first only offsets from this on
+ * @param end only offsets below this; -1 is no bound
+ * @param asked whether the first offset was asked for by number, so that it must be there
  * @param from the batch that starts here or after it is the first one
  * @param to the batch that starts here or after it is left to others; {@code Long.MAX_VALUE} for none
  */
@@ -24,28 +25,65 @@ record Piece(
         long size,
         long after,
         long first,
-        long last,
+        long end,
+        boolean asked,
         long from,
         long to)
         implements Serializable {
+    /** A whole segment. */
+    static Piece of(Names.TopicPartition owner, String path, long base, long size, long after) {
+        return new Piece(owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE);
+    }
+
     /** The name of the topic-partition. */
     String owner() {
         return topic + "-" + partition;
     }
 
+    /** The first offset that may be in it and is wanted. */
+    long start() {
+        return Math.max(first, base);
+    }
+
+    /** The offset up to which all are expected here, exclusive; -1 where nobody knows. */
+    long stop() {
+        return least(after, end);
+    }
+
+    /** The part with these offsets, where -1 is no bound; null where there is none. */
+    Piece within(long least, long stop) {
+        Piece part = new Piece(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
+                asked, from, to);
+        return part.stop() >= 0 && part.start() >= part.stop() ? null : part;
+    }
+
+    /** The same, whose first offset must be there or not. */
+    Piece askedFor(boolean value) {
+        return new Piece(topic, partition, path, base, size, after, first, end, value, from, to);
+    }
+
     /** The part with these bytes. */
     Piece bytes(long start, long stop) {
-        return new Piece(topic, partition, path, base, size, after, first, last, start, stop);
+        return new Piece(topic, partition, path, base, size, after, first, end, asked, start, stop);
     }
 
-    /** The part with these offsets. */
-    Piece offsets(long least, long most) {
-        return new Piece(topic, partition, path, base, size, after, Math.max(first, least), Math.min(last, most),
-                from, to);
+    /** Whether it is only a part of the bytes. */
+    boolean isPart() {
+        return from > 0 || to < Long.MAX_VALUE;
     }
 
-    /** The bytes that it stands for when tasks are weighed. */
+    /** The bytes that it stands for when tasks are weighed, as if offsets were spread evenly over its segment. */
     long weight() {
-        return Math.min(size, to) - from;
+        if (isPart() || end < 0) {
+            return Math.min(size, to) - from;
+        }
+        long whole = Math.max(1, (after >= 0 ? after : end) - base);
+        double share = (double) Math.max(0, stop() - start()) / whole;
+        return (long) Math.min(size, size * share);
+    }
+
+    /** The lesser of two offsets, where -1 is none. */
+    static long least(long one, long other) {
+        return one < 0 ? other : other < 0 ? one : Math.min(one, other);
     }
 }

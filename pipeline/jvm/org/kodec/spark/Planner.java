@@ -3,51 +3,94 @@ package org.kodec.spark;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Finds the segments at paths. What is not plainly a log directory, a topic-partition's folder or a segment, or
- * holds more than one replica, or a cleaner's unfinished work, is {@link Options.Elsewhere}: one place has the
- * rules for that.
+ * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, which
+ * docs/spark.md has in words. Remote storage, and a cleaner's unfinished work, are {@link Options.Elsewhere}.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
     private static final long OPEN_COST = 64 << 10;
+    /** Far more than Spark can run; of one segment. */
+    private static final int MOST_PARTS = 100_000;
+    /** A listing is soon out of date; one that is so again and again is no broker's work. */
+    private static final int MOST_LISTINGS = 20;
 
     private final Options options;
+    private final Reading reading;
     private final Configuration conf;
-    private final TreeMap<Names.TopicPartition, List<Piece>> found =
-            new TreeMap<>(Comparator.comparing(Names.TopicPartition::topic)
-                    .thenComparingInt(Names.TopicPartition::partition));
+    private final TreeMap<Names.TopicPartition, List<Replica>> found = new TreeMap<>();
+    private final Set<String> folders = new HashSet<>();
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
     private Planner(Options options, Configuration conf) {
         this.options = options;
+        this.reading = Reading.of(options);
         this.conf = conf;
     }
 
-    /** All pieces, by topic, partition and offset. Throws Elsewhere, IOException. */
-    static List<Piece> list(Options options, Configuration conf) throws IOException {
+    /** What a query's filters leave: null is any. */
+    record Bounds(Set<Object> topics, Set<Object> partitions, long first, long last) {
+        static final Bounds NONE = new Bounds(null, null, Long.MIN_VALUE, Long.MAX_VALUE);
+
+        boolean holds(Names.TopicPartition owner) {
+            return (topics == null || topics.contains(owner.topic()))
+                    && (partitions == null || partitions.contains(owner.partition()));
+        }
+    }
+
+    interface Listing<T> {
+        T list() throws IOException;
+    }
+
+    /** What lists folders and opens what it found, again where that was deleted meanwhile. */
+    static <T> T relisted(Listing<T> listing) throws IOException {
+        for (int tries = 1; ; tries++) {
+            try {
+                return listing.list();
+            } catch (FileNotFoundException error) {
+                if (tries == MOST_LISTINGS) {
+                    throw error;
+                }
+            }
+        }
+    }
+
+    /** The logs that the options choose, and that the bounds want. Throws Elsewhere, IOException. */
+    static Map<Names.TopicPartition, TopicLog> logs(Options options, Bounds bounds, Configuration conf)
+            throws IOException {
         Planner planner = new Planner(options, conf);
         for (String path : options.paths) {
-            planner.look(path);
+            for (String each : Globs.expanded(path, conf)) {
+                planner.look(each);
+            }
         }
         planner.check();
-        List<Piece> pieces = new ArrayList<>();
-        planner.found.values().forEach(pieces::addAll);
-        return pieces;
+        Map<Names.TopicPartition, TopicLog> made = new TreeMap<>();
+        for (Map.Entry<Names.TopicPartition, List<Replica>> each : planner.found.entrySet()) {
+            if (bounds.holds(each.getKey())) {
+                made.put(each.getKey(), new TopicLog(each.getKey(), Replica.ranked(each.getValue()), planner.reading, conf));
+            }
+        }
+        return made;
     }
 
     private void check() {
+        if (options.allowEmpty) {
+            return;
+        }
         if (found.isEmpty()) {
             throw new Options.Elsewhere("nothing that is wanted is there");
         }
-        for (String topic : options.topics == null ? List.<String>of() : List.copyOf(options.topics)) {
+        for (String topic : options.topics == null ? Set.<String>of() : options.topics) {
             if (found.keySet().stream().noneMatch(each -> each.topic().equals(topic))) {
                 throw new Options.Elsewhere("there is no topic " + topic);
             }
@@ -56,6 +99,8 @@ final class Planner {
             throw new Options.Elsewhere("not all that is assigned is there");
         }
     }
+
+    // -- from paths to logs -----------------------------------------------------------------------
 
     private void look(String path) throws IOException {
         Files.Entry what;
@@ -69,85 +114,81 @@ final class Planner {
             return;
         }
         List<Files.Entry> inside = Files.in(what.path(), conf);
-        boolean root = false;
-        for (Files.Entry each : inside) {
-            root |= each.folder() ? Names.isReplica(each.name()) : Names.OF_A_LOG_DIRECTORY.contains(each.name());
-        }
-        if (!root) {
-            Names.TopicPartition owner = Names.live(what.name());
-            if (owner == null) {
-                throw new Options.Elsewhere(path + " is neither a log directory nor a topic-partition's folder");
-            }
-            if (options.wants(owner, true)) {
-                add(owner, what.path(), inside, Files.parent(what.path()));
-            }
+        boolean broker = isOfABroker(inside);
+        if (broker || hasReplicas(inside)) {
+            // what a broker has made holds no log directory; a parent of several may look as if it were one
+            Set<String> inner = broker ? Set.of() : inside(inside);
+            logDirectory(what.path(), inside, inner);
             return;
         }
-        for (Files.Entry each : inside) {
-            Names.TopicPartition owner = each.folder() ? Names.live(each.name()) : null;
-            if (owner != null) {
-                List<Files.Entry> files = Files.in(each.path(), conf);
-                // a parent of log directories may look like one
-                for (Files.Entry file : files) {
-                    if (file.folder() ? Names.isReplica(file.name()) : isOfALogDirectory(file.name())) {
-                        throw new Options.Elsewhere(each.path() + " is a log directory itself");
-                    }
-                }
-                if (options.wants(owner, false)) {
-                    add(owner, each.path(), files, what.path());
-                }
+        Names.TopicPartition owner = Names.replica(what.name());
+        if (owner != null) {
+            if (options.wants(owner, true)) {
+                String root = Names.live(what.name()) == null ? null : Files.parent(what.path());
+                add(owner, what.path(), inside, null, start(root, owner));
             }
+        } else if (Names.isTiered(what.name()) || Names.isTiered(Files.name(Files.parent(what.path())))
+                || inside(inside).isEmpty() && !options.allowEmpty) {
+            throw new Options.Elsewhere(path + " is neither a log directory nor a topic-partition's folder");
         }
     }
 
-    private static boolean isOfALogDirectory(String name) {
-        return Names.OF_A_LOG_DIRECTORY.contains(name);
+    private static boolean isOfABroker(List<Files.Entry> inside) {
+        return inside.stream().anyMatch(each -> Names.OF_A_LOG_DIRECTORY.contains(each.name()));
+    }
+
+    private static boolean hasReplicas(List<Files.Entry> inside) {
+        return inside.stream().anyMatch(each -> each.folder() && Names.replica(each.name()) != null);
+    }
+
+    /** Finds what is in the log directories in a folder; which folders those are. */
+    private Set<String> inside(List<Files.Entry> folder) throws IOException {
+        Set<String> inner = new HashSet<>();
+        for (Files.Entry each : folder) {
+            if (!each.folder()) {
+                continue;
+            }
+            List<Files.Entry> files = Files.in(each.path(), conf);
+            boolean live = files.stream().anyMatch(one -> one.folder() && Names.live(one.name()) != null);
+            if (isOfABroker(files) || live) {
+                logDirectory(each.path(), files, Set.of());
+                inner.add(each.path());
+            } else if (Names.replica(each.name()) == null && (Names.isTiered(each.name())
+                    || files.stream().anyMatch(one -> one.folder() && Names.isTiered(one.name())))) {
+                throw new Options.Elsewhere(each.path() + " may be remote storage");
+            }
+        }
+        return inner;
+    }
+
+    private void logDirectory(String path, List<Files.Entry> inside, Set<String> inner) throws IOException {
+        for (Files.Entry each : inside) {
+            Names.TopicPartition owner = each.folder() ? Names.live(each.name()) : null;
+            if (owner != null && !inner.contains(each.path()) && options.wants(owner, false)) {
+                add(owner, each.path(), null, null, start(path, owner));
+            }
+        }
     }
 
     private void segment(Files.Entry what) throws IOException {
         long base = Names.segment(what.name());
         String folder = Files.parent(what.path());
-        Names.TopicPartition owner = Names.live(folder.substring(folder.lastIndexOf('/') + 1));
+        Names.TopicPartition owner = Names.replica(Files.name(folder));
         if (base < 0 || owner == null) {
             throw new Options.Elsewhere(what.path() + " is not a segment in a topic-partition's folder");
         }
         if (options.wants(owner, true)) {
-            long start = start(Files.parent(folder), owner);
-            Piece piece = new Piece(owner.topic(), owner.partition(), what.path(), base, what.size(), -1,
-                    start > base ? start : Long.MIN_VALUE, Long.MAX_VALUE, 0, Long.MAX_VALUE);
-            once(owner, List.of(piece));
+            String root = Names.live(Files.name(folder)) == null ? null : Files.parent(folder);
+            add(owner, what.path(), null, what, start(root, owner));
         }
     }
 
-    private void add(Names.TopicPartition owner, String folder, List<Files.Entry> files, String root)
+    private void add(Names.TopicPartition owner, String path, List<Files.Entry> files, Files.Entry alone, long start)
             throws IOException {
-        List<Files.Entry> logs = new ArrayList<>();
-        for (Files.Entry each : files) {
-            if (each.name().endsWith(".swap")) {
-                throw new Options.Elsewhere(folder + " holds segments that are not yet in place");
-            }
-            if (!each.folder() && Names.segment(each.name()) >= 0) {
-                logs.add(each);
-            }
-        }
-        logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
-        long start = start(root, owner);
-        List<Piece> pieces = new ArrayList<>();
-        for (int index = 0; index < logs.size(); index++) {
-            Files.Entry log = logs.get(index);
-            long base = Names.segment(log.name());
-            long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
-            if (after < 0 || after > start) {
-                pieces.add(new Piece(owner.topic(), owner.partition(), log.path(), base, log.size(), after,
-                        start > base ? start : Long.MIN_VALUE, Long.MAX_VALUE, 0, Long.MAX_VALUE));
-            }
-        }
-        once(owner, pieces);
-    }
-
-    private void once(Names.TopicPartition owner, List<Piece> pieces) {
-        if (found.put(owner, pieces) != null) {
-            throw new Options.Elsewhere("there is more than one replica of " + owner);
+        // the same folder by two paths, or by a link, is one log
+        if (folders.add(Files.real(path))) {
+            found.computeIfAbsent(owner, key -> new ArrayList<>())
+                    .add(Replica.at(owner, path, files, alone, start, reading, conf));
         }
     }
 
@@ -169,23 +210,110 @@ final class Planner {
         return known.getOrDefault(owner, 0L);
     }
 
-    // -- tasks ------------------------------------------------------------------------------------
+    // -- from logs to pieces ----------------------------------------------------------------------
 
-    /** Tasks of about {@code taskBytes}: large segments in several, small ones of a partition together. */
-    static List<List<Piece>> pack(List<Piece> pieces, long taskBytes) {
+    /** The pieces of a batch query, by topic, partition and offset. Throws Wrong, DataLossException, Elsewhere. */
+    static List<Piece> pieces(Options options, Bounds bounds, Configuration conf) throws IOException {
+        Map<Names.TopicPartition, TopicLog> logs = logs(options, bounds, conf);
+        Options.Edge start = options.startOfBatch();
+        Options.Edge end = options.endOfBatch();
+        if (bounds.topics() == null && bounds.partitions() == null) {
+            named(start, logs.keySet());
+            named(end, logs.keySet());
+        }
+        List<Piece> made = new ArrayList<>();
+        for (TopicLog log : logs.values()) {
+            long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options);
+            long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options);
+            if (options.committed) {
+                stop = Piece.least(stop, log.lastStable());
+            }
+            boolean asked = first >= 0 && !start.timed();
+            cut(log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(asked)));
+        }
+        long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
+        return cut(made, Math.max(0, bounds.first()), stop, false);
+    }
+
+    /** What of the pieces has these offsets (-1: any); unless they are {@code wanted}, they need not be there. */
+    static List<Piece> cut(List<Piece> pieces, long first, long end, boolean wanted) {
+        List<Piece> made = new ArrayList<>();
+        for (Piece each : pieces) {
+            Piece part = end >= 0 && each.base() >= end ? null
+                    : each.within(first, wanted || each.stop() >= 0 ? end : -1);
+            if (part != null) {
+                made.add(part);
+            }
+        }
+        return made;
+    }
+
+    private static void named(Options.Edge edge, Set<Names.TopicPartition> owners) {
+        Set<Names.TopicPartition> missing = new TreeSet<>(edge.each() == null ? Set.of() : edge.each().keySet());
+        missing.removeAll(owners);
+        if (!missing.isEmpty()) {
+            List<String> names = missing.stream().limit(10).map(Names.TopicPartition::toString).toList();
+            String more = missing.size() > 10 ? " and " + (missing.size() - 10) + " more" : "";
+            throw new Options.Wrong(edge.option(),
+                    "not among what is read: " + String.join(", ", names) + more + "; leave them out");
+        }
+    }
+
+    // -- from pieces to tasks ---------------------------------------------------------------------
+
+    /**
+     * Tasks of about {@code maxPartitionBytes}, with at most maxRecordsPerPartition offsets, at least minPartitions of
+     * them. Pieces keep their order.
+     */
+    static List<List<Piece>> tasks(Options options, List<Piece> pieces, Configuration conf) throws IOException {
+        Reading reading = Reading.of(options);
+        List<List<Piece>> tasks = pack(pieces, options.taskBytes, options.taskOffsets, reading, conf);
+        if (!tasks.isEmpty() && tasks.size() < options.minTasks) {
+            List<Piece> ended = new ArrayList<>();
+            long total = 0;
+            for (Piece each : pieces) {
+                ended.add(ended(each, reading, conf));
+                total += Math.max(0, ended.get(ended.size() - 1).stop() - each.start());
+            }
+            long most = Math.max(1, total / options.minTasks);
+            tasks = pack(ended, options.taskBytes, Piece.least(most, options.taskOffsets), reading, conf);
+        }
+        return tasks;
+    }
+
+    /** The piece with an end, if only that of what is there now. */
+    private static Piece ended(Piece piece, Reading reading, Configuration conf) throws IOException {
+        if (piece.stop() >= 0) {
+            return piece;
+        }
+        long end = Segment.end(piece.path(), piece.base(), reading, conf, false);
+        return new Piece(piece.topic(), piece.partition(), piece.path(), piece.base(), piece.size(), piece.after(),
+                piece.first(), Math.max(end, piece.start()), piece.asked(), piece.from(), piece.to());
+    }
+
+    /** Puts pieces together, and large ones apart: by bytes, or by offsets where {@code taskOffsets} is not -1. */
+    static List<List<Piece>> pack(
+            List<Piece> pieces, long taskBytes, long taskOffsets, Reading reading, Configuration conf)
+            throws IOException {
         List<List<Piece>> tasks = new ArrayList<>();
         List<Piece> current = new ArrayList<>();
         long weight = 0;
+        long offsets = 0;
         for (Piece whole : pieces) {
-            for (Piece piece : split(whole, taskBytes)) {
+            for (Piece piece : taskOffsets < 0 ? split(whole, taskBytes, reading)
+                    : inParts(ended(whole, reading, conf), taskOffsets)) {
+                long count = taskOffsets < 0 || piece.stop() < 0 ? 0 : piece.stop() - piece.start();
                 long cost = piece.weight() + OPEN_COST;
-                if (!current.isEmpty() && weight + cost > taskBytes) {
+                boolean many = taskOffsets >= 0 && offsets + count > taskOffsets;
+                if (!current.isEmpty() && (weight + cost > taskBytes || many)) {
                     tasks.add(current);
                     current = new ArrayList<>();
                     weight = 0;
+                    offsets = 0;
                 }
                 current.add(piece);
                 weight += cost;
+                offsets += count;
             }
         }
         if (!current.isEmpty()) {
@@ -194,17 +322,36 @@ final class Planner {
         return tasks;
     }
 
-    private static List<Piece> split(Piece whole, long taskBytes) {
-        int parts = (int) Math.min(100_000, (whole.size() + taskBytes / 2) / taskBytes);
-        if (parts < 2) {
+    private static List<Piece> inParts(Piece whole, long most) {
+        long stop = whole.stop();
+        if (stop < 0 || stop - whole.start() <= most) {
             return List.of(whole);
         }
-        List<Piece> found = new ArrayList<>();
+        if ((stop - whole.start()) / most > MOST_PARTS) {
+            throw new Options.Wrong("maxRecordsPerPartition",
+                    most + " would make more than " + MOST_PARTS + " tasks; take more");
+        }
+        List<Piece> made = new ArrayList<>();
+        for (long first = whole.start(); first < stop; first += most) {
+            long end = Math.min(stop, first + most);
+            made.add(new Piece(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
+                    first, end, whole.asked(), 0, Long.MAX_VALUE));
+        }
+        return made;
+    }
+
+    private static List<Piece> split(Piece whole, long taskBytes, Reading reading) {
+        long parts = Math.min(MOST_PARTS, (whole.weight() + taskBytes / 2) / taskBytes);
+        if (parts < 2 || reading.skip()) {
+            // where damage is, only reading from the start says where the next batch is
+            return List.of(whole);
+        }
+        List<Piece> made = new ArrayList<>();
         long step = whole.size() / parts;
         for (int index = 0; index < parts; index++) {
             long stop = index + 1 == parts ? Long.MAX_VALUE : (index + 1) * step;
-            found.add(whole.bytes(index * step, stop));
+            made.add(whole.bytes(index * step, stop));
         }
-        return found;
+        return made;
     }
 }

@@ -1,0 +1,72 @@
+"""kodec epochs: which leader epoch wrote which offsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import errors_reported
+from kodec.cli.tables import print_table
+from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
+from kodec.log.views.epochs import read_epochs
+from kodec.log.views.reading import Account
+from kodec.log.views.replicas import Replicas
+
+__all__ = ["epochs"]
+
+
+def epochs(
+    paths: Annotated[list[Path], LOG_DIRS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    partition: Annotated[int | None, PARTITION] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each epoch.")] = False,
+) -> None:
+    """Show the leader epochs of partitions: what the checkpoint says, and what the batches say.
+
+    Reads headers only. Where the two contradict each other it is reported on stderr.
+
+    example:  kodec epochs /data/kafka-logs --topic orders
+
+    exit:     0 done   1 they contradict each other, or something is damaged   2 no such topic, bad usage
+    """
+    account = Account()
+    with errors_reported():
+        logs = logs_of(Replicas(*paths), topic, partition)
+        found = [(log.topic_partition, each) for log in logs for each in read_epochs(log, account).epochs]
+    if json:
+        for name, each in found:
+            output.show(
+                output.as_json(
+                    {
+                        "topic": name.topic,
+                        "partition": name.partition,
+                        "epoch": each.epoch,
+                        "startOffset": each.start_offset,
+                        "firstOffset": each.first_offset,
+                        "endOffset": each.end_offset,
+                        "batches": each.batches,
+                    }
+                )
+            )
+    else:
+        print_table(
+            output.count(len(found), "leader epoch"),
+            ["topic", "partition", "epoch", "start in checkpoint", "first batch", "end", "batches"],
+            [
+                [
+                    name.topic,
+                    name.partition,
+                    each.epoch,
+                    each.start_offset,
+                    each.first_offset,
+                    each.end_offset,
+                    each.batches,
+                ]
+                for name, each in found
+            ],
+            left="topic",
+        )
+    raise typer.Exit(tell(account))

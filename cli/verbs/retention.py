@@ -1,0 +1,136 @@
+"""kodec retention: which segments would be deleted, and why the next one stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.outcome import Outcome, errors_reported
+from kodec.cli.verbs.get import parse_time
+from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.metadata import METADATA_TOPIC, read_metadata
+from kodec.log.views.replicas import Replicas
+from kodec.log.views.retention import Retention, explain_retention
+
+__all__ = ["retention"]
+
+
+def retention(
+    paths: Annotated[list[Path], LOG_DIRS],
+    topic: Annotated[list[str] | None, TOPICS] = None,
+    partition: Annotated[int | None, PARTITION] = None,
+    retention_ms: Annotated[
+        int | None, typer.Option("--retention-ms", help="Instead of the topic's; -1 is no limit.", min=-1)
+    ] = None,
+    retention_bytes: Annotated[
+        int | None, typer.Option("--retention-bytes", help="Instead of the topic's; -1 is no limit.", min=-1)
+    ] = None,
+    now: Annotated[
+        str | None, typer.Option("--now", help="When: ms, or ISO 8601; the clock's time without it.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
+) -> None:
+    """Say which segments a broker's retention would delete now, and why the next one stays; reads only.
+
+    Settings are those of the metadata log, where it is in the folders: of the topic, the broker, or the
+    cluster; else Kafka's defaults. What stands in a broker's server.properties is not on its disk: give it as
+    an option. kodec trim deletes.
+
+    example:  kodec retention /data/kafka-logs --topic orders
+
+    exit:     0 done   1 something is damaged, or cannot be told   2 no such topic there, bad usage
+    """
+    try:
+        time = None if now is None else parse_time(now)
+    except ValueError as error:
+        raise typer.BadParameter(f"--now: {error}") from None
+    options = {"retention.ms": retention_ms, "retention.bytes": retention_bytes}
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    outcome = Outcome()
+    code = guessed = 0
+    with errors_reported():
+        here = Replicas(*paths)
+        logs = logs_of(here, topic, partition)
+        metadata = None
+        if here.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
+            metadata = read_metadata(*paths)
+            code = tell(metadata.account)
+        for log in logs:
+            with outcome.each(log.path):
+                found = explain_retention(log, metadata, options=given, now=time)
+                output.show(output.as_json(_facts(found)) if json else _text(found))
+                guessed += found.settings["retention.ms"].source == "default"
+    if guessed:
+        output.warn(
+            f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
+            "server.properties is not on its disk; --retention-ms gives another"
+        )
+    raise typer.Exit(code or outcome.code)
+
+
+def _facts(found: Retention) -> dict[str, object]:
+    kept = found.next
+    return {
+        "topic": found.topic_partition.topic,
+        "partition": found.topic_partition.partition,
+        "settings": {name: each._asdict() for name, each in found.settings.items()},
+        "segments": found.segments,
+        "bytes": found.bytes,
+        "startOffset": found.start_offset,
+        "endOffset": found.end_offset,
+        "highWatermark": found.high_watermark,
+        "deletable": [
+            {
+                "baseOffset": each.base_offset,
+                "endOffset": each.end_offset,
+                "bytes": each.bytes,
+                "reason": each.reason.name.lower(),
+            }
+            for each in found.deletable
+        ],
+        "next": None
+        if kept is None
+        else {
+            "baseOffset": kept.base_offset,
+            "endOffset": kept.end_offset,
+            "bytes": kept.bytes,
+            "active": kept.active,
+            "largestTimestamp": kept.largest_timestamp,
+            "timestampOf": "file" if kept.by_file else "records",
+            "dueTimestamp": kept.due,
+            "missingBytes": kept.missing_bytes,
+            "reasons": kept.reasons,
+            "waitingBehind": kept.behind,
+        },
+    }
+
+
+def _text(found: Retention) -> str:
+    name = found.topic_partition
+    decide = ("cleanup.policy", "retention.ms", "retention.bytes")
+    settings = ", ".join(
+        f"{each}={found.settings[each].value} ({found.settings[each].source})" for each in decide
+    )
+    lines = [f"{name}: {output.count(found.segments, 'segment')}, {output.size_of(found.bytes)}; {settings}"]
+    lines += [
+        f"  segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: goes, "
+        f"{each.reason.value}"
+        for each in found.deletable
+    ]
+    kept = found.next
+    if kept is not None:
+        what = "active segment" if kept.active else "segment"
+        lines.append(
+            f"  {what} {kept.base_offset}, {output.size_of(kept.bytes)}, stays: {'; '.join(kept.reasons)}"
+        )
+        if kept.due is not None:
+            lines.append(f"    by time it goes after {output.time_of(kept.due - 1)}")
+        if kept.behind:
+            lines.append(
+                f"    {output.count(kept.behind, 'segment')} behind it would be old enough, and waits"
+            )
+    return "\n".join(lines)

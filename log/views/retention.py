@@ -1,0 +1,244 @@
+"""Why the next segment of a log is not deleted: what a broker's retention looks at, as it is on the disk.
+
+Followed: `UnifiedLog.deleteOldSegments` and `LogConfig.localRetentionMs` of
+`org.apache.kafka.storage.internals.log`, Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kodec.log.cleaning.retention import DeletableSegment, plan_trim
+from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.offline import high_watermark, newest_time
+from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.segment import Segment
+from kodec.log.files.listing import TopicPartition
+from kodec.log.views.metadata import ClusterMetadata
+
+__all__ = ["KeptSegment", "Retention", "Setting", "explain_retention"]
+
+# A topic's setting, what a broker calls it, and Kafka's default.
+_SETTINGS = (
+    ("cleanup.policy", "log.cleanup.policy", "delete"),
+    ("retention.ms", "log.retention.ms", "604800000"),
+    ("retention.bytes", "log.retention.bytes", "-1"),
+    ("remote.storage.enable", None, "false"),
+    ("local.retention.ms", "log.local.retention.ms", "-2"),
+    ("local.retention.bytes", "log.local.retention.bytes", "-2"),
+)
+_AS_THE_OTHER = -2
+
+
+class Setting(NamedTuple):
+    """A setting and who says it: `option`, `topic`, `broker` (its own), `cluster` (for all brokers), or
+    `default` (Kafka's). What stands in a broker's own server.properties is not on its disk."""
+
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSegment:
+    """The oldest segment that stays, and why.
+
+    Attributes:
+        base_offset, end_offset: its first offset, and the next segment's.
+        bytes: of its log.
+        active: whether it is the newest one.
+        largest_timestamp: the largest of its records, or, where `by_file`, when its file was last written.
+        due: when it goes by time, in ms since 1970-01-01 UTC; None: not by time.
+        missing_bytes: how much the log has to grow before it goes by size; None: not by size.
+        reasons: for people.
+        behind: how many segments behind it are old enough, and wait for it.
+    """
+
+    base_offset: int
+    end_offset: int
+    bytes: int
+    active: bool
+    largest_timestamp: int
+    by_file: bool
+    due: int | None
+    missing_bytes: int | None
+    reasons: list[str]
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What retention would do to a topic-partition now.
+
+    Attributes:
+        settings: those that decide, by the topic's name of them.
+        segments, bytes: of the log. high_watermark: None where no checkpoint says it.
+        deletable: the segments that a broker would delete, oldest first.
+        next: the first that stays; None where none does.
+    """
+
+    topic_partition: TopicPartition
+    settings: dict[str, Setting]
+    segments: int
+    bytes: int
+    start_offset: int
+    end_offset: int
+    high_watermark: int | None
+    deletable: tuple[DeletableSegment, ...]
+    next: KeptSegment | None
+
+
+def explain_retention(
+    log: PartitionLog,
+    metadata: ClusterMetadata | None = None,
+    *,
+    options: dict[str, str] | None = None,
+    now: int | None = None,
+) -> Retention:
+    """Which segments of a log a broker's retention would delete, and why the next one stays; reads only.
+
+    Args:
+        log: of a live replica.
+        metadata: says the configs of the topic and of brokers, see `read_metadata`.
+        options: settings that count instead, as {"retention.ms": "1000"}.
+        now: ms since 1970-01-01 UTC; the clock's time where it is not given.
+
+    Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, one with files
+    of an interrupted replacement, and for a setting that is no number; OSError.
+    """
+    moment = time.time_ns() // 1_000_000 if now is None else now
+    settings = _settings(log, metadata, options or {})
+    deletes = "delete" in settings["cleanup.policy"].value.split(",")
+    tiered = settings["remote.storage.enable"].value == "true"
+    most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
+    # What is in remote storage is not known, so that nothing can be said to go.
+    plan = plan_trim(
+        log.path,
+        retention_ms=most_ms if deletes and not tiered else None,
+        retention_bytes=most_bytes if deletes and not tiered else None,
+        now=moment,
+        limits=log.limits,
+    )
+    rest = log.segments[len(plan.deleted) :]
+    watermark = high_watermark(log)
+    kept = None
+    if rest:
+        size = sum(segment.size for segment in rest)
+        about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark)
+        kept = about.kept(rest, size, log.end_offset)
+    log.close()
+    return Retention(
+        log.topic_partition,
+        settings,
+        len(log.segments),
+        log.size,
+        log.start_offset,
+        log.end_offset,
+        watermark,
+        plan.deleted,
+        kept,
+    )
+
+
+def _settings(
+    log: PartitionLog, metadata: ClusterMetadata | None, options: dict[str, str]
+) -> dict[str, Setting]:
+    configs = {} if metadata is None else metadata.configs
+    properties = LogRoot(log.root).meta_properties()
+    node = "" if properties is None or properties.node_id is None else str(properties.node_id)
+    found = {}
+    for name, of_broker, default in _SETTINGS:
+        places = [
+            (options, name, "option"),
+            (configs.get(("topic", log.topic_partition.topic), {}), name, "topic"),
+            (configs.get(("broker", node), {}) if node else {}, of_broker, "broker"),
+            (configs.get(("broker", ""), {}), of_broker, "cluster"),
+        ]
+        given = (Setting(values[key], source) for values, key, source in places if key in values)
+        found[name] = next(given, Setting(default, "default"))
+    return found
+
+
+def _limit(settings: dict[str, Setting], name: str, tiered: bool) -> int | None:
+    """A limit in ms or bytes; None for none. Of a tiered topic the local one counts, where it says more."""
+    local = _number(settings, f"local.{name}") if tiered else _AS_THE_OTHER
+    value = _number(settings, name) if local == _AS_THE_OTHER else local
+    return None if value < 0 else value
+
+
+def _number(settings: dict[str, Setting], name: str) -> int:
+    try:
+        return int(settings[name].value)
+    except ValueError:
+        raise ValueError(f"{name}={settings[name].value}: not a number") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What decides of a segment."""
+
+    deletes: bool
+    tiered: bool
+    most_ms: int | None
+    most_bytes: int | None
+    now: int
+    watermark: int | None
+
+    def kept(self, rest: list[Segment], size: int, end: int) -> KeptSegment:
+        """Why the first of these stays; together they have so many bytes."""
+        segment = rest[0]
+        active = len(rest) == 1
+        empty = active and not segment.size
+        upper = end if active else rest[1].base_offset
+        newest = newest_time(segment)
+        by_file = segment.largest_timestamp() is None
+        segment.close()
+        due = missing = None
+        if self.most_ms is not None and self.deletes and not empty:
+            due = newest + self.most_ms + 1
+        if self.most_bytes is not None and self.deletes and not empty:
+            missing = max(0, self.most_bytes - (size - segment.size))
+        reasons = (
+            ["the active segment is empty"] if empty else self._reasons(upper, newest, by_file, due, missing)
+        )
+        behind = 0
+        if self.most_ms is not None and self.deletes:
+            behind = sum(newest_time(each) < self.now - self.most_ms for each in rest[1:])
+        return KeptSegment(
+            segment.base_offset,
+            upper,
+            segment.size,
+            active,
+            newest,
+            by_file,
+            due,
+            missing,
+            reasons,
+            behind,
+        )
+
+    def _reasons(
+        self, upper: int, newest: int, by_file: bool, due: int | None, missing: int | None
+    ) -> list[str]:
+        if not self.deletes:
+            return ["cleanup.policy has no delete: neither time nor size deletes segments"]
+        found = []
+        if self.watermark is not None and upper > self.watermark:
+            found.append(f"it goes up to offset {upper}, above the high watermark {self.watermark}")
+        if self.tiered:
+            found.append("it has to be in remote storage first, and what is there is not known here")
+        if due is None:
+            found.append("no limit of time")
+        elif due > self.now:
+            what = "its file was written" if by_file else "its newest record is"
+            found.append(f"{what} {self.now - newest} ms old, not more than {self.most_ms}")
+            if newest > self.now:
+                found.append("a timestamp in the future keeps it")
+        if missing is None:
+            found.append("no limit of size")
+        elif missing > 0:
+            found.append(
+                f"without it the log would have {missing} bytes less than the {self.most_bytes} to keep"
+            )
+        return found

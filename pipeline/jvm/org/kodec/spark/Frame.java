@@ -1,0 +1,70 @@
+package org.kodec.spark;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.kodec.kafka.log.LogSegment;
+import org.kodec.kafka.log.MessageSet;
+import org.kodec.kafka.log.OffsetIndex;
+import org.kodec.kafka.log.RecordBatch;
+
+/**
+ * What the first bytes of a batch say, the same in each format; nothing of it is checked.
+ *
+ * @param offset the base offset of a batch of magic 2; the offset of a message, the last one of a wrapper
+ * @param size of the whole batch, in bytes; can be anything, also negative
+ * @param magic the message format
+ */
+record Frame(long offset, long size, int magic) {
+    /** The bytes that hold it. */
+    static final int SIZE = LogSegment.Entry.peekSize();
+    static final int LENGTH_AT = LogSegment.Entry.peekLenBodyAt();
+    static final int MAGIC_AT = LogSegment.Entry.peekMagicAt();
+    /** The offset and the length, which the length does not count. */
+    static final int BEFORE_BODY = RecordBatch.PARTITION_LEADER_EPOCH_AT;
+    static final int LEAST_BODY = MessageSet.Message.MIN_SIZE;
+    static final int LEAST_SIZE = BEFORE_BODY + LEAST_BODY;
+    /** The newest message format. */
+    static final int NEWEST = 2;
+    /** The largest offset relative to its segment's base offset: as wide as in the offset index. */
+    static final long MAX_RELATIVE =
+            (1L << 8 * (OffsetIndex.Entry.OFS_BATCH_AT - OffsetIndex.Entry.RELATIVE_OFFSET_AT) - 1) - 1;
+
+    /** The frame at {@code at}; null where the bytes end before. */
+    static Frame peek(byte[] data, int at, int end) {
+        return end - at < SIZE ? null : new Frame(LogSegment.Entry.peekBaseOffset(data, at),
+                LogSegment.Entry.peekLenEntry(data, at), (int) LogSegment.Entry.peekMagic(data, at));
+    }
+
+    /** The frame at a place of a file; null where that ends before. */
+    static Frame peek(Pages source, long at) {
+        byte[] data = source.read(at, SIZE);
+        return peek(data, 0, data.length);
+    }
+
+    long lenBody() {
+        return size - BEFORE_BODY;
+    }
+
+    /** Whether the format is one that there is. */
+    boolean known() {
+        return magic >= 0 && magic <= NEWEST;
+    }
+
+    /** Whether it is of a format in which each message, alone or a wrapper, is a batch. */
+    boolean legacy() {
+        return magic >= 0 && magic < NEWEST;
+    }
+
+    /** Whether the size can be that of a batch, and is at most {@code most}. */
+    boolean fits(long most) {
+        return LEAST_SIZE <= size && size <= most;
+    }
+
+    /** The batch in {@code data}, with the magic and a length that says that it is all of them. */
+    static byte[] framed(byte[] data, int magic) {
+        byte[] made = Arrays.copyOf(data, data.length);
+        ByteBuffer.wrap(made).putInt(LENGTH_AT, data.length - BEFORE_BODY);
+        made[MAGIC_AT] = (byte) magic;
+        return made;
+    }
+}

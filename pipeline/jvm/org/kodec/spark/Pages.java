@@ -1,0 +1,50 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+
+/** A file read by position in small parts: what was read last is kept, and reading on makes the next read larger. */
+final class Pages {
+    private static final int LEAST = 8 << 10;
+    private static final int MOST = 1 << 20;
+
+    /** How many bytes there were when it was made. */
+    final long size;
+
+    private final Files.Source source;
+    private byte[] held = new byte[0];
+    private long at;
+    private int width = LEAST;
+
+    Pages(Files.Source source) throws IOException {
+        this.source = source;
+        size = source.size();
+    }
+
+    /** The bytes from {@code pos}, at most {@code count}; fewer only where the file ends. */
+    byte[] read(long pos, int count) {
+        long start = pos - at;
+        if (start >= 0 && start + count <= held.length) {
+            return Arrays.copyOfRange(held, (int) start, (int) start + count);
+        }
+        int have = (int) Math.min(count, Math.max(0, size - pos));
+        if (have == 0) {
+            return new byte[0];
+        }
+        boolean onward = start >= 0 && start <= held.length && held.length > 0;
+        width = onward ? Math.min(2 * width, MOST) : LEAST;
+        try {
+            held = Files.range(source, pos, (int) Math.min(Math.max(have, width), size - pos));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        at = pos;
+        return held.length == have ? held : Arrays.copyOf(held, Math.min(have, held.length));
+    }
+
+    /** How many bytes there are from {@code pos} on. */
+    long remaining(long pos) {
+        return Math.max(0, size - pos);
+    }
+}

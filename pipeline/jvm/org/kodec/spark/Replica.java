@@ -1,0 +1,90 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One replica of a topic-partition, or one segment of it.
+ *
+ * @param path its folder, or the segment
+ * @param alone whether it is one segment that was asked for by its name
+ * @param start the log start offset by the checkpoint of the log directory around it; 0 where that has none
+ * @param logs the segments, by base offset
+ */
+record Replica(Names.TopicPartition owner, String path, boolean alone, long start, List<Files.Entry> logs,
+        Reading reading, Configuration conf) {
+    private static final Logger LOG = LoggerFactory.getLogger("kodec");
+
+    /** Lists a folder, whose files may be listed already. Throws Elsewhere, IOException. */
+    static Replica at(Names.TopicPartition owner, String path, List<Files.Entry> files, Files.Entry alone, long start,
+            Reading reading, Configuration conf) throws IOException {
+        if (alone != null) {
+            return new Replica(owner, path, true, start, List.of(alone), reading, conf);
+        }
+        List<Files.Entry> logs = new ArrayList<>();
+        for (Files.Entry each : files == null ? Files.in(path, conf) : files) {
+            if (each.name().endsWith(".swap")) {
+                throw new Options.Elsewhere(path + " holds segments that are not yet in place");
+            }
+            if (!each.folder() && Names.segment(each.name()) >= 0) {
+                logs.add(each);
+            }
+        }
+        logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
+        return new Replica(owner, path, false, start, logs, reading, conf);
+    }
+
+    /** The folder of the topic-partition. */
+    String folder() {
+        return alone ? Files.parent(path) : path;
+    }
+
+    /** The replicas of a topic-partition: that with the newest leader epoch first, then that which ends highest. */
+    static List<Replica> ranked(List<Replica> all) throws IOException {
+        if (all.size() < 2) {
+            return all;
+        }
+        Map<Replica, long[]> ranks = new HashMap<>();
+        for (Replica each : all) {
+            ranks.put(each, each.rank());
+        }
+        List<Replica> sorted = new ArrayList<>(all);
+        sorted.sort(Comparator.comparingLong((Replica each) -> ranks.get(each)[0])
+                .thenComparingLong(each -> ranks.get(each)[1]).thenComparing(Replica::path).reversed());
+        return sorted;
+    }
+
+    private long[] rank() throws IOException {
+        long end = 0;
+        if (!logs.isEmpty()) {
+            Files.Entry last = logs.get(logs.size() - 1);
+            end = Segment.end(last.path(), Names.segment(last.name()), reading, conf, false);
+        }
+        long epoch = -1;
+        String text = alone ? null : Files.text(Files.child(path, Names.LEADER_EPOCHS), conf);
+        try {
+            epoch = text == null ? -1 : Names.lastEpoch(text, end);
+        } catch (NumberFormatException error) {
+            LOG.warn("{}: {}: its leader epochs are not known", path, error.getMessage());
+        }
+        return new long[] {epoch, end};
+    }
+
+    /** Its segments from the log start offset on, and below {@code end}, -1 for all. */
+    List<Piece> pieces(long end) {
+        List<Piece> found = new ArrayList<>();
+        for (int index = 0; index < logs.size(); index++) {
+            Files.Entry log = logs.get(index);
+            long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
+            found.add(Piece.of(owner, log.path(), Names.segment(log.name()), log.size(), after));
+        }
+        return Planner.cut(found, start, end, true);
+    }
+}

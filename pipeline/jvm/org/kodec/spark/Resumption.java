@@ -1,0 +1,468 @@
+package org.kodec.spark;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import org.kodec.kafka.log.MessageSet;
+import org.kodec.runtime.FormatException;
+import org.kodec.runtime.Input;
+import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Varints;
+
+/**
+ * Finds the way past damage in one file, and bounds what the search may cost. What counts as evidence for the
+ * next batch, and why, is said in {@code kodec.log.reading.resume}, whose rules these are, one by one.
+ */
+final class Resumption {
+    private static final int CHUNK = 1 << 20;
+    private static final int BLOCK = 4096;
+    /** The most bytes of which it is tried whether they are the damaged batch. */
+    private static final long MOST_TRIED = 4L * CHUNK;
+    /** What no value is likely to hold: so many batches, or so many times the bytes of the largest one around. */
+    private static final int MANY = 8;
+    private static final long WEIGHT = 16;
+    private static final long LEAST_WEIGHT = 64 << 10;
+    /** What offsets are below, where nothing else says it. */
+    private static final long PLAUSIBLE = 1L << 48;
+    /** How far the search goes on where something was found that lengths do not lead out of. */
+    private static final long HORIZON = 4 * Chain.FAR;
+    /** What a question after a batch costs. */
+    private static final long GLANCE = 64;
+    private static final long TRIAL = 1024;
+    /** How many batches one after another a value is looked for that ends with one of them. */
+    private static final int FEW = 8;
+    /** The most bytes of a varint, and those of the length of a value in magic 0 and 1. */
+    private static final int VARINT = 5;
+    private static final int LENGTH = Integer.BYTES;
+
+    /**
+     * What is known of the log before damage.
+     *
+     * @param low the lowest offset that can follow; 0 is also: not known
+     * @param largest the size of the largest of the last good batches, 0 where there is none
+     * @param magic that of the last good batch; -1 where there is none
+     */
+    record Before(long low, long largest, int magic) {}
+
+    /** Batches that may be the next good ones. */
+    private record Candidate(long start, long lastAt, long end, int batches, int magic, long first, long last,
+            long largest, boolean leadsOut, boolean proven) {}
+
+    private final Pages source;
+    private final Reading reading;
+    private final Reading unchecked;
+    private final long first;
+    private final long stop;
+    private boolean exhausted;
+    private long spent;
+    private long chained = -1;
+    private Chain chain;
+    private List<Candidate> candidates = new ArrayList<>();
+    private long searched;
+    private long doubted = Long.MAX_VALUE;
+    private long cutShortAt = -1;
+    private long cutShortEnd = -1;
+
+    /** The offsets that the file can have are those from {@code first} on and below {@code stop}. */
+    Resumption(Pages source, Reading reading, long first, long stop) {
+        this.source = source;
+        this.reading = reading;
+        this.unchecked = reading.heads(false, false);
+        this.first = first;
+        this.stop = stop;
+    }
+
+    /** Where to resume after a bad batch at {@code pos}; {@code before} is what is known there. */
+    long after(long pos, Before before) {
+        if (pos == cutShortAt) {
+            return cutShortEnd;
+        }
+        long own = statedEnd(pos);
+        if (own >= 0 && (isBatch(pos) || leadsOn(own))) {
+            while (hasWrongOffset(own, before)) {
+                long end = statedEnd(own);
+                if (end < 0) {
+                    break;
+                }
+                own = end;
+            }
+            return own;
+        }
+        long found = next(pos, before);
+        return found >= 0 ? found : own < 0 ? source.size : own;
+    }
+
+    /** Whether the batch at {@code pos}, of which not all is there, was damaged: else it is a torn tail. */
+    boolean isDamage(long pos, Before before) {
+        long found = next(pos, before);
+        cutShortAt = pos;
+        cutShortEnd = found < 0 ? source.size : found;
+        return found >= 0 || exhausted;
+    }
+
+    // -- the search -------------------------------------------------------------------------------
+
+    /** Where the next batch that is believed starts; -1 where there is none. */
+    private long next(long pos, Before before) {
+        if (pos < doubted && doubted < searched) {
+            // what was not believed after other damage may be after this
+            searched = doubted;
+            candidates.removeIf(each -> each.start >= searched);
+            doubted = Long.MAX_VALUE;
+        }
+        candidates.removeIf(each -> each.start <= pos);
+        if (candidates.isEmpty() || !candidates.get(candidates.size() - 1).leadsOut) {
+            search(pos, before);
+        }
+        return believed(pos, before);
+    }
+
+    /** Collects candidates after {@code pos}, up to one whose lengths lead on to the end. */
+    private void search(long pos, Before before) {
+        long claimed = claimedEnd(pos, before);
+        long at = Math.max(pos + 1, searched);
+        long start = at;
+        while (true) {
+            long found = plausible(at);
+            if (found < 0) {
+                at = source.size;
+                break;
+            }
+            at = found;
+            if (!afford(GLANCE, at)) {
+                exhausted = true;
+                break;
+            }
+            if (at - start > HORIZON) {
+                if (!candidates.isEmpty()) {
+                    break;
+                }
+                start = at;
+            }
+            Object candidate = candidate(pos, before, claimed, at, Frame.peek(source, at));
+            if (candidate == null) {
+                at++;
+            } else if (candidate instanceof Long doubtful) {
+                doubted = Math.min(doubted, at);
+                at = doubtful;
+            } else {
+                Candidate good = (Candidate) candidate;
+                candidates.add(good);
+                if (good.leadsOut) {
+                    break;
+                }
+                // the length of the last one may be what is damaged
+                at = isBatch(good.lastAt) ? good.end : good.lastAt + 1;
+            }
+        }
+        searched = at;
+    }
+
+    /** The next position from {@code pos} on where a batch may start; -1 where there is none. */
+    private long plausible(long pos) {
+        int width = BLOCK;
+        for (long start = pos; ; start += width, width = Math.min(2 * width, CHUNK)) {
+            byte[] block = source.read(start, width + Frame.SIZE);
+            for (int index = 0; index + Frame.SIZE <= block.length; index++) {
+                int length = ByteBuffer.wrap(block, index + Frame.LENGTH_AT, Integer.BYTES).getInt();
+                int magic = block[index + Frame.MAGIC_AT];
+                if (length >= Frame.LEAST_BODY && magic >= 0 && magic <= Frame.NEWEST) {
+                    return start + index;
+                }
+            }
+            if (block.length < width + Frame.SIZE) {
+                return -1;
+            }
+        }
+    }
+
+    /** What starts at {@code at}: null for no batch, a Long, the byte after it, where it may be a part of the bad one. */
+    private Object candidate(long pos, Before before, long claimed, long at, Frame frame) {
+        long size = frame.size();
+        if (!frame.fits(reading.batchBytes()) || source.remaining(at) < size || !goesOn(frame, before)) {
+            return null;
+        }
+        Batch batch = opens(at, at + size);
+        if (batch == null || !batch.crcOk()) {
+            return null;
+        }
+        if (chain == null || !chain.holds(at)) {
+            chain = new Chain(source, at, frame, reading.batchBytes());
+            afford(GLANCE * chain.positions.size(), at);
+        }
+        boolean doubtful = at < claimed && !leadsOver(claimed) && !isMuch(pos, at, before)
+                || isValue(pos, at)
+                || frame.legacy() && frame.offset() <= before.low
+                || chain.largestStep(at) > Math.max(before.low, 1)
+                || !isFollowed(pos, batch, before);
+        boolean proven = (doubtful || !chain.leadsOut) && (endsAt(pos, at) || valueEndsAt(pos, at, before));
+        if (doubtful && !proven) {
+            return at + size;
+        }
+        int last = chain.positions.size() - 1;
+        return new Candidate(at, chain.positions.get(last), chain.end, chain.count(at), frame.magic(), frame.offset(),
+                chain.offsets.get(last), chain.largest, chain.leadsOut, proven);
+    }
+
+    // -- evidence ---------------------------------------------------------------------------------
+
+    /** The first candidate that can be believed as things are known now. */
+    private long believed(long pos, Before before) {
+        Candidate anchor = candidates.isEmpty() ? null : candidates.get(candidates.size() - 1);
+        anchor = anchor == null || !anchor.leadsOut ? null : anchor;
+        long below = anchor == null ? stop : anchor.first;
+        long weight = weight(before, anchor == null ? 0 : anchor.largest);
+        for (Candidate found : candidates) {
+            // of magic 0 and 1 the damaged one has the lowest offset itself
+            if (found.first < before.low + (found.magic < Frame.NEWEST ? 1 : 0)) {
+                continue;
+            }
+            boolean many = found.proven || found.batches >= MANY || found.end - found.start >= weight;
+            if (found.leadsOut || many && found.last < below) {
+                return found.start;
+            }
+        }
+        return -1;
+    }
+
+    /** Whether what its length leads to can follow the batch. */
+    private boolean isFollowed(long pos, Batch batch, Before before) {
+        long end = batch.position() + batch.size();
+        Frame frame = linked(end);
+        if (frame != null && frame.offset() <= batch.last()) {
+            return false;
+        }
+        if (before.magic == Frame.NEWEST || before.magic < 0 && chain.newest) {
+            return true;
+        }
+        // where nothing good is before, no size is known that a batch has
+        long weight = before.largest > 0 ? weight(before, chain.largest) : reading.batchBytes();
+        if (batch.position() - pos >= weight || chain.index(batch.position()) >= MANY) {
+            return true;
+        }
+        if (leadsToTheNextSegment(batch.position())) {
+            return true;
+        }
+        int count = 1;
+        long start = batch.position();
+        Batch following = batch;
+        while (count < MANY && end - start < weight) {
+            frame = linked(end);
+            long expected = following.last() + 1;
+            Batch found = frame == null ? null : opens(end, end + frame.size());
+            if (found == null) {
+                return false;
+            }
+            following = found;
+            Long begins = found.first(unchecked);
+            if (!found.crcOk() || begins == null || begins != expected) {
+                return false;
+            }
+            count++;
+            end += frame.size();
+        }
+        return true;
+    }
+
+    /** Whether good compressed batches lead to the last offset of the segment, at its last byte. */
+    private boolean leadsToTheNextSegment(long at) {
+        int last = chain.offsets.size() - 1;
+        if (chain.offsets.get(last) + 1 != stop || source.remaining(chain.end) > 0) {
+            return false;
+        }
+        for (long each : chain.positions.subList(chain.index(at), last + 1)) {
+            if (!Chain.isWrapper(source, each) || !isBatch(each)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The frame of the whole batch at {@code pos}, where the chain leads to one. */
+    private Frame linked(long pos) {
+        return chain.holds(pos) ? Frame.peek(source, pos) : null;
+    }
+
+    /** Whether more leads on from {@code at} than the batch at {@code pos} is likely to hold. */
+    private boolean isMuch(long pos, long at, Before before) {
+        return chain.end - at >= weight(before, chain.largest)
+                || chain.count(at) >= MANY && !Chain.isWrapper(source, pos);
+    }
+
+    private static long weight(Before before, long largest) {
+        return Math.max(WEIGHT * Math.max(before.largest, largest), LEAST_WEIGHT);
+    }
+
+    /** Whether a batch with this frame can follow here. */
+    private boolean goesOn(Frame frame, Before before) {
+        long ahead = frame.offset() - before.low;
+        return first <= frame.offset() && frame.offset() < stop && ahead >= 0
+                && ahead <= (before.low > 0 ? Frame.MAX_RELATIVE : PLAUSIBLE);
+    }
+
+    /** Whether a good batch is at {@code pos} whose offset, which no checksum covers, was damaged. */
+    private boolean hasWrongOffset(long pos, Before before) {
+        Frame frame = Frame.peek(source, pos);
+        if (frame == null || !frame.known() || !isBatch(pos)) {
+            return false;
+        }
+        long end = pos + frame.size();
+        Frame following = isBatch(end) ? Frame.peek(source, end) : null;
+        if (goesOn(frame, before)) {
+            return following != null && before.low <= following.offset() && following.offset() <= frame.offset();
+        }
+        // where the next one goes on from this one, both may be of another log that was put after the first
+        return following == null || goesOn(following, before) || following.offset() <= frame.offset();
+    }
+
+    /** Where the bad batch at {@code pos} ends by its length, if its frame can be right. */
+    private long claimedEnd(long pos, Before before) {
+        Frame frame = Frame.peek(source, pos);
+        if (frame == null || !frame.known() || frame.size() < Frame.LEAST_SIZE || !goesOn(frame, before)) {
+            return pos;
+        }
+        return frame.legacy() && !lengthsAgree(pos, frame) ? pos : pos + frame.size();
+    }
+
+    private static Input head(byte[] data, int start, int end) {
+        return new Input(data, start, end, ReadOptions.DEFAULT.withCheckCrc(false).withVerify(false));
+    }
+
+    /** Whether the message at {@code pos} ends where its value does, as far as it is there to be asked. */
+    private boolean lengthsAgree(long pos, Frame frame) {
+        byte[] data = source.read(pos, (int) Math.min(frame.size(), CHUNK));
+        Input in = head(data, Frame.BEFORE_BODY, data.length);
+        try {
+            MessageSet.Message.readHead(in);
+            return in.pos == frame.size();
+        } catch (FormatException error) {
+            if (error.kind() != FormatException.Kind.TRUNCATED) {
+                return false;
+            }
+            return !error.path().equals("value") || !(error.need() instanceof Number need)
+                    || error.at() + need.longValue() == frame.size();
+        }
+    }
+
+    /** Whether lengths lead over the place where a bad batch claims to end: it ends elsewhere. */
+    private boolean leadsOver(long end) {
+        return chain.end > end && !chain.holds(end);
+    }
+
+    /** Whether the batch at {@code pos} has a right checksum if it ends here: then just its frame was hit. */
+    private boolean endsAt(long pos, long end) {
+        long size = end - pos;
+        if (size < Frame.LEAST_SIZE || size > MOST_TRIED || !afford(TRIAL + size / 64, end)) {
+            return false;
+        }
+        byte[] data = source.read(pos, (int) size);
+        Frame frame = Frame.peek(data, 0, data.length);
+        for (int magic = 0; magic <= Frame.NEWEST; magic++) {
+            if (frame == null || !frame.known() || frame.magic() == magic) {
+                Batch found = Batch.of(Frame.framed(data, magic), pos);
+                if (found != null && found.crcOk()) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Whether the message of magic 0 or 1 at {@code pos} has a value that ends here, by the lengths in it. */
+    private boolean valueEndsAt(long pos, long end, Before before) {
+        if (before.magic == Frame.NEWEST || end - pos > MOST_TRIED) {
+            return false;
+        }
+        byte[] data = source.read(pos, (int) (end - pos));
+        if (data.length < Frame.LEAST_SIZE) {
+            return false;
+        }
+        Frame frame = Frame.peek(data, 0, data.length);
+        for (int magic = 0; magic < Frame.NEWEST; magic++) {
+            if (magic != before.magic && magic != frame.magic()) {
+                continue;
+            }
+            Input in = head(Frame.framed(data, magic), Frame.BEFORE_BODY, data.length);
+            try {
+                byte[] value = MessageSet.Message.readHead(in).value();
+                if (in.pos == data.length && value != null && value.length > 0) {
+                    return true;
+                }
+            } catch (FormatException error) {
+                // it is none of this format
+            }
+        }
+        return false;
+    }
+
+    /** Whether the length of a value stands just before {@code at}, and the value ends where a batch does. */
+    private boolean isValue(long pos, long at) {
+        long start = Math.max(pos, at - VARINT);
+        byte[] before = source.read(start, (int) (at - start));
+        Set<Long> ends = chain.endsAfter(at, FEW);
+        long length = 0;
+        for (int index = Math.max(0, before.length - LENGTH); index < before.length; index++) {
+            length = length << 8 | before[index] & 0xff;
+        }
+        if (ends.contains(at + length)) {
+            return true;
+        }
+        for (int place = 0; place < before.length - 1; place++) {
+            try {
+                if (Varints.end32(before, place) == before.length
+                        && ends.contains(at + Varints.zigzag32(before, place))) {
+                    return true;
+                }
+            } catch (IndexOutOfBoundsException | Varints.TooLong error) {
+                // there is none here
+            }
+        }
+        return false;
+    }
+
+    /** Whether a whole batch with a right checksum starts at {@code pos}. */
+    private boolean isBatch(long pos) {
+        long end = statedEnd(pos);
+        Batch found = end < 0 ? null : opens(pos, end);
+        return found != null && found.crcOk();
+    }
+
+    /** Whether lengths lead from {@code pos} to a valid batch or just to the end, over damaged ones in between. */
+    private boolean leadsOn(long pos) {
+        long at = pos;
+        while (at > chained && source.remaining(at) > 0 && !isBatch(at)) {
+            long end = statedEnd(at);
+            if (end < 0 || opens(at, end) == null) {
+                return false;
+            }
+            at = end;
+        }
+        chained = Math.max(chained, at);
+        return true;
+    }
+
+    /** Where the batch at {@code pos} ends by its own length; -1 where that is no place in the file. */
+    private long statedEnd(long pos) {
+        Frame frame = Frame.peek(source, pos);
+        if (frame == null || frame.size() <= Frame.SIZE || frame.size() > reading.batchBytes()) {
+            return -1;
+        }
+        return source.remaining(pos) >= frame.size() ? pos + frame.size() : -1;
+    }
+
+    /** The batch in these bytes; null where it is none or enough was tried. */
+    private Batch opens(long pos, long end) {
+        if (!afford(TRIAL + (end - pos) / 64, end)) {
+            return null;
+        }
+        return Batch.of(source.read(pos, (int) (end - pos)), pos);
+    }
+
+    /** Whether so much more may be spent: the cost of a file made of false starts is bounded. */
+    private boolean afford(long cost, long reached) {
+        spent += cost;
+        return spent <= 64L * CHUNK + 16 * reached;
+    }
+}

@@ -1,0 +1,379 @@
+package org.kodec.spark;
+
+import java.io.Closeable;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Predicate;
+import org.apache.hadoop.conf.Configuration;
+import org.kodec.kafka.log.MessageSet;
+import org.kodec.kafka.log.OffsetIndex;
+import org.kodec.kafka.log.RecordBatch;
+import org.kodec.kafka.log.TimeIndex;
+import org.kodec.kafka.log.TransactionIndex;
+import org.kodec.runtime.FormatException;
+
+/**
+ * One segment: look up by offset and by time. Its indexes are hints: where one points, there must be a whole batch
+ * with a right checksum and a fitting offset, else the segment is read from its start. The rules are those of
+ * {@code kodec.log.directories.segment}.
+ */
+final class Segment implements Closeable {
+    private static final int MOST_OF_AN_INDEX = 256 << 20;
+
+    final String path;
+    final long base;
+    /** Why reading ended before the file did, once something has read to the end; else null. */
+    Tail tail;
+
+    private final Configuration conf;
+    private final Reading reading;
+    private final Files.Source source;
+    private final Pages pages;
+    private final RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
+
+    /**
+     * What a batch's header says.
+     *
+     * @param first the first offset, or, of a compressed wrapper, the last one
+     * @param count -1 where only the content has it
+     */
+    record Head(long position, long size, int magic, long first, long last, long count, long maxTimestamp,
+            boolean timed, long producerId, boolean transactional, boolean control) {}
+
+    /** Opens it. Throws FileNotFoundException where it has gone. */
+    Segment(String path, long base, Reading reading, Configuration conf) throws IOException {
+        this.path = path;
+        this.base = base;
+        this.conf = conf;
+        this.reading = reading.heads(false, false);
+        source = Files.open(path, conf);
+        pages = new Pages(source);
+    }
+
+    @Override
+    public void close() throws IOException {
+        source.close();
+    }
+
+    private FormatException placed(FormatException error) {
+        return error.inSource(path);
+    }
+
+    // -- frames -----------------------------------------------------------------------------------
+
+    /** The frame of the whole batch at {@code pos}; null where reading ends. Throws FormatException for damage. */
+    Frame frame(long pos) {
+        Frame found = Frame.peek(pages, pos);
+        if (found != null && found.known() && found.fits(Math.min(reading.batchBytes(), pages.remaining(pos)))) {
+            return found;
+        }
+        if (pos < pages.size && (tail == null || tail.position() != pos)) {
+            try {
+                // as of a file that begins here, whose name says nothing
+                Resumption from = new Resumption(pages, reading, 0, Long.MAX_VALUE);
+                tail = Tail.at(pages, pos, reading, from, new Resumption.Before(0, 0, -1));
+            } catch (FormatException error) {
+                throw placed(error);
+            }
+        }
+        return null;
+    }
+
+    byte[] bytes(long pos, long size) {
+        return pages.read(pos, (int) size);
+    }
+
+    /** What the header of the batch at {@code pos} says. Throws FormatException. */
+    Head head(long pos, Frame frame) {
+        if (frame.legacy()) {
+            byte[] data = bytes(pos, frame.size());
+            Batch batch = Batch.of(data, pos);
+            if (batch == null) {
+                throw placed(Careful.older(data, pos, frame.offset(), reading));
+            }
+            MessageSet.Rows old = batch.old();
+            boolean alone = old.codec().equals("none");
+            return new Head(pos, frame.size(), frame.magic(), frame.offset(), frame.offset(), alone ? 1 : -1,
+                    old.headMessageMagic == 0 ? -1 : old.headMessageTimestamp, old.headMessageMagic > 0, -1, false, false);
+        }
+        byte[] start = bytes(pos, Math.min(frame.size(), RecordBatch.MIN_SIZE));
+        // the content is not there, which is all that may be wrong with it
+        rows.head(start, 0, start.length, false);
+        boolean empty = rows.headNumRecords == 0;
+        if (frame.size() < RecordBatch.MIN_SIZE || rows.headNumRecords < 0 || rows.codec() == null
+                || empty && frame.size() != RecordBatch.MIN_SIZE) {
+            throw placed(Careful.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
+        }
+        return new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
+                rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
+                rows.headProducerId, rows.headAttributesIsTransactional, rows.headAttributesIsControl);
+    }
+
+    /** Gives the headers of the batches from {@code pos} on, as long as {@code each} wants more. */
+    void heads(long pos, Predicate<Head> each) {
+        long at = pos;
+        for (Frame frame = frame(at); frame != null; frame = frame(at)) {
+            if (!each.test(head(at, frame))) {
+                return;
+            }
+            at += frame.size();
+        }
+    }
+
+    /** The batch that a header is of, its checksum verified. Throws FormatException. */
+    Batch batch(Head head) {
+        byte[] data = bytes(head.position, head.size);
+        Batch found = Batch.of(data, head.position);
+        if (found == null || !found.crcOk()) {
+            throw wrong(data, head);
+        }
+        return found;
+    }
+
+    private FormatException wrong(byte[] data, Head head) {
+        Reading checked = reading.heads(true, false);
+        long offset = Frame.peek(data, 0, data.length).offset();
+        return placed(head.magic == Frame.NEWEST
+                ? Careful.newest(data, head.position, offset, checked)
+                : Careful.older(data, head.position, offset, checked));
+    }
+
+    // -- the end ----------------------------------------------------------------------------------
+
+    /** The header of the last whole batch; null where there is none. */
+    Head lastHead() {
+        long at = anchor(Long.MAX_VALUE);
+        long position = -1;
+        Frame last = null;
+        for (Frame frame = frame(at); frame != null; frame = frame(at)) {
+            last = frame;
+            position = at;
+            at += frame.size();
+        }
+        return last == null ? null : head(position, last);
+    }
+
+    /** The offset after the last one; the base offset where there is no batch. */
+    long nextOffset() {
+        Head last = lastHead();
+        return last == null ? base : last.last + 1;
+    }
+
+    /**
+     * The offset after the last batch of a segment; with {@code whole}, of those at the end only one that is there to
+     * its last byte, as a broker may be writing it. Throws FormatException for damage that is not to be skipped.
+     */
+    static long end(String path, long base, Reading reading, Configuration conf, boolean whole) throws IOException {
+        try (Segment segment = new Segment(path, base, reading, conf)) {
+            Head last = segment.lastHead();
+            if (last == null) {
+                return base;
+            }
+            if (whole) {
+                segment.batch(last);
+            }
+            return last.last + 1;
+        } catch (FormatException error) {
+            if (!whole && !reading.skip()) {
+                throw error;
+            }
+        }
+        return Batches.end(path, base, reading, conf);
+    }
+
+    // -- by offset --------------------------------------------------------------------------------
+
+    /** Where the first batch starts whose last offset is not below {@code offset}; -1 where there is none. */
+    long find(long offset) {
+        long at = anchor(offset);
+        long before = -1;
+        Frame previous = null;
+        try {
+            for (Frame frame = frame(at); frame != null; frame = frame(at)) {
+                boolean newest = frame.magic() == Frame.NEWEST;
+                if (frame.offset() > offset || !newest && frame.offset() == offset) {
+                    return reaches(before, previous, offset) ? before : at;
+                }
+                before = newest ? at : -1;
+                previous = frame;
+                if (frame.offset() == offset && reaches(before, previous, offset)) {
+                    return before;
+                }
+                at += frame.size();
+            }
+        } catch (FormatException error) {
+            if (!reaches(before, previous, offset)) {
+                throw error;
+            }
+        }
+        return reaches(before, previous, offset) ? before : -1;
+    }
+
+    private boolean reaches(long pos, Frame frame, long offset) {
+        return pos >= 0 && head(pos, frame).last >= offset;
+    }
+
+    /** A position where a batch starts and before which all offsets are below {@code offset}; 0 at worst. */
+    private long anchor(long offset) {
+        long[] entry = lastBelow("index", offset == Long.MAX_VALUE ? offset : offset - base + 1, Segment::offsetEntry, 0);
+        return entry != null && stands(entry[1], base + entry[0]) ? entry[1] : 0;
+    }
+
+    /** The same by position: a batch starts there, not above {@code position}. */
+    long anchorAt(long position) {
+        long[] entry = lastBelow("index", position + 1, Segment::offsetEntry, 1);
+        return entry != null && stands(entry[1], base + entry[0]) ? entry[1] : 0;
+    }
+
+    /** Whether a valid batch starts here, and not above the offset that the index names. */
+    private boolean stands(long position, long lastOffset) {
+        if (position == 0) {
+            return true;
+        }
+        Frame frame = Frame.peek(pages, position);
+        if (frame == null || !frame.known()
+                || !frame.fits(Math.min(reading.batchBytes(), pages.remaining(position)))
+                || frame.offset() < base || frame.magic() == Frame.NEWEST && frame.offset() > lastOffset) {
+            return false;
+        }
+        Batch batch = Batch.of(bytes(position, frame.size()), position);
+        if (batch == null || !batch.crcOk()) {
+            return false;
+        }
+        Long first = batch.last() <= lastOffset ? (Long) batch.last() : batch.first(reading);
+        return first != null && first <= lastOffset;
+    }
+
+    private interface Entry {
+        /** The numbers of an entry; null where it is damaged. */
+        long[] of(byte[] data);
+    }
+
+    private static long[] offsetEntry(byte[] data) {
+        try {
+            OffsetIndex.Entry entry = OffsetIndex.Entry.from(data);
+            return new long[] {entry.relativeOffset(), entry.ofsBatch()};
+        } catch (FormatException error) {
+            return null;
+        }
+    }
+
+    private static long[] timeEntry(byte[] data) {
+        try {
+            TimeIndex.Entry entry = TimeIndex.Entry.from(data);
+            return new long[] {entry.timestamp(), entry.relativeOffset()};
+        } catch (FormatException error) {
+            return null;
+        }
+    }
+
+    /** The last entry of an index whose number is less than {@code key}; null where there is none. */
+    private long[] lastBelow(String kind, long key, Entry entry, int number) {
+        int size = kind.equals("index") ? OffsetIndex.Entry.SIZE : TimeIndex.Entry.SIZE;
+        try (Files.Source file = Files.open(beside(kind), conf)) {
+            Pages index = new Pages(file);
+            long low = 0;
+            long high = index.size / size;
+            long[] found = null;
+            while (low < high) {
+                long middle = (low + high) / 2;
+                byte[] data = index.read(middle * size, size);
+                boolean padding = data.length < size || middle > 0 && Chain.zeros(data);
+                long[] numbers = padding ? null : entry.of(data);
+                if (numbers != null && numbers[number] < key) {
+                    found = numbers;
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            return found;
+        } catch (IOException | UncheckedIOException error) {
+            return null;
+        }
+    }
+
+    private String beside(String kind) {
+        return path.substring(0, path.length() - "log".length()) + kind;
+    }
+
+    // -- by time ----------------------------------------------------------------------------------
+
+    /** A batch with the largest timestamp up to it, and that below {@code timestamp}; null: not known. */
+    private Head afterTime(long timestamp) {
+        long[] entry = lastBelow("timeindex", timestamp, Segment::timeEntry, 0);
+        if (entry == null || entry[1] < 0) {
+            return null;
+        }
+        long place = find(base + entry[1]);
+        Frame frame = place < 0 ? null : frame(place);
+        if (frame == null) {
+            return null;
+        }
+        Head head = head(place, frame);
+        return head.maxTimestamp == entry[0] && head.timed ? head : null;
+    }
+
+    /** The largest timestamp in a header; -1 is none. */
+    long largestTimestamp() {
+        Head start = afterTime(Long.MAX_VALUE);
+        long[] most = {start == null ? -1 : start.maxTimestamp};
+        heads(start == null ? 0 : start.position, each -> {
+            most[0] = Math.max(most[0], each.maxTimestamp);
+            return true;
+        });
+        return most[0];
+    }
+
+    /** The offset of the first record, from {@code least} on, that is not older; -1 where there is none. */
+    long findTimestamp(long timestamp, long least) {
+        Head start = afterTime(timestamp);
+        long[] found = {-1};
+        heads(start == null ? 0 : start.position, each -> {
+            if (each.maxTimestamp < timestamp || each.last < least) {
+                return true;
+            }
+            Batch batch = batch(each);
+            if (!batch.decode(reading)) {
+                throw wrong(batch.data(), each);
+            }
+            for (int n = 0; n < batch.count() && found[0] < 0; n++) {
+                if (batch.timestamp(n) >= timestamp && batch.offset(n) >= least) {
+                    found[0] = batch.offset(n);
+                }
+            }
+            return found[0] < 0;
+        });
+        return found[0];
+    }
+
+    // -- aborted transactions ---------------------------------------------------------------------
+
+    /** The entries of the transaction index; null where there is no index, or one that is damaged. */
+    List<TransactionIndex.Entry> aborted() throws IOException {
+        byte[] data;
+        try (Files.Source file = Files.open(beside("txnindex"), conf)) {
+            data = Files.all(file, MOST_OF_AN_INDEX);
+        } catch (FileNotFoundException error) {
+            return null;
+        }
+        List<TransactionIndex.Entry> found;
+        try {
+            int whole = data.length / TransactionIndex.Entry.SIZE * TransactionIndex.Entry.SIZE;
+            found = TransactionIndex.from(Arrays.copyOf(data, whole)).entries();
+        } catch (FormatException error) {
+            return null;
+        }
+        long last = base - 1;
+        for (TransactionIndex.Entry each : found) {
+            if (last >= each.lastOffset() || each.firstOffset() < 0 || each.firstOffset() > each.lastOffset()) {
+                return null;
+            }
+            last = each.lastOffset();
+        }
+        return found;
+    }
+}

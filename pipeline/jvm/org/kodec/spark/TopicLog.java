@@ -1,0 +1,148 @@
+package org.kodec.spark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All that there is of a topic-partition, each offset once: the replica that leads gives what it has; what lies
+ * below its first segment comes from the next one, and so on. What one of them says is deleted is deleted in all.
+ */
+final class TopicLog {
+    private static final Logger LOG = LoggerFactory.getLogger("kodec");
+
+    final Names.TopicPartition owner;
+    /** In order. */
+    final List<Piece> pieces = new ArrayList<>();
+
+    private final List<Replica> replicas;
+    private final Reading reading;
+    private final Configuration conf;
+    private final long start;
+    private long latest = -1;
+
+    TopicLog(Names.TopicPartition owner, List<Replica> replicas, Reading reading, Configuration conf) {
+        this.owner = owner;
+        this.replicas = replicas;
+        this.reading = reading;
+        this.conf = conf;
+        start = replicas.stream().mapToLong(Replica::start).max().orElse(0);
+        for (Replica each : replicas) {
+            long lowest = pieces.isEmpty() ? -1 : pieces.get(0).base();
+            pieces.addAll(0, Planner.cut(each.pieces(lowest), start, -1, true));
+        }
+    }
+
+    /** The first offset. */
+    long earliest() {
+        return pieces.isEmpty() ? start : pieces.get(0).start();
+    }
+
+    /** The offset after the last one. */
+    long latest() throws IOException {
+        if (latest < 0) {
+            latest = Math.max(earliest(), end(false));
+        }
+        return latest;
+    }
+
+    private long end(boolean whole) throws IOException {
+        if (pieces.isEmpty()) {
+            return earliest();
+        }
+        Piece last = pieces.get(pieces.size() - 1);
+        return Segment.end(last.path(), last.base(), reading, conf, whole);
+    }
+
+    /** Up to where all transactions are decided; -1 where there is no segment. */
+    long lastStable() throws IOException {
+        Replica leader = replicas.get(0);
+        if (leader.logs().isEmpty()) {
+            return -1;
+        }
+        Files.Entry last = leader.logs().get(leader.logs().size() - 1);
+        long end = Segment.end(last.path(), Names.segment(last.name()), reading.heads(true, false), conf, false);
+        return Transactions.lastStable(leader.folder(), end, reading, conf);
+    }
+
+    /** The offset after the last batch that is whole, and, where that is wanted, of a transaction that is decided. */
+    long stableEnd(boolean committed) throws IOException {
+        long found = Math.max(earliest(), end(true));
+        return committed ? Piece.least(found, lastStable()) : found;
+    }
+
+    /** The pieces with the offsets from {@code first} on (-1: of a log that is new) and below {@code end}. */
+    List<Piece> between(long first, long end, Options options) throws IOException {
+        long from = first < 0 ? earliest() : first;
+        long stop = end;
+        if (first < 0 && from > 0) {
+            loss(options, owner + " is new and starts at offset " + from + ", not at 0");
+        }
+        if (from < earliest() && from < stop) {
+            loss(options, owner + " has offsets from " + earliest() + " on, not those from " + from + " on");
+            from = earliest();
+        }
+        long last = stableEnd(false);
+        if (stop > last || from > stop) {
+            loss(options, owner + " ends at offset " + last + ", and did at " + Math.max(from, stop));
+            stop = Math.min(stop, last);
+        }
+        return Planner.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
+    }
+
+    /** The offset that an edge means here. Throws Wrong, and DataLossException where it is not there. */
+    long resolved(Options.Edge edge, Options options) throws IOException {
+        Long of = edge.all() != null ? edge.all() : edge.each().get(owner);
+        if (of == null) {
+            String hint = edge.timed() ? "give each topic-partition a time" : "use -2 for earliest, -1 for latest";
+            throw new Options.Wrong(edge.option(), "it does not say where " + owner + " is; " + hint);
+        }
+        if (edge.timed()) {
+            long found = ofTime(of);
+            if (found >= 0) {
+                return found;
+            }
+            if (edge.option().startsWith("starting") && !options.latestIfNone) {
+                throw new Options.Wrong(edge.option(), owner + " has no record at " + of + " ms or later; "
+                        + "startingOffsetsByTimestampStrategy=latest starts at its end");
+            }
+            return latest();
+        }
+        if (of == Options.EARLIEST) {
+            return earliest();
+        }
+        if (of == Options.LATEST) {
+            return latest();
+        }
+        if (of < earliest() || of > latest()) {
+            loss(options, edge.option() + ": " + owner + " has offsets " + earliest() + " to " + latest()
+                    + " (exclusive), not " + of);
+        }
+        return Math.min(Math.max(of, earliest()), latest());
+    }
+
+    /** The first offset whose record is not older, as Kafka's ListOffsets; -1 where all are older. */
+    private long ofTime(long timestamp) throws IOException {
+        for (Piece each : pieces) {
+            try (Segment segment = new Segment(each.path(), each.base(), reading, conf)) {
+                long found = segment.largestTimestamp() < timestamp
+                        ? -1 : segment.findTimestamp(timestamp, each.start());
+                if (found >= 0) {
+                    return found;
+                }
+            }
+        }
+        return -1;
+    }
+
+    /** Says that offsets are not there. Throws DataLossException, or logs a warning. */
+    static void loss(Options options, String text) {
+        if (options.failOnDataLoss) {
+            throw new DataLossException(text + "; failOnDataLoss=false reads what is there");
+        }
+        LOG.warn("{}", text);
+    }
+}

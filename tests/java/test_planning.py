@@ -1,0 +1,385 @@
+"""Which rows the Spark source in the JVM gives, by options, against the one in Python: without a session."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+import kodec
+from kodec.pipeline import KafkaLogDataSource
+from kodec.pipeline.plan import Bounds
+from kodec.runtime.errors import KodecError
+from tests.java.conftest import ROOT, Ask
+
+DATA = ROOT / "tests" / "data"
+LOGS = sorted(DATA.glob("kafka-*/logs"))
+NEW = DATA / "kafka-4.3.1" / "logs"
+Case = tuple[Path | list[Path], dict[str, str]]
+
+
+def plain(value: Any) -> Any:
+    """A value of a row as the other side writes it."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list):
+        return [[each["key"], plain(each["value"])] for each in value]
+    return value
+
+
+def rows(batches: Iterator[pa.RecordBatch]) -> list[Any]:
+    found = []
+    for batch in batches:
+        columns = [
+            column.cast(pa.int64()).to_pylist() if pa.types.is_timestamp(column.type) else column.to_pylist()
+            for column in batch.columns
+        ]
+        found += [[plain(value) for value in row] for row in zip(*columns, strict=True)]
+    return found
+
+
+def given(path: Path | list[Path], options: dict[str, str]) -> dict[str, str]:
+    where = (
+        {"paths": json.dumps([str(each) for each in path])} if isinstance(path, list) else {"path": str(path)}
+    )
+    return {**where, **options}
+
+
+def python(case: Case, **filters: Any) -> Any:
+    """The rows of the source in Python, or its error's text."""
+    try:
+        one = KafkaLogDataSource(given(*case))
+        reader = one.reader(one.schema())
+        reader.bounds = Bounds(
+            topics=set(filters["topics"]) if "topics" in filters else None,
+            first_offset=filters.get("first"),
+            last_offset=filters.get("last"),
+        )
+        return [row for task in reader.partitions() for row in rows(reader.read(task))]
+    except (KodecError, OSError) as error:
+        return str(error)
+
+
+def question(case: Case, **filters: Any) -> list[str]:
+    text = json.dumps({"options": given(*case), **filters})
+    return ["rows", "org.kodec.spark.SourceDump", "rows", text.encode().hex()]
+
+
+def assert_same(answers: list[Any], wanted: list[Any], cases: list[Any]) -> int:
+    """Holds the answers against those of Python; how many were left to that one."""
+    elsewhere = 0
+    for answer, right, case in zip(answers, wanted, cases, strict=True):
+        assert "crash" not in answer, (case, answer["crash"])
+        found = answer["value"]
+        if isinstance(found, dict) and "elsewhere" in found:
+            elsewhere += 1
+        elif isinstance(right, str):
+            assert isinstance(found, dict), (case, right, found[:3])
+            assert found["error"] == right, case
+        else:
+            assert found == right, case
+    return elsewhere
+
+
+def compare(ask: Ask, cases: list[Case]) -> int:
+    return assert_same(ask([question(case) for case in cases]), [python(case) for case in cases], cases)
+
+
+# -- offsets and times ------------------------------------------------------------------------------
+
+
+def by_chance(shuffled: random.Random) -> dict[str, str]:
+    """Options by chance, of which some are wrong together."""
+    options: dict[str, str] = {}
+
+    def some(chance: float, name: str, *values: str) -> None:
+        if shuffled.random() < chance:
+            options[name] = shuffled.choice(values)
+
+    base = 1_700_000_000_000
+    topics = ["codec-zstd", "segments", "transactions", "compacted", "records-deleted"]
+    one = shuffled.choice(topics)
+    which = shuffled.randrange(4)
+    if which == 0:
+        options["subscribe"] = one
+    elif which == 1:
+        options["assign"] = json.dumps({one: [0]})
+    elif which == 2:
+        options["subscribePattern"] = "codec-.*|t.*"
+    named = {one: {"0": shuffled.choice([-2, 0, 3, 7, 20, 33])}}
+    some(0.3, "startingOffsets", "earliest", json.dumps(named), json.dumps({one: {"0": -2}}))
+    ending = {one: {"0": shuffled.choice([-1, 1, 8, 25, 34, 400])}}
+    some(0.3, "endingOffsets", "latest", json.dumps(ending))
+    some(0.15, "startingTimestamp", str(base + shuffled.randrange(40)), "1", str(base * 2))
+    some(0.15, "endingTimestamp", str(base + shuffled.randrange(40)), str(base * 2))
+    some(0.1, "startingOffsetsByTimestamp", json.dumps({one: {"0": base + shuffled.randrange(30)}}))
+    some(0.1, "endingOffsetsByTimestamp", json.dumps({one: {"0": base + shuffled.randrange(30)}}))
+    some(0.2, "startingOffsetsByTimestampStrategy", "error", "latest")
+    some(0.3, "failOnDataLoss", "true", "false")
+    some(0.3, "kafka.isolation.level", "read_committed", "read_uncommitted")
+    some(0.3, "includeHeaders", "true")
+    some(0.3, "includeBatchMetadata", "true")
+    some(0.2, "includeControlRecords", "true")
+    some(0.2, "includeInternal", "true")
+    some(0.2, "minPartitions", "3", "11")
+    some(0.2, "maxRecordsPerPartition", "4", "50")
+    some(0.2, "maxPartitionBytes", "200", "3k", "1m")
+    some(0.2, "mode", "permissive", "quarantine", "failfast")
+    some(0.1, "columns", "offset,value", "file,sequence,offset,codec", "headers,timestamp")
+    some(0.2, "allowEmpty", "true")
+    return options
+
+
+def test_options_by_chance(ask: Ask) -> None:
+    shuffled = random.Random(13)
+    cases: list[Case] = [(shuffled.choice([NEW, NEW, *LOGS]), by_chance(shuffled)) for _ in range(160)]
+    elsewhere = compare(ask, cases)
+    assert elsewhere < 80
+
+
+def test_every_column_of_every_log(ask: Ask) -> None:
+    every = {"includeInternal": "true", "includeHeaders": "true", "includeBatchMetadata": "true"}
+    more = {"includeControlRecords": "true"}
+    committed = {"kafka.isolation.level": "read_committed"}
+    paths = [*LOGS, *sorted(DATA.glob("kafka-*/crashed"))]
+    cases: list[Case] = [
+        (path, every | each) for path, each in zip(paths, cycle((more, committed)), strict=False)
+    ]
+    cases += [(NEW, {"kafka.isolation.level": "read_committed"}), (NEW, more)]
+    assert compare(ask, cases) == 0
+
+
+def test_filters_leave_out_what_they_may(ask: Ask) -> None:
+    shuffled = random.Random(3)
+    cases, filters = [], []
+    for _ in range(60):
+        cases.append((shuffled.choice(LOGS), by_chance(shuffled)))
+        bounds: dict[str, Any] = {}
+        if shuffled.random() < 0.6:
+            bounds["first"] = shuffled.randrange(40)
+        if shuffled.random() < 0.6:
+            bounds["last"] = shuffled.randrange(60)
+        if shuffled.random() < 0.3:
+            bounds["topics"] = ["segments", "codec-zstd"]
+        filters.append(bounds)
+    answers = ask([question(case, **each) for case, each in zip(cases, filters, strict=True)])
+    wanted = [python(case, **each) for case, each in zip(cases, filters, strict=True)]
+    assert assert_same(answers, wanted, list(zip(cases, filters, strict=True))) < 30
+
+
+# -- which logs --------------------------------------------------------------------------------------
+
+
+def write(folder: Path, first: int, count: int, tail: bytes = b"", **options: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{first:020d}.log"
+    half = first + count // 2
+    data = b""
+    for part in (range(first, half), range(half, first + count)):
+        records = [
+            kodec.Record(offset=n, timestamp=1_700_000_000_000 + n, value=b"value %d" % n) for n in part
+        ]
+        data += kodec.encode(records, **options) if records else b""
+    path.write_bytes(data + tail)
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A log directory with t-0: 0 to 29 in three segments, and u-0: 5 to 9."""
+    for first in (0, 10, 20):
+        write(tmp_path / "logs" / "t-0", first, 10)
+    write(tmp_path / "logs" / "u-0", 5, 5)
+    (tmp_path / "logs" / "meta.properties").write_text("version=1\n")
+    return tmp_path / "logs"
+
+
+def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> None:
+    shutil.copytree(logs / "t-0", logs / "a[b]-0")
+    (logs / "empty-0").mkdir()
+    stray = f"t-1.{'0' * 32}-stray"
+    shutil.copytree(logs / "t-0", logs / stray)
+    parent = tmp_path / "disks"
+    for number, epochs in ((1, "0\n2\n0 0\n3 12\n"), (2, "0\n1\n0 0\n"), (3, "broken")):
+        replica = parent / f"broker-{number}" / "t-0"
+        for first in (0, 10, 20)[number - 1 :]:
+            write(replica, first, 10 + number)
+        (replica / "leader-epoch-checkpoint").write_text(epochs)
+    shutil.copytree(parent, tmp_path / "two")
+    (tmp_path / "two" / "broker-1" / "log-start-offset-checkpoint").write_text("0\n1\nt 0 13\n")
+    cases: list[Case] = [
+        (Path(f"{logs}/[tu]-*"), {}),
+        (Path(f"{logs}/{{t,u}}-0/*.log"), {}),
+        (Path(f"{logs}/[!t]-?"), {}),
+        (Path(f"{logs}/a*"), {}),  # is no topic's name: the source in Python says so
+        (logs / stray, {}),
+        (logs / stray / f"{10:020d}.log", {}),
+        (logs / "empty-0", {}),
+        (parent, {}),
+        (parent, {"startingOffsets": '{"t":{"0":7}}', "endingOffsets": '{"t":{"0":23}}'}),
+        ([parent / "broker-2", parent / "broker-3", parent / "broker-2"], {}),
+        (tmp_path / "two", {}),
+        (tmp_path / "two" / "broker-1" / "t-0", {}),
+        (tmp_path / "two", {"includeBatchMetadata": "true"}),
+        (Path(f"{tmp_path}/two/broker-*/t-0/00*10.log"), {}),
+        (logs, {"startingOffsets": '{"t":{"0":5}}'}),
+        (logs, {"startingOffsets": '{"t":{"0":5},"u":{"0":7},"x":{"1":2}}'}),
+        (logs, {"startingOffsets": "latest"}),
+        (logs, {"endingOffsets": "earliest"}),
+        (logs, {"maxRecordsPerPartition": "1"}),
+    ]
+    assert compare(ask, cases) == 1
+
+
+@pytest.mark.parametrize("mode", ["failfast", "permissive", "quarantine"])
+def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
+    broken = logs.parent / "broken"
+    cases: list[Case] = []
+
+    def case(name: str, change: Callable[[Path], None], **options: str) -> None:
+        root = broken / name
+        shutil.copytree(logs, root)
+        change(root)
+        for loss in ({}, {"failOnDataLoss": "false"}, {"failOnDataLoss": "true"}):
+            cases.append((root, {"mode": mode, **options, **loss}))
+
+    def middle(root: Path) -> Path:
+        return root / "t-0" / f"{10:020d}.log"
+
+    def flipped(at: int) -> Callable[[Path], None]:
+        def change(root: Path) -> None:
+            data = bytearray(middle(root).read_bytes())
+            data[at] ^= 0x5A
+            middle(root).write_bytes(data)
+
+        return change
+
+    def cut(by: int) -> Callable[[Path], None]:
+        def change(root: Path) -> None:
+            middle(root).write_bytes(middle(root).read_bytes()[:by])
+
+        return change
+
+    def start(text: str) -> Callable[[Path], None]:
+        def change(root: Path) -> None:
+            (root / "log-start-offset-checkpoint").write_text(text)
+
+        return change
+
+    def started_and_damaged(root: Path) -> None:
+        start("0\n1\nt 0 23\n")(root)
+        flipped(40)(root)
+
+    case("gone", lambda root: middle(root).unlink())
+    case("cut", cut(-5))
+    case("half", cut(first_size(middle(logs))))
+    case("empty", cut(0))
+    for at in (3, 9, 16, 22, 40, 80):
+        case(f"flipped {at}", flipped(at))
+    case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
+    case("started", start("0\n1\nt 0 13\n"))
+    case("started, and damaged before", started_and_damaged)
+    case("below", cut(-5), startingOffsets='{"t":{"0":15},"u":{"0":2}}')
+    case("above", cut(-5), endingOffsets='{"t":{"0":99},"u":{"0":7}}')
+    assert compare(ask, cases) == 0
+
+
+def first_size(path: Path) -> int:
+    return next(iter(kodec.read_batches(path))).size
+
+
+# -- streams ------------------------------------------------------------------------------------------
+
+
+def stream_python(logs: Path, options: dict[str, str], steps: list[list[Any]]) -> Any:
+    try:
+        one = KafkaLogDataSource(given(logs, options))
+        stream: Any = one.streamReader(one.schema())
+    except KodecError as error:
+        return str(error)
+    found: list[Any] = []
+    for name, *words in steps:
+        try:
+            if name == "initial":
+                found.append(stream.initialOffset())
+            elif name == "report":
+                found.append(stream.reportLatestOffset())
+            elif name == "latest":
+                limit = ReadAllAvailable() if words[1] < 0 else ReadMaxRows(words[1])
+                found.append(stream.latestOffset(words[0], limit))
+            elif name == "ending":
+                found.append(stream.prepareForTriggerAvailableNow())
+            else:
+                found.append([row for task in stream.partitions(*words) for row in rows(stream.read(task))])
+        except (KodecError, OSError) as error:
+            found.append({"error": str(error)})
+    return found
+
+
+def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
+    def at(t: int, u: int, **more: dict[str, int]) -> dict[str, dict[str, int]]:
+        return {"t": {"0": t}, "u": {"0": u}, **more}
+
+    steps: list[list[Any]] = [
+        ["initial"],
+        ["report"],
+        ["latest", at(0, 5), -1],
+        ["latest", at(0, 5), 7],
+        ["latest", at(28, 5), 3],
+        ["latest", at(30, 10), -1],
+        ["ending"],
+        ["latest", at(3, 5), -1],
+        ["rows", at(0, 5), at(30, 10)],
+        ["rows", at(8, 10), at(21, 10)],
+        ["rows", at(30, 10), at(30, 10)],
+        ["rows", at(40, 10), at(40, 10)],
+        ["rows", at(0, 2), at(30, 10)],
+        ["rows", {"t": {"0": 4}}, at(9, 7)],
+        ["rows", at(4, 5, x={"3": 7}), at(9, 7)],
+        ["rows", at(4, 5), at(9, 7, x={"3": 7})],
+    ]
+    growing = tmp_path / "growing"
+    shutil.copytree(logs, growing)
+    data = kodec.encode([kodec.Record(offset=n, value=bytes(40)) for n in (30, 31, 32)])
+    (growing / "t-0" / f"{30:020d}.log").write_bytes(data + data[:70])
+    damaged = tmp_path / "damaged"
+    shutil.copytree(logs, damaged)
+    last = damaged / "t-0" / f"{20:020d}.log"
+    last.write_bytes(last.read_bytes()[:16] + b"\x09" + last.read_bytes()[17:])
+    cases: list[tuple[Path, dict[str, str]]] = [
+        (path, {"startingOffsets": first, **options})
+        for path in (logs, growing, damaged)
+        for first in ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
+        for options in ({}, {"failOnDataLoss": "false"}, {"mode": "permissive"})
+    ]
+    cases += [
+        (NEW, {"subscribe": "transactions", "kafka.isolation.level": "read_committed"}),
+        (logs, {"endingOffsets": "latest"}),
+        (logs, {"startingTimestamp": "1700000000008"}),
+    ]
+    questions = [
+        [
+            "rows",
+            "org.kodec.spark.SourceDump",
+            "stream",
+            json.dumps({"options": given(*case), "steps": steps}),
+        ]
+        for case in cases
+    ]
+    answers = ask([[*words[:-1], words[-1].encode().hex()] for words in questions])
+    for case, answer in zip(cases, answers, strict=True):
+        assert "crash" not in answer, (case, answer["crash"])
+        wanted, found = stream_python(*case, steps), answer["value"]
+        if isinstance(wanted, str):
+            assert found == {"error": wanted}
+            continue
+        for step, one, other in zip(steps, found, wanted, strict=True):
+            assert one == other, (case, step)
