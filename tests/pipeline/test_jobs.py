@@ -112,24 +112,32 @@ def trees(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_convert_writes_what_it_writes_in_one_process(
-    tmp_path: Path, engine: Any, capsys: pytest.CaptureFixture[str]
+CONVERTED = ["records-deleted-0", "transactions-0", "transactions-1"]
+
+
+def test_convert_writes_what_it_writes_in_one_process(tmp_path: Path) -> None:
+    words = ["convert", *(str(LOGS / name) for name in CONVERTED), "--compression", "zstd", "--apply"]
+    assert main([*words, "--to", str(tmp_path / "wanted")]) == 0
+    folders = [LOGS / name for name in CONVERTED]
+    found = convert(folders, tmp_path / "out", ConvertOptions(compression="zstd"), engine="local")
+    assert trees(tmp_path / "out") == trees(tmp_path / "wanted")
+    assert (tmp_path / "out" / "log-start-offset-checkpoint").exists()
+    assert [report.target for report in found] == [tmp_path / "out" / each.name for each in folders]
+
+
+def test_the_command_converts_the_same_by_spark(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    topics = ["--topic", "transactions", "--topic", "records-deleted"]
-    words = ["convert", str(LOGS), *topics, "--compression", "zstd"]
+    words = ["convert", *(str(LOGS / name) for name in CONVERTED), "--compression", "zstd"]
     assert main([*words, "--to", str(tmp_path / "wanted"), "--apply"]) == 0
     reports = capsys.readouterr().out
     assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark"]) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wanted"]
     capsys.readouterr()
-    folders = [LOGS / name for name in ("records-deleted-0", "transactions-0", "transactions-1")]
-    found = convert(folders, tmp_path / "out", ConvertOptions(compression="zstd"), engine=engine)
+    assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark", "--apply"]) == 0
+    assert capsys.readouterr().out == reports.replace("wanted", "out")
     assert trees(tmp_path / "out") == trees(tmp_path / "wanted")
-    assert (tmp_path / "out" / "log-start-offset-checkpoint").exists()
-    assert [report.target for report in found] == [tmp_path / "out" / each.name for each in folders]
-    assert main([*words, "--to", str(tmp_path / "more"), "--engine", "spark", "--apply"]) == 0
-    assert capsys.readouterr().out == reports.replace("wanted", "more")
-    assert main([*words, "--to", str(tmp_path / "more"), "--engine", "spark", "--apply"]) == 1
+    assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark", "--apply"]) == 1
     assert "is not empty" in capsys.readouterr().err
 
 
