@@ -12,10 +12,21 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.resolve import NotALog
 from kodec.log.messages.plain import uuid_text
 from kodec.log.views.metadata import METADATA_TOPIC
+from kodec.log.views.producers import Producers
 from kodec.log.views.reading import Account
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["GROUPS", "LOG_DIRS", "PARTITION", "TOPICS", "id_text", "logs_of", "moment", "tell"]
+__all__ = [
+    "GROUPS",
+    "LOG_DIRS",
+    "PARTITION",
+    "TOPICS",
+    "id_text",
+    "logs_of",
+    "moment",
+    "tell",
+    "tell_stable_offsets",
+]
 
 LOG_DIRS = typer.Argument(
     metavar="DIR...", exists=True, file_okay=False, help="log.dirs folders, of one broker or of several."
@@ -53,6 +64,17 @@ def tell(account: Account) -> int:
     for text, number in account.unknown.most_common():
         output.warn(f"kodec: {output.count(number, 'record')} not known: {text}")
     return FAILED if account.problems else 0
+
+
+def tell_stable_offsets(partitions: list[Producers]) -> None:
+    """A line for each partition that is not decided up to its end."""
+    waits = [each for each in partitions if each.last_stable_offset != each.end_offset]
+    for each in waits:
+        output.show(
+            f"{each.topic_partition}: last stable offset {each.last_stable_offset}, log end {each.end_offset}"
+        )
+    others = output.count(len(partitions) - len(waits), "partition")
+    output.show(f"{others}: the last stable offset is the log's end")
 
 
 def id_text(identity: UUID | None) -> str | None:

@@ -10,9 +10,8 @@ import typer
 from kodec.cli import output
 from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
-from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell
-from kodec.log.files.listing import TopicPartition
-from kodec.log.views.producers import ActiveProducer, read_producers
+from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, moment, tell, tell_stable_offsets
+from kodec.log.views.producers import ActiveProducer, Producers, read_producers
 from kodec.log.views.reading import Account
 from kodec.log.views.replicas import Replicas
 
@@ -36,24 +35,20 @@ def producers(
     """
     account = Account()
     with errors_reported():
-        found = [
-            (each.topic_partition, producer)
-            for log in logs_of(Replicas(*paths), topic, partition)
-            for each in [read_producers(log, account)]
-            for producer in each.producers
-        ]
+        found = [read_producers(log, account) for log in logs_of(Replicas(*paths), topic, partition)]
     if json:
-        for name, producer in found:
-            output.show(output.as_json(_facts(name, producer)))
+        for each in found:
+            for producer in each.producers:
+                output.show(output.as_json(_facts(each, producer)))
     else:
         _print(found)
     raise typer.Exit(tell(account))
 
 
-def _facts(name: TopicPartition, each: ActiveProducer) -> dict[str, object]:
+def _facts(view: Producers, each: ActiveProducer) -> dict[str, object]:
     return {
-        "topic": name.topic,
-        "partition": name.partition,
+        "topic": view.topic_partition.topic,
+        "partition": view.topic_partition.partition,
         "producerId": each.producer_id,
         "producerEpoch": each.epoch,
         "coordinatorEpoch": each.coordinator_epoch,
@@ -62,20 +57,21 @@ def _facts(name: TopicPartition, each: ActiveProducer) -> dict[str, object]:
         "lastTimestamp": each.last_timestamp,
         "transactionOffset": each.transaction_offset,
         "transactionTimestamp": each.transaction_timestamp,
+        "lastStableOffset": view.last_stable_offset,
+        "endOffset": view.end_offset,
     }
 
 
-def _print(found: list[tuple[TopicPartition, ActiveProducer]]) -> None:
+def _print(found: list[Producers]) -> None:
     columns = (
         "topic, partition, producer, last sequence, last offset, last write, coordinator epoch, open since"
     )
     print_table(
-        output.count(len(found), "producer"),
+        output.count(sum(len(each.producers) for each in found), "producer"),
         columns.split(", "),
         [
             [
-                name.topic,
-                name.partition,
+                *view.topic_partition,
                 f"{each.producer_id}/{each.epoch}",
                 each.last_sequence,
                 each.last_offset,
@@ -83,7 +79,9 @@ def _print(found: list[tuple[TopicPartition, ActiveProducer]]) -> None:
                 each.coordinator_epoch,
                 each.transaction_offset,
             ]
-            for name, each in found
+            for view in found
+            for each in view.producers
         ],
         left="topic",
     )
+    tell_stable_offsets(found)

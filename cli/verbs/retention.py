@@ -13,6 +13,8 @@ from kodec.cli.verbs.get import parse_time
 from kodec.cli.views import LOG_DIRS, PARTITION, TOPICS, logs_of, tell
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, read_metadata
+from kodec.log.views.reading import Account
+from kodec.log.views.remote import read_remote_offsets
 from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import Retention, explain_retention
 
@@ -59,12 +61,22 @@ def retention(
         if here.log(TopicPartition(METADATA_TOPIC, 0)) is not None:
             metadata = read_metadata(*paths)
             code = tell(metadata.account)
+        account = Account()
+        remote = read_remote_offsets(here, account)
+        code = tell(account) or code
         for log in logs:
             with outcome.each(log.path):
-                found = explain_retention(log, metadata, options=given, now=time)
+                found = explain_retention(
+                    log, metadata, options=given, remote_offset=remote.get(log.topic_partition), now=time
+                )
                 output.show(output.as_json(_facts(found)) if json else _text(found))
                 guessed += found.settings["retention.ms"].source == "default"
-    if guessed:
+    if metadata is None:
+        output.warn(
+            "kodec: no metadata log in the folders: what topics set is not known, and Kafka's defaults are "
+            "taken where no option is given"
+        )
+    elif guessed:
         output.warn(
             f"kodec: {output.count(guessed, 'partition')}: retention.ms is Kafka's default, as a broker's "
             "server.properties is not on its disk; --retention-ms gives another"

@@ -11,7 +11,7 @@ from kodec.cli import output
 from kodec.cli.outcome import errors_reported
 from kodec.cli.tables import print_table
 from kodec.cli.verbs.get import parse_time
-from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell
+from kodec.cli.views import LOG_DIRS, TOPICS, moment, tell, tell_stable_offsets
 from kodec.log.views.producers import Producers
 from kodec.log.views.transactions import OpenTransaction, TransactionalId, TransactionsView, read_transactions
 
@@ -153,10 +153,4 @@ def _print(found: TransactionsView) -> None:
             ],
             left="topic, transactional id, status, why",
         )
-    waits = [each for each in found.partitions if each.last_stable_offset != each.end_offset]
-    for each in waits:
-        output.show(
-            f"{each.topic_partition}: last stable offset {each.last_stable_offset}, log end {each.end_offset}"
-        )
-    others = output.count(len(found.partitions) - len(waits), "partition")
-    output.show(f"{others}: the last stable offset is the log's end")
+    tell_stable_offsets(found.partitions)

@@ -8,7 +8,7 @@ the `state()` of `ClassicGroup`, `ConsumerGroup`, `ShareGroup` and `StreamsGroup
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -180,8 +180,8 @@ class Groups:
 
 def read_groups(
     *log_dirs: str | os.PathLike[str],
-    groups: Container[str] | None = None,
-    topics: Container[str] | None = None,
+    groups: Collection[str] | None = None,
+    topics: Collection[str] | None = None,
     limits: Limits = Limits(),
 ) -> Groups:
     """The committed offsets of groups and who their members are, from the topics that coordinators load.
@@ -193,8 +193,8 @@ def read_groups(
         log_dirs: one or several log directories, of one broker or of many.
         groups, topics: only these; None for all. `topics` limits offsets only.
 
-    Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read.
-    Damage does not raise: `account` has it.
+    Raises: NotALog where `__consumer_offsets` is in none of them; OSError where a folder cannot be read, and
+    Malformed for its `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
     here = Replicas(*log_dirs, limits=limits)
     account = Account()
@@ -270,8 +270,10 @@ _PARTS = {
 class _State:
     """What the coordinator knows after the records so far."""
 
-    def __init__(self, wanted: Container[str] | None) -> None:
+    def __init__(self, wanted: Collection[str] | None) -> None:
         self._wanted = wanted
+        # A key without these bytes is of none of the groups: most need not be decoded.
+        self._names = [] if wanted is None else [each.encode("utf-8", "surrogateescape") for each in wanted]
         self._offsets: dict[_Key, _Commit] = {}
         # Of each open transaction, which a marker in the same partition ends; and in which of them a key is,
         # so that a tombstone finds it there.
@@ -292,6 +294,12 @@ class _State:
                 continue
             producer = (batch.producer_id, batch.producer_epoch) if batch.producer_id >= 0 else None
             for record in records_in(log, batch, account):
+                if (
+                    self._names
+                    and record.key is not None
+                    and not any(each in record.key for each in self._names)
+                ):
+                    continue
                 found = decoded(source.topic, record, account)
                 if found is None:
                     continue

@@ -217,7 +217,8 @@ def read_metadata(
         end_offset: only what was written below it; None for all.
 
     Raises: NotALog where `__cluster_metadata` is in none of them; OffsetOutOfRange where the log no longer
-    reaches back to the offset, or does not reach up to it; OSError. Damage does not raise: `account` has it.
+    reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
+    `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
     here = Replicas(*log_dirs, limits=limits)
     (log,) = here.of_topic(METADATA_TOPIC)[:1]

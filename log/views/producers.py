@@ -13,7 +13,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.reading import Account, batches_of, marker_in
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, KodecError
 
 __all__ = ["ActiveProducer", "Producers", "read_producers"]
 
@@ -132,5 +132,5 @@ def _written(log: PartitionLog, offset: int | None) -> int | None:
             return None
         head = next(found[0].headers(found[1].position))
         return _known(head.base_timestamp if head.delete_horizon is None else head.max_timestamp)
-    except (FormatError, OSError):
+    except (KodecError, OSError):
         return None

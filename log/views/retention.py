@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from kodec.log.cleaning.retention import DeletableSegment, plan_trim
@@ -94,6 +95,7 @@ def explain_retention(
     metadata: ClusterMetadata | None = None,
     *,
     options: dict[str, str] | None = None,
+    remote_offset: int | None = None,
     now: int | None = None,
 ) -> Retention:
     """Which segments of a log a broker's retention would delete, and why the next one stays; reads only.
@@ -102,6 +104,7 @@ def explain_retention(
         log: of a live replica.
         metadata: says the configs of the topic and of brokers, see `read_metadata`.
         options: settings that count instead, as {"retention.ms": "1000"}.
+        remote_offset: of a topic with remote storage, the highest offset there; None is not known.
         now: ms since 1970-01-01 UTC; the clock's time where it is not given.
 
     Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, one with files
@@ -112,20 +115,21 @@ def explain_retention(
     deletes = "delete" in settings["cleanup.policy"].value.split(",")
     tiered = settings["remote.storage.enable"].value == "true"
     most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
-    # What is in remote storage is not known, so that nothing can be said to go.
     plan = plan_trim(
         log.path,
-        retention_ms=most_ms if deletes and not tiered else None,
-        retention_bytes=most_bytes if deletes and not tiered else None,
+        retention_ms=most_ms if deletes else None,
+        retention_bytes=most_bytes if deletes else None,
         now=moment,
         limits=log.limits,
     )
-    rest = log.segments[len(plan.deleted) :]
+    copied = -1 if remote_offset is None else remote_offset
+    gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
+    rest = log.segments[len(gone) :]
     watermark = high_watermark(log)
     kept = None
     if rest:
         size = sum(segment.size for segment in rest)
-        about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark)
+        about = _Decision(deletes, tiered, most_ms, most_bytes, moment, watermark, remote_offset)
         kept = about.kept(rest, size, log.end_offset)
     log.close()
     return Retention(
@@ -136,7 +140,7 @@ def explain_retention(
         log.start_offset,
         log.end_offset,
         watermark,
-        plan.deleted,
+        gone,
         kept,
     )
 
@@ -184,6 +188,7 @@ class _Decision:
     most_bytes: int | None
     now: int
     watermark: int | None
+    remote_offset: int | None
 
     def kept(self, rest: list[Segment], size: int, end: int) -> KeptSegment:
         """Why the first of these stays; together they have so many bytes."""
@@ -226,8 +231,10 @@ class _Decision:
         found = []
         if self.watermark is not None and upper > self.watermark:
             found.append(f"it goes up to offset {upper}, above the high watermark {self.watermark}")
-        if self.tiered:
+        if self.tiered and self.remote_offset is None:
             found.append("it has to be in remote storage first, and what is there is not known here")
+        elif self.tiered and self.remote_offset is not None and upper - 1 > self.remote_offset:
+            found.append(f"in remote storage is only what is up to offset {self.remote_offset}")
         if due is None:
             found.append("no limit of time")
         elif due > self.now:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +108,7 @@ class TransactionsView:
 
 def read_transactions(
     *log_dirs: str | os.PathLike[str],
-    topics: Container[str] | None = None,
+    topics: Collection[str] | None = None,
     now: int | None = None,
     limits: Limits = Limits(),
 ) -> TransactionsView:
@@ -121,10 +121,13 @@ def read_transactions(
         topics: only partitions of these; None for all.
         now: in ms since 1970-01-01 UTC, to find what is overdue; the clock's time where it is not given.
 
-    Raises: NotALog where neither `__transaction_state` nor the partition of a topic asked for is there;
-    OSError where a folder cannot be read. Damage does not raise: `account` has it.
+    Raises: NotALog where `__transaction_state`, or a topic that is asked for, is in none of them; OSError
+    where a folder cannot be read, and Malformed for its `log-start-offset-checkpoint`. Other damage does not
+    raise: `account` has it.
     """
     here = Replicas(*log_dirs, limits=limits)
+    for topic in topics or ():
+        here.of_topic(topic)
     account = Account()
     moment = time.time_ns() // 1_000_000 if now is None else now
     ids = _Ids(here, account)

@@ -163,6 +163,7 @@ def test_transactions_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the coordinator knows no such producer" in out.replace("\n", " ")
     assert "orders-0: last stable offset 20, log end 21" in out
     assert main(["transactions", str(VIEWS), "--now", "yesterday"]) == 2
+    assert main(["transactions", str(VIEWS), "--topic", "nothing"]) == 2
 
 
 def test_producers_of_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,6 +171,7 @@ def test_producers_of_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = rows(capsys)
     assert (first["producerId"], first["lastSequence"], first["lastOffset"]) == (0, 59, 59)
     assert (second["producerId"], second["transactionOffset"]) == (3, 60)
+    assert (second["lastStableOffset"], second["endOffset"]) == (60, 63)
     assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "1"]) == 0
     assert "1 producer" in capsys.readouterr().out
     assert main(["producers", str(VIEWS), "--topic", "orders", "--partition", "9"]) == 2
@@ -284,6 +286,14 @@ def test_retention_with_defaults_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["retention", str(LOGS), "--topic", "segments", "--retention-ms", "-1"]) == 0
     found = capsys.readouterr()
     assert "no limit of time" in found.out and found.err == ""
+
+
+def test_retention_without_metadata_says_so(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(copy / "__cluster_metadata-0")
+    assert main(["retention", str(copy), "--topic", "transactions", "--json"]) == 0
+    found = capsys.readouterr()
+    assert "no metadata log in the folders" in found.err
+    assert {each["source"] for each in json.loads(found.out)["settings"].values()} == {"default"}
 
 
 def test_retention_of_a_damaged_log_is_told(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,9 @@ from make_logs import copy_partition, publish, write_with_files
 from raw_produce import RawProducer
 
 import kodec
+from kodec.log.views.groups import read_groups
+from kodec.log.views.metadata import read_metadata
+from kodec.log.views.transactions import read_transactions
 
 SIZE_LIMIT = 400 * 1024
 # Several partitions of the coordinators' topics; transactions that the coordinator has not been told of.
@@ -85,6 +88,8 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
             with step("Asking Kafka's tools"):
                 offset = int(clients.do("ask", str(said), NODE_ID))
                 asked = time.time_ns() // 1_000_000
+            with step("Asking kodec, while the broker is at work"):
+                alive(broker.logs)
         with step("Shutting down in order"):
             broker.stop()
         with step("Copying the log directory"):
@@ -105,6 +110,16 @@ def make(work: Path, out: Path, repository: Path | None) -> None:
     }
     write_with_files(result, manifest)
     publish(result, out, SIZE_LIMIT)
+
+
+def alive(logs: Path) -> None:
+    """See that the views read the directory of a broker at work. Raises: Unusable."""
+    groups, transactions = read_groups(logs), read_transactions(logs)
+    for view in (groups, transactions, read_metadata(logs)):
+        if view.account.problems or view.account.unknown:
+            raise Unusable(f"{view.account}")
+    if not groups.offsets or not transactions.open:
+        raise Unusable("the views of a broker at work are empty")
 
 
 def retained(broker: Broker) -> dict[str, list[int]]:

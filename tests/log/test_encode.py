@@ -444,7 +444,9 @@ NO_RECORDS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
-@pytest.mark.parametrize(("name", "fields"), NO_RECORDS, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(
+    ("name", "fields"), NO_RECORDS, ids=lambda each: str(each)[:40].partition(" at 0x")[0]
+)
 def test_what_is_no_record_is_named_with_its_number(magic: int, name: str, fields: dict[str, Any]) -> None:
     with pytest.raises(kodec.errors.EncodeError) as caught:
         kodec.encode([kodec.Record(), kodec.Record(**fields)], magic=magic, lossy=True)

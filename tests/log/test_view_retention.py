@@ -13,6 +13,9 @@ from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs, write_
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.epochs import LeaderEpochs, read_epochs
 from kodec.log.views.metadata import ClusterMetadata, read_metadata_snapshot
+from kodec.log.views.reading import Account
+from kodec.log.views.remote import read_remote_offsets
+from kodec.log.views.replicas import Replicas
 from kodec.log.views.retention import KeptSegment, Retention, explain_retention
 
 from .made import START, batch, make
@@ -88,11 +91,29 @@ def test_a_compacted_topic_and_one_that_is_both(tmp_path: Path) -> None:
     assert len(explained(path, cleanup_policy="compact,delete", retention_ms=str(HOUR)).deletable) == 2
 
 
-def test_of_a_tiered_topic_nothing_is_said_to_go(tmp_path: Path) -> None:
-    found = explained(folder(tmp_path, 9, 8), remote_storage_enable="true", local_retention_ms="1")
-    assert found.deletable == ()
+TIERED = {"remote.storage.enable": "true", "local.retention.ms": "1"}
+
+
+@pytest.mark.parametrize(("copied", "gone"), [(None, []), (-1, []), (0, [0]), (1, [0, 1])])
+def test_of_a_tiered_topic_goes_what_was_copied(tmp_path: Path, copied: int | None, gone: list[int]) -> None:
+    path = folder(tmp_path, 9, 8, 7)
+    with kodec.PartitionLog(path) as log:
+        found = explain_retention(log, options=TIERED, remote_offset=copied, now=NOW)
+    assert [each.base_offset for each in found.deletable] == gone
     assert any("remote storage" in each for each in kept(found).reasons)
-    assert kept(found).due == NOW - 9 * HOUR + 2
+    assert kept(found).due == kept(found).largest_timestamp + 2
+
+
+def test_a_real_broker_has_deleted_what_it_had_copied() -> None:
+    logs = Path(__file__).parents[2] / "tests/data/tiered-4.3.1/logs"
+    account = Account()
+    copied = read_remote_offsets(Replicas(logs), account)
+    with kodec.PartitionLog(logs / "tiered-0") as log:
+        assert copied == {log.topic_partition: log.segments[0].base_offset - 1}
+        found = explain_retention(log, options=TIERED, remote_offset=copied[log.topic_partition], now=NOW)
+    assert found.deletable == () and found.next is not None
+    assert account.is_whole and not account.unknown
+    assert read_remote_offsets(Replicas(REAL), account) == {}
 
 
 def test_records_without_a_time_have_that_of_the_file(tmp_path: Path) -> None:
@@ -198,6 +219,10 @@ def test_without_a_checkpoint_the_batches_say_it(tmp_path: Path) -> None:
     with kodec.PartitionLog(tmp_path / "t-0") as log:
         found = read_epochs(log)
     assert len(found.account.problems) == 1 and len(found.epochs) == 2
+
+
+def test_a_log_without_epochs_has_none(tmp_path: Path) -> None:
+    assert shown(epochs(tmp_path)) == []
 
 
 def test_epochs_of_a_real_log_agree() -> None:

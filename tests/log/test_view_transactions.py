@@ -184,6 +184,14 @@ def test_a_snapshot_that_cannot_be_read_is_told_and_an_older_one_is_used(tmp_pat
     assert len(found.account.problems) == 1 and str(bad) in found.account.problems[0]
 
 
+def test_a_transaction_from_behind_the_end_of_the_log(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    snapshot(folder, 10, entry(77, last=5, first=50))
+    with kodec.PartitionLog(folder) as log:
+        (found,) = read_producers(log).producers
+    assert (found.transaction_offset, found.transaction_timestamp) == (50, None)
+
+
 def test_damage_among_the_batches_is_told(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     path = folder / "00000000000000000000.log"
