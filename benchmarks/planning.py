@@ -1,6 +1,6 @@
 """How planning and committing scale: a log directory of many segments, as sparse files, planned for Spark.
 
-Usage: python -m benchmarks.planning [--segments N] [--partitions N] [--task-bytes SIZE]
+Usage: python -m benchmarks.planning [--segments N] [--partitions N] [--task-bytes SIZE] [--files N]
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from kodec.pipeline.workers import _packed
 R = TypeVar("R")
 GIB = 1 << 30
 OFFSETS = 1_000_000
-MOVED = 20_000
 
 
 def rss() -> float:
@@ -52,12 +51,13 @@ def make(root: Path, segments: int, partitions: int) -> None:
             os.truncate(path, GIB)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--segments", type=int, default=100_000)
     parser.add_argument("--partitions", type=int, default=1_000)
     parser.add_argument("--task-bytes", default="16g")
-    given = parser.parse_args()
+    parser.add_argument("--files", type=int, default=20_000, help="to commit")
+    given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "logs"
         root.mkdir()
@@ -72,15 +72,15 @@ def main() -> None:
               f"the largest task {largest / 1024:.1f} KiB")  # fmt: skip
         with staged(Path(name) / "out") as staging:
             attempt = staging.attempt()
-            for number in range(MOVED):
+            for number in range(given.files):
                 (attempt / str(number)).touch()
 
             def commit() -> None:
-                for number in range(MOVED):
+                for number in range(given.files):
                     staging.take(attempt / str(number), f"topic=t/partition=0/{number:020d}.parquet")
                 staging.publish(Path(name) / "out")
 
-            timed(f"committed {MOVED} files", commit, MOVED)
+            timed(f"committed {given.files} files", commit, given.files)
 
 
 if __name__ == "__main__":
