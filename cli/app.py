@@ -39,6 +39,8 @@ _VERBS = {
     "convert": "convert",
     "adopt": "adopt",
     "export": "export",
+    "compact-view": "compact_view",
+    "restore": "restore",
     "scan": "scan",
 }
 

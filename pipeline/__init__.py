@@ -9,9 +9,11 @@ except ImportError as missing:
     text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
     raise MissingDependency(text, name=missing.name) from missing
 
+from kodec.pipeline.jobs.compact_view import compact_view
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
 from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
+from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, restore
 from kodec.pipeline.jobs.verify import VerifySummary, verify
 from kodec.pipeline.source import KafkaLogDataSource, schema
 from kodec.pipeline.spark import register, served_by, session
@@ -22,11 +24,15 @@ __all__ = [
     "InventorySummary",
     "KafkaLogDataSource",
     "PartitionSummary",
+    "RestoreSummary",
+    "RestoredPartition",
     "VerifySummary",
+    "compact_view",
     "convert",
     "export",
     "inventory",
     "register",
+    "restore",
     "schema",
     "served_by",
     "session",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kodec.log.batches.batch import Batch
 from kodec.log.files.listing import TopicPartition
@@ -13,8 +14,9 @@ from kodec.log.reading.reader import read_batches
 from kodec.log.tables.table import encode_table
 from kodec.log.writing.addition import FinishedSegment
 from kodec.log.writing.segment_writer import SegmentWriter
+from kodec.runtime.errors import KodecError
 
-__all__ = ["Cut", "PartitionRows"]
+__all__ = ["Cut", "PartitionRows", "log_columns"]
 
 # Rows are encoded when there are this many bytes; a batch of the log is far smaller.
 _ENOUGH = 8 << 20
@@ -31,6 +33,31 @@ class Cut:
     level: int | None = None
     batch_bytes: int = 1_000_000
     segment_bytes: int = 1 << 30
+
+
+def log_columns(batch: pa.RecordBatch, now: int) -> pa.RecordBatch:
+    """Rows with Spark's columns as a log has them; `now`, in ms, is for those without the column timestamp.
+
+    Raises: KodecError for an offset that is null or negative.
+    """
+    names = set(batch.schema.names)
+    found = {name: batch[name] for name in ("key", "value", "headers", "offset") if name in names}
+    if "headers" in found and found["headers"].null_count:
+        found["headers"] = pc.coalesce(found["headers"], pa.scalar([], found["headers"].type))
+    if "offset" in found and (found["offset"].null_count or pc.min(found["offset"]).as_py() < 0):
+        raise KodecError("kafka-log: offset is null or negative: leave the column out, or give them all")
+    millis = pa.int64()
+    if "timestamp" in names:
+        # Spark has microseconds.
+        times = pc.floor_temporal(batch["timestamp"], unit="millisecond").cast(pa.timestamp("ms", "UTC"))
+        found["timestamp"] = pc.fill_null(times.cast(millis), -1)
+    else:
+        found["timestamp"] = pa.repeat(pa.scalar(now, millis), batch.num_rows)
+    kinds = pc.if_else(pc.equal(found["timestamp"], -1), -1, 0)
+    if "timestampType" in names:
+        kinds = pc.coalesce(batch["timestampType"].cast(millis), kinds)
+    found["timestamp_type"] = kinds.cast(pa.int32())
+    return pa.RecordBatch.from_pydict(found)
 
 
 class PartitionRows:
@@ -85,7 +112,7 @@ class PartitionRows:
             level=cut.level,
             base_offset=None if self._keep else self._next,
             partition_leader_epoch=0,
-            batch_bytes=cut.batch_bytes,
+            batch_bytes=min(cut.batch_bytes, max(cut.segment_bytes // 2, 1)),
         )
         batches = list(read_batches(data, check_crc=False))
         left = 0

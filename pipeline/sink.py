@@ -33,7 +33,7 @@ from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_no_link
 from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
 from kodec.pipeline.options import OptionError
-from kodec.pipeline.segments import Cut, PartitionRows
+from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
 
 __all__ = ["BatchSink", "StreamSink", "WriteOptions"]
@@ -221,7 +221,7 @@ class _Sink:
         """The rows of each topic-partition, in their order, with the columns that a log has."""
         if not batch.num_rows:
             return
-        columns = self._columns(batch)
+        columns = log_columns(batch, self.now)
         names = set(batch.schema.names)
         given = self.options
         if "topic" not in names and "partition" not in names:
@@ -244,27 +244,6 @@ class _Sink:
         for owner in found:
             mine = pc.and_(pc.equal(topics, owner.topic), pc.equal(numbers, owner.partition))
             yield owner, columns.filter(mine)
-
-    def _columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        names = set(batch.schema.names)
-        found = {name: batch[name] for name in ("key", "value", "headers", "offset") if name in names}
-        if "headers" in found and found["headers"].null_count:
-            empty = pa.scalar([], found["headers"].type)
-            found["headers"] = pc.coalesce(found["headers"], empty)
-        if "offset" in found and (found["offset"].null_count or pc.min(found["offset"]).as_py() < 0):
-            raise KodecError("kafka-log: offset is null or negative: leave the column out, or give them all")
-        millis = pa.int64()
-        if "timestamp" in names:
-            # Spark has microseconds.
-            times = pc.floor_temporal(batch["timestamp"], unit="millisecond").cast(pa.timestamp("ms", "UTC"))
-            found["timestamp"] = pc.fill_null(times.cast(millis), -1)
-        else:
-            found["timestamp"] = pa.repeat(pa.scalar(self.now, millis), batch.num_rows)
-        kinds = pc.if_else(pc.equal(found["timestamp"], -1), -1, 0)
-        if "timestampType" in names:
-            kinds = pc.coalesce(batch["timestampType"].cast(millis), kinds)
-        found["timestamp_type"] = kinds.cast(pa.int32())
-        return pa.RecordBatch.from_pydict(found)
 
     def _commit(self, messages: Iterable[WriterCommitMessage | None]) -> None:
         made = [message.made for message in messages if isinstance(message, _Message)]

@@ -27,7 +27,7 @@ from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
 from kodec.log.writing.opening import refuse_unfinished, remove_clean_shutdown
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
 
-__all__ = ["JOURNAL", "FinishedSegment", "add_segments", "finish_additions"]
+__all__ = ["JOURNAL", "FinishedSegment", "add_segments", "finish_additions", "note_epoch"]
 
 JOURNAL = "kodec-sink.json"
 """What was added by which query, and what is still to be moved into place."""
@@ -255,7 +255,7 @@ def _finish(root: Path, journal: _Journal) -> None:
                 if target.startswith(f"{name}/"):
                     _move(root / source, root / target)
             sync_folder(root / name)
-            _note_epoch(root / name)
+            note_epoch(root / name)
     journal.moves = []
     journal.save(root)
 
@@ -267,8 +267,8 @@ def _move(source: Path, target: Path) -> None:
         raise KodecError(f"{source}: gone before it was moved to {target}: the data of a query is lost")
 
 
-def _note_epoch(folder: Path) -> None:
-    """A new log has one leader epoch, from its start on."""
+def note_epoch(folder: Path) -> None:
+    """Say that a new log, which has segments, has the leader epoch 0 from its start on. Raises OSError."""
     path = folder / LEADER_EPOCHS
     if not path.exists():
         write_leader_epochs(path, [LeaderEpoch(0, list_partition(folder).segments[0].base_offset)])

@@ -26,7 +26,16 @@ from kodec.pipeline.rows import SegmentRows
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 
-__all__ = ["COMPRESSIONS", "ExportSummary", "PartitionSummary", "export"]
+__all__ = [
+    "COMPRESSIONS",
+    "ExportSummary",
+    "FileWriter",
+    "PartitionSummary",
+    "export",
+    "is_of_an_export",
+    "prepared",
+    "publish_export",
+]
 
 COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
 
@@ -94,8 +103,8 @@ class ExportSummary:
         return sum(row.records for row in self.partitions)
 
 
-class _FileWriter:
-    """Writes the rows of one topic-partition that one task reads, to one file."""
+class FileWriter:
+    """Writes the rows of one topic-partition that one task reads, to one file in `root`."""
 
     def __init__(self, root: Path, owner: TopicPartition, columns: pa.Schema, compression: str) -> None:
         self.root = root
@@ -107,8 +116,13 @@ class _FileWriter:
         self.pending: list[pa.RecordBatch] = []
         self.weight = 0
 
-    def add(self, part: SourceSegment, options: Options) -> None:
-        """Decode one segment and write its rows."""
+    def add(
+        self,
+        part: SourceSegment,
+        options: Options,
+        keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+    ) -> None:
+        """Decode one segment and write its rows, or what `keep` leaves of them."""
         facts, path = self.facts, shown(part.segment.log)
         rows = SegmentRows(
             part,
@@ -118,6 +132,10 @@ class _FileWriter:
             fail_on_loss=options.fail_on_data_loss,
         )
         for batch in rows.batches():
+            if keep is not None:
+                batch = keep(batch)
+                if not batch.num_rows:
+                    continue
             self._note(batch)
             self.pending.append(batch)
             self.weight += batch.nbytes
@@ -173,7 +191,7 @@ class _FileWriter:
 class ExportWork:
     """Writes the Parquet of one task, and says what is in it.
 
-    A place for typed values: what `_FileWriter` writes is what `SegmentRows` gives.
+    A place for typed values: what `FileWriter` writes is what `SegmentRows` gives.
     """
 
     options: Options
@@ -188,7 +206,7 @@ class ExportWork:
         folder = self.staging.attempt()
         found = []
         for owner, parts in groupby(task, key=lambda part: part.topic_partition):
-            writer = _FileWriter(folder, owner, columns, self.compression)
+            writer = FileWriter(folder, owner, columns, self.compression)
             for part in parts:
                 writer.add(part, self.options)
             found.append(writer.close())
@@ -233,48 +251,65 @@ def export(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    target = Path(out).resolve()
-    if compression not in COMPRESSIONS:
-        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
     ReadOptions(on_error=on_error)
-    require_apart(log_dir, target)
-    if shown(target) != str(target):
-        raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
-    require_free(target, overwrite=overwrite, ours=_is_ours)
-    given = {
-        # as Spark carries UTF-8 only
-        "path": Path(log_dir).absolute().as_uri(),
-        "includeInternal": str(include_internal).lower(),
-        "includeHeaders": str(include_headers).lower(),
-        "includeDecoded": str(include_decoded).lower(),
-        "mode": "permissive" if on_error == "skip" else "failfast",
-    }
-    if topics is not None:
-        given["subscribe"] = ",".join(topics)
+    target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
+    given["includeInternal"] = str(include_internal).lower()
+    given["mode"] = "permissive" if on_error == "skip" else "failfast"
     if task_bytes is not None:
         given["maxPartitionBytes"] = task_bytes
     options = Options.parse(given)
     listed = list_segments(options)
     tasks = tasks_of(options, listed)
     say(_what_there_is(listed, len(tasks)))
-
     with (
         staged(target) as staging,
         workers("export", engine=engine, master=master, config=config, progress=progress) as crew,
     ):
         found = crew.run(ExportWork(options, compression, staging), tasks)
-        for folder, summaries in found:
-            for file in (file for row in summaries for file in row.files):
-                staging.take(folder / file, file)
-        (staging.result / _SUCCESS).touch()
         # Again: somebody may have written there while the tasks ran.
-        require_free(target, overwrite=overwrite, ours=_is_ours)
-        staging.publish(target)
-    partitions = _merge(row for _, summaries in found for row in summaries)
+        require_free(target, overwrite=overwrite, ours=is_of_an_export)
+        partitions = publish_export(staging, target, found)
     return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)
 
 
-def _is_ours(name: str) -> bool:
+def prepared(
+    log_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    compression: str,
+    topics: Iterable[str] | None,
+    include_headers: bool,
+    overwrite: bool,
+) -> tuple[Path, dict[str, str]]:
+    """The target, and the options of the source, of what becomes Parquet. Raises as `export`."""
+    target = Path(out).resolve()
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    require_apart(log_dir, target)
+    if shown(target) != str(target):
+        raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
+    require_free(target, overwrite=overwrite, ours=is_of_an_export)
+    # as Spark carries UTF-8 only
+    given = {"path": Path(log_dir).absolute().as_uri(), "includeHeaders": str(include_headers).lower()}
+    if topics is not None:
+        given["subscribe"] = ",".join(topics)
+    return target, given
+
+
+def publish_export(
+    staging: Staging, target: Path, found: Iterable[tuple[Path, list[PartitionSummary]]]
+) -> list[PartitionSummary]:
+    """Publish the files of all tasks, with a sign that all are there; what is in them. Raises OSError."""
+    results = list(found)
+    for folder, summaries in results:
+        for file in (file for row in summaries for file in row.files):
+            staging.take(folder / file, file)
+    (staging.result / _SUCCESS).touch()
+    staging.publish(target)
+    return _merge(row for _, summaries in results for row in summaries)
+
+
+def is_of_an_export(name: str) -> bool:
+    """Whether a name in a target is of an earlier export."""
     return name == _SUCCESS or name.startswith("topic=")
 
 

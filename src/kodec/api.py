@@ -1,6 +1,7 @@
 """The public names, which are those of `kodec` itself: import them from there."""
 
 from kodec.formats.schema import Format, FormatReader, schema
+from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
 from kodec.log.batches.records import (
@@ -66,6 +67,8 @@ __all__: list[str] = [
     "AbortedTransaction",
     "Account",
     "ActiveProducer",
+    "Adoption",
+    "AdoptionPlan",
     "AppendResult",
     "Batch",
     "BatchReader",
@@ -127,6 +130,7 @@ __all__: list[str] = [
     "encode_table",
     "errors",
     "explain_retention",
+    "plan_adoption",
     "plan_compaction",
     "plan_conversion",
     "plan_recovery",

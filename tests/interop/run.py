@@ -20,6 +20,7 @@ import make_logs
 import make_tiered
 import repair_lab
 import repair_table
+import sink_lab
 import views
 from kafka_lab import CACHE, GENERATIONS, Generation, Unusable, kafka_version, say, stop_on_signal, work_of
 
@@ -92,16 +93,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--maven-repository", type=Path, default=CACHE / "maven-repository", help="Maven's local repository"
     )
+    parser.add_argument(
+        "--sink", action="store_true", help="have Kafka serve what the Spark sink writes, and nothing else"
+    )
     options = parser.parse_args(arguments)
     names = options.generation or ["all"]
     if "all" in names:
         names = list(GENERATIONS)
     signal.signal(signal.SIGTERM, stop_on_signal)
-    parts = [options.tiered, options.repair, options.views]
+    parts = [options.tiered, options.repair, options.views, options.sink]
     if any(parts) and (options.generation or options.ours_only):
-        parser.error("--tiered, --repair and --views go with neither --generation nor --ours-only")
+        parser.error("--tiered, --repair, --views and --sink go with neither --generation nor --ours-only")
     if sum(parts) > 1:
-        parser.error("--tiered, --repair and --views do not go together")
+        parser.error("--tiered, --repair, --views and --sink do not go together")
     out = DATA if options.ours_only else CACHE / "data"
     begun = time.monotonic()
     try:
@@ -111,11 +115,16 @@ def main(arguments: list[str] | None = None) -> int:
             views.make(CACHE / "work" / "views", out, options.maven_repository)
         elif options.repair:
             repair(options.maven_repository)
+        elif options.sink:
+            sink_lab.make(options.maven_repository)
+            say(f"all in {time.monotonic() - begun:.0f} s")
+            return 0
         else:
             lab(names, out, options.maven_repository, options.ours_only)
             if "4.3" in names:
                 views.make(CACHE / "work" / "views", out, options.maven_repository)
                 repair(options.maven_repository)
+                sink_lab.make(options.maven_repository)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
         return EXIT_UNUSABLE

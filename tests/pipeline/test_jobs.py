@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import kodec
 from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
+from kodec.pipeline import compact_view, export, restore
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.inventory import inventory
 from kodec.pipeline.jobs.verify import verify
@@ -69,13 +71,13 @@ def test_the_command_prints_the_same_by_spark(
     assert "--master is for --engine spark" in capsys.readouterr().err
 
 
-def test_an_inventory_has_a_row_for_each_segment(damaged: Path, engine: Any) -> None:
+def test_an_inventory_has_a_row_for_each_segment(damaged: Path) -> None:
     (damaged / "segments-0").mkdir()
     bases = [path.stem for path in sorted((LOGS / "segments-0").glob("*.log"))]
     for base in bases[:1] + bases[2:]:
         for path in (LOGS / "segments-0").glob(f"{base}.*"):
             shutil.copy(path, damaged / "segments-0")
-    summary = inventory(damaged, check_crc=True, engine=engine)
+    summary = inventory(damaged, check_crc=True, engine="local")
     rows = {str(row.topic_partition): row for row in reversed(summary.rows)}
     assert len(summary.rows) == sum(1 for _ in damaged.glob("*/*.log")) and not summary.ok
     bad = {str(row.topic_partition): row.facts.health for row in summary.rows if row.facts.health != "clean"}
@@ -110,28 +112,37 @@ def trees(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_convert_writes_what_it_writes_in_one_process(
-    tmp_path: Path, engine: Any, capsys: pytest.CaptureFixture[str]
+CONVERTED = ["records-deleted-0", "transactions-0", "transactions-1"]
+
+
+def test_convert_writes_what_it_writes_in_one_process(tmp_path: Path) -> None:
+    words = ["convert", *(str(LOGS / name) for name in CONVERTED), "--compression", "zstd", "--apply"]
+    assert main([*words, "--to", str(tmp_path / "wanted")]) == 0
+    folders = [LOGS / name for name in CONVERTED]
+    found = convert(folders, tmp_path / "out", ConvertOptions(compression="zstd"), engine="local")
+    assert trees(tmp_path / "out") == trees(tmp_path / "wanted")
+    assert (tmp_path / "out" / "log-start-offset-checkpoint").exists()
+    assert [report.target for report in found] == [tmp_path / "out" / each.name for each in folders]
+
+
+def test_the_command_converts_the_same_by_spark(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    topics = ["--topic", "transactions", "--topic", "records-deleted"]
-    words = ["convert", str(LOGS), *topics, "--compression", "zstd"]
+    words = ["convert", *(str(LOGS / name) for name in CONVERTED), "--compression", "zstd"]
     assert main([*words, "--to", str(tmp_path / "wanted"), "--apply"]) == 0
     reports = capsys.readouterr().out
     assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark"]) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wanted"]
     capsys.readouterr()
-    folders = [LOGS / name for name in ("records-deleted-0", "transactions-0", "transactions-1")]
-    found = convert(folders, tmp_path / "out", ConvertOptions(compression="zstd"), engine=engine)
+    assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark", "--apply"]) == 0
+    assert capsys.readouterr().out == reports.replace("wanted", "out")
     assert trees(tmp_path / "out") == trees(tmp_path / "wanted")
-    assert (tmp_path / "out" / "log-start-offset-checkpoint").exists()
-    assert [report.target for report in found] == [tmp_path / "out" / each.name for each in folders]
-    assert main([*words, "--to", str(tmp_path / "more"), "--engine", "spark", "--apply"]) == 0
-    assert capsys.readouterr().out == reports.replace("wanted", "more")
-    assert main([*words, "--to", str(tmp_path / "more"), "--engine", "spark", "--apply"]) == 1
+    assert main([*words, "--to", str(tmp_path / "out"), "--engine", "spark", "--apply"]) == 1
     assert "is not empty" in capsys.readouterr().err
 
 
-def test_a_conversion_that_fails_leaves_nothing(damaged: Path, engine: Any) -> None:
+def test_a_conversion_that_fails_leaves_nothing(damaged: Path) -> None:
+    engine: Any = "local"
     folders = [damaged / "orders-0", damaged / "transactions-0"]
     before = trees(damaged.parent)
     with pytest.raises(kodec.errors.CrcMismatch, match=r"orders-0/0+\.log"):
@@ -141,6 +152,75 @@ def test_a_conversion_that_fails_leaves_nothing(damaged: Path, engine: Any) -> N
         convert(folders, damaged / "out", ConvertOptions(compression="zstd"), engine=engine)
     with pytest.raises(ValueError, match="there twice"):
         convert([folders[0]] * 2, damaged.parent / "out", ConvertOptions(magic=1), engine=engine)
+
+
+def rows_of(path: Path, *, committed: bool = False) -> list[kodec.Record]:
+    isolation = "read_committed" if committed else "read_uncommitted"
+    return list(kodec.PartitionLog(path).records(isolation=isolation))  # type: ignore[arg-type]
+
+
+def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topics = ["orders", "compacted", "append.time", "large", "empty"]
+    export(LOGS, tmp_path / "parquet", topics=topics, engine="local", task_bytes="20k")
+    summary = restore(tmp_path / "parquet", tmp_path / "logs", compression="zstd", engine="local")
+    folders = sorted(path.name for path in (tmp_path / "logs").iterdir())
+    assert folders == sorted(str(row.topic_partition) for row in summary.partitions) and len(folders) == 6
+    for row in summary.partitions:
+        name = str(row.topic_partition)
+        wanted = rows_of(LOGS / name)
+        assert rows_of(tmp_path / "logs" / name) == wanted
+        assert (row.records, row.last_offset) == (len(wanted), wanted[-1].offset)
+    assert [problem for problem in kodec.verify(tmp_path / "logs") if not problem.note] == []
+    words = ["restore", str(tmp_path / "parquet"), "--to"]
+    assert main([*words, str(tmp_path / "logs")]) == 1
+    assert "is not empty" in capsys.readouterr().err
+    assert main([*words, str(tmp_path / "more"), "--topic", "orders", "--segment-bytes", "9000"]) == 0
+    assert len(list((tmp_path / "more" / "orders-0").glob("*.log"))) > 1
+    assert "orders-2:" in capsys.readouterr().out
+
+
+def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:
+    export(LOGS, tmp_path / "parquet", topics=["codec-none"], engine="local")
+    (file,) = (tmp_path / "parquet").rglob("*.parquet")
+    shutil.copy(file, file.with_name("again.parquet"))
+    with pytest.raises(
+        kodec.errors.EncodeError, match=r"parquet.*offsets overlap.*need at least 160, have 0"
+    ):
+        restore(tmp_path / "parquet", tmp_path / "logs", engine="local")
+    assert [path.name for path in tmp_path.iterdir()] == ["parquet"]
+    for wrong, text in ((tmp_path / "parquet" / "logs", "inside of"), (tmp_path, "holds what is read")):
+        with pytest.raises(ValueError, match=text):
+            restore(tmp_path / "parquet", wrong, engine="local")
+    with pytest.raises(ValueError, match="no folder named like topic=orders/partition=0"):
+        restore(LOGS, tmp_path / "logs", engine="local")
+
+
+def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["compacted", "compacted-often", "transactions"]
+    for tombstones, committed in ((False, False), (True, True)):
+        out = tmp_path / f"{tombstones}"
+        compact_view(LOGS, out, topics=names, tombstones=tombstones, committed=committed, engine="local")
+        for name in ("compacted-0", "compacted-often-0", "transactions-0", "transactions-1"):
+            latest = {
+                each.key: each for each in rows_of(LOGS / name, committed=committed) if each.key is not None
+            }
+            wanted = sorted(
+                (each.offset, key, each.value)
+                for key, each in latest.items()
+                if tombstones or each.value is not None
+            )
+            topic, _, number = name.rpartition("-")
+            found = [
+                (row["offset"], row["key"], row["value"])
+                for file in sorted((out / f"topic={topic}" / f"partition={number}").glob("*.parquet"))
+                for row in pq.ParquetFile(file).read().to_pylist()
+            ]
+            assert found == wanted
+    words = ["compact-view", str(LOGS), "--topic", "orders", "--to", str(tmp_path / "out")]
+    assert main([*words, "--buffer-bytes", "256"]) == 1
+    assert "keys do not fit 256 bytes" in capsys.readouterr().err
+    assert main(words) == 0
+    assert "keys to" in capsys.readouterr().out
 
 
 def _fails(number: int) -> int:

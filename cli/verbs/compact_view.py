@@ -1,0 +1,61 @@
+"""kodec compact-view: the latest record of each key, as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+
+__all__ = ["compact_view"]
+
+
+def compact_view(
+    log_dir: Annotated[
+        Path, typer.Argument(exists=True, help="A Kafka log.dirs folder, a partition's, or a segment.")
+    ],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the Parquet files.", file_okay=False)],
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
+    ] = None,
+    committed: Annotated[
+        bool, typer.Option("--committed", help="Leave out records of aborted and open transactions.")
+    ] = False,
+    tombstones: Annotated[bool, typer.Option("--tombstones", help="Keep keys that were deleted.")] = False,
+    buffer_bytes: Annotated[
+        int, typer.Option(help="Memory of a task for keys, 24 bytes for each.", min=256)
+    ] = 128 << 20,
+    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
+    master: Annotated[str | None, MASTER] = None,
+) -> None:
+    """Write the latest record of each key of each topic-partition to Parquet; the log is only read.
+
+    example:  kodec compact-view /data/kafka-logs --topic compacted --to out
+
+    exit:     0 done   1 bad bytes, keys that do not fit, or the target is not empty   2 bad usage
+    """
+    master = require_spark(engine, master)
+    with job():
+        from kodec.pipeline.jobs.compact_view import compact_view as run_view
+
+        summary = run_view(
+            log_dir,
+            to,
+            topics=topic or None,
+            committed=committed,
+            tombstones=tombstones,
+            buffer_bytes=buffer_bytes,
+            compression=compression,
+            overwrite=overwrite,
+            engine=engine.value,
+            master=master,
+            progress=output.say,
+        )
+    for row in summary.partitions:
+        output.show(f"{row.topic}-{row.partition}: {output.count(row.records, 'key')}")
+    output.show(f"{output.count(summary.records, 'key')} to {summary.out} in {summary.seconds:.1f} s")

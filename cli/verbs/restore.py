@@ -1,0 +1,58 @@
+"""kodec restore: Parquet to a log directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kodec.cli import output
+from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
+from kodec.log.batches.batch import CODECS
+
+__all__ = ["restore"]
+
+
+def restore(
+    parquet: Annotated[
+        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="What `export` wrote.")
+    ],
+    to: Annotated[Path, typer.Option("--to", help="The new log directory.", file_okay=False)],
+    topic: Annotated[
+        list[str] | None, typer.Option(help="Only this topic; may be given several times.")
+    ] = None,
+    compression: Annotated[
+        str, typer.Option("--compression", help=f"{', '.join(CODECS[:-1])} or {CODECS[-1]}.")
+    ] = "none",
+    segment_bytes: Annotated[
+        int, typer.Option(help="The most bytes of a segment (segment.bytes).", min=1, max=2**31 - 1)
+    ] = 1 << 30,
+    engine: Annotated[Engine, ENGINE] = Engine.local,
+    master: Annotated[str | None, MASTER] = None,
+) -> None:
+    """Write Parquet, in folders topic=T/partition=N, as a log directory; offsets and timestamps stay.
+
+    example:  kodec restore out --to restored
+
+    exit:     0 done   1 offsets that do not ascend, or the target is not empty   2 bad usage
+    """
+    master = require_spark(engine, master)
+    with job():
+        from kodec.pipeline.jobs.restore import restore as run_restore
+
+        summary = run_restore(
+            parquet,
+            to,
+            topics=topic or None,
+            compression=compression,
+            segment_bytes=segment_bytes,
+            engine=engine.value,
+            master=master,
+            progress=output.say,
+        )
+    for row in summary.partitions:
+        span = "none" if row.first_offset is None else f"offsets {row.first_offset} to {row.last_offset}"
+        records, segments = output.count(row.records, "record"), output.count(row.segments, "segment")
+        output.show(f"{row.topic_partition}: {records}, {span}, {segments}, {output.size_of(row.bytes)}")
+    output.show(f"{output.count(summary.records, 'record')} to {summary.out} in {summary.seconds:.1f} s")

@@ -1,0 +1,136 @@
+"""Exports the latest record of each key to Parquet, as compaction would leave it, in Spark's workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pyarrow as pa
+
+from kodec.log.cleaning.offset_map import OffsetMap
+from kodec.log.directories.segment import Segment
+from kodec.pipeline.columns import arrow_schema, schema
+from kodec.pipeline.jobs.export import (
+    ExportSummary,
+    FileWriter,
+    PartitionSummary,
+    is_of_an_export,
+    prepared,
+    publish_export,
+)
+from kodec.pipeline.options import Options
+from kodec.pipeline.plan import SourceSegment, Task, list_segments
+from kodec.pipeline.rows import SegmentRows
+from kodec.pipeline.staging import Staging, require_free, staged
+from kodec.pipeline.workers import Engine, workers
+from kodec.runtime.errors import KodecError
+
+__all__ = ["compact_view"]
+
+_KEYS = arrow_schema(schema(names=("key", "value", "offset")))
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Goes twice through the log of a topic-partition: which offset is each key's newest, and its record."""
+
+    options: Options
+    compression: str
+    buffer_bytes: int
+    tombstones: bool
+    staging: Staging
+
+    def __call__(self, task: Task) -> tuple[Path, list[PartitionSummary]]:
+        folder, owner = self.staging.attempt(), task[0].topic_partition
+        newest = self._newest(task)
+        columns = arrow_schema(schema(headers=self.options.include_headers))
+        writer = FileWriter(folder, owner, columns, self.compression)
+        for part in task:
+            writer.add(part, self.options, lambda batch: self._kept(batch, newest))
+        return folder, [writer.close()]
+
+    def _newest(self, task: Task) -> OffsetMap:
+        with Segment(task[-1].segment) as last:
+            found = OffsetMap(self.buffer_bytes, task[0].start, max(last.next_offset, task[0].start))
+        for part in task:
+            for batch in self._rows(part):
+                gone = batch["value"].is_null().to_pylist()
+                rows = zip(batch["key"].to_pylist(), batch["offset"].to_pylist(), gone, strict=True)
+                if not found.add(rows):
+                    raise KodecError(
+                        f"{part.topic_partition}: its keys do not fit {self.buffer_bytes} bytes, about "
+                        f"{found.capacity} of them: give a larger --buffer-bytes (24 for each key)"
+                    )
+        return found
+
+    def _rows(self, part: SourceSegment) -> Iterator[pa.RecordBatch]:
+        options = self.options
+        rows = SegmentRows(
+            part,
+            _KEYS,
+            options=options.reading,
+            committed=options.committed,
+            fail_on_loss=options.fail_on_data_loss,
+        )
+        return rows.batches()
+
+    def _kept(self, batch: pa.RecordBatch, newest: OffsetMap) -> pa.RecordBatch:
+        rows = zip(
+            batch["key"].to_pylist(),
+            batch["offset"].to_pylist(),
+            batch["value"].is_null().to_pylist(),
+            strict=True,
+        )
+        keep = [
+            key is not None and (self.tombstones or not gone) and newest.is_newest(key, offset)
+            for key, offset, gone in rows
+        ]
+        return batch.filter(pa.array(keep, pa.bool_()))
+
+
+def compact_view(
+    log_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    topics: Iterable[str] | None = None,
+    committed: bool = False,
+    tombstones: bool = False,
+    include_headers: bool = True,
+    buffer_bytes: int = 128 << 20,
+    compression: str = "zstd",
+    overwrite: bool = False,
+    engine: Engine = "spark",
+    master: str = "local[*]",
+    config: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ExportSummary:
+    """Write the latest record of each key to Parquet: of each topic-partition, which is one task.
+
+    Records without a key are left out, as a cleaner leaves them out; so are keys whose latest record is a
+    tombstone, unless `tombstones`. With `committed` records of aborted and open transactions do not count.
+
+    Args: buffer_bytes is the memory of a task for keys, 24 bytes for each, with a hash of 128 bits in place
+    of the key; the rest, Returns, Raises: as of `export`; KodecError where the keys of a topic-partition do
+    not fit.
+    """
+    started = time.monotonic()
+    target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
+    if committed:
+        given["kafka.isolation.level"] = "read_committed"
+    options = Options.parse(given)
+    listed = list_segments(options)
+    tasks = [tuple(parts) for _, parts in groupby(listed, key=lambda part: part.topic_partition)]
+    sizes = [sum(part.segment.size for part in task) for task in tasks]
+    with (
+        staged(target) as staging,
+        workers("compact-view", engine=engine, master=master, config=config, progress=progress) as crew,
+    ):
+        view = _View(options, compression, buffer_bytes, tombstones, staging)
+        found = crew.run_sized(view, tasks, sizes)
+        require_free(target, overwrite=overwrite, ours=is_of_an_export)
+        partitions = publish_export(staging, target, found)
+    return ExportSummary(target, partitions, len(tasks), time.monotonic() - started)

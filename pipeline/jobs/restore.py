@@ -1,0 +1,183 @@
+"""Restores a log directory from Parquet, as `export` writes it, in Spark's workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kodec.log.batches.batch import CODECS
+from kodec.log.files.durable import sync_folder
+from kodec.log.files.listing import TopicPartition, parse_partition_dir
+from kodec.log.files.paths import require_apart
+from kodec.log.writing.addition import FinishedSegment, note_epoch
+from kodec.pipeline.segments import Cut, PartitionRows, log_columns
+from kodec.pipeline.staging import Staging, require_free, staged
+from kodec.pipeline.workers import Engine, workers
+from kodec.runtime.errors import EncodeError
+
+__all__ = ["RestoreSummary", "RestoredPartition", "restore"]
+
+_COLUMNS = ("key", "value", "headers", "offset", "timestamp", "timestampType")
+_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredPartition:
+    """What was written of one topic-partition; offsets are None where there is no row."""
+
+    topic_partition: TopicPartition
+    records: int
+    first_offset: int | None
+    last_offset: int | None
+    segments: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreSummary:
+    """What a restore did: the log directory, a row for each topic-partition, and how long it took."""
+
+    out: Path
+    partitions: list[RestoredPartition]
+    seconds: float
+
+    @property
+    def records(self) -> int:
+        """The number of records written."""
+        return sum(row.records for row in self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    owner: TopicPartition
+    files: list[Path]
+
+
+@dataclass(frozen=True, slots=True)
+class _Restore:
+    cut: Cut
+    staging: Staging
+
+    def __call__(self, source: _Source) -> tuple[Path, list[FinishedSegment]]:
+        folder = self.staging.attempt() / str(source.owner)
+        rows = PartitionRows(source.owner, folder, self.cut, keep_offsets=True)
+        try:
+            for file in _in_order(source.files):
+                for batch in file.iter_batches(_ROWS, columns=_columns_of(file)):
+                    if batch.num_rows:
+                        rows.add(log_columns(batch, -1))
+            segments = rows.close()
+        except BaseException:
+            rows.abandon()
+            raise
+        if segments:
+            note_epoch(folder)
+        sync_folder(folder)
+        return folder, segments
+
+
+def _columns_of(file: pq.ParquetFile) -> list[str]:
+    return [name for name in _COLUMNS if name in file.schema_arrow.names]
+
+
+def _in_order(paths: Iterable[Path]) -> Iterator[pq.ParquetFile]:
+    """The files by their offsets. Raises EncodeError where these overlap."""
+    bounds = []
+    for path in paths:
+        offsets = pq.read_table(path, columns=["offset"], partitioning=None)["offset"]
+        if len(offsets):
+            found = pc.min_max(offsets).as_py()
+            bounds.append((found["min"], found["max"], path))
+    end = 0
+    for first, last, path in sorted(bounds):
+        if first < end:
+            raise EncodeError(str(path), "offsets overlap", need=f"at least {end}", have=first)
+        end = last + 1
+        with pq.ParquetFile(path) as file:
+            yield file
+
+
+def restore(
+    parquet: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    topics: Iterable[str] | None = None,
+    compression: str = "none",
+    segment_bytes: int = 1 << 30,
+    engine: Engine = "spark",
+    master: str = "local[*]",
+    config: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> RestoreSummary:
+    """Write the rows of Parquet files in folders ``topic=T/partition=N`` as a log directory, offsets as they
+    were.
+
+    Each topic-partition is one task. The columns are those of the `kafka-log` source: offset and value are
+    needed, the others may be missing. Gaps between offsets stay. Leader epochs, producers and control records
+    are not restored: an export does not hold them. The log directory appears at the end, whole.
+
+    Args: out is not there yet, or empty; compression, segment_bytes as in `LogConfig` and `kodec.encode`; the
+    rest as of `export`.
+    Raises: EncodeError for offsets that do not ascend, and records that cannot be written; FileExistsError
+    where `out` holds something; ValueError for bad arguments, where there is no such folder, and where `out`
+    is `parquet`, in it or above it; OSError; MissingDependency where there is no Java; PySparkException where
+    a task fails otherwise.
+    """
+    started = time.monotonic()
+    say = progress or (lambda text: None)
+    source, target = Path(parquet).resolve(), Path(out).resolve()
+    if compression not in CODECS:
+        raise ValueError(f"compression is one of {', '.join(CODECS)}, not {compression!r}")
+    require_apart(source, target)
+    require_free(target, overwrite=False)
+    found = list(_sources(source, None if topics is None else set(topics)))
+    sizes = [sum(path.stat().st_size for path in each.files) for each in found]
+    say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
+    cut = Cut(compression=compression, segment_bytes=segment_bytes)
+    partitions = []
+    with (
+        staged(target) as staging,
+        workers("restore", engine=engine, master=master, config=config, progress=progress) as crew,
+    ):
+        for each, (folder, segments) in zip(
+            found, crew.run_sized(_Restore(cut, staging), found, sizes), strict=True
+        ):
+            staging.take(folder, folder.name)
+            partitions.append(_summed(each.owner, segments))
+        sync_folder(staging.result)
+        require_free(target, overwrite=False)
+        staging.publish(target)
+    return RestoreSummary(target, partitions, time.monotonic() - started)
+
+
+def _sources(root: Path, topics: set[str] | None) -> Iterator[_Source]:
+    seen = set()
+    for folder in sorted(root.glob("topic=*/partition=*")):
+        topic, number = folder.parent.name.partition("=")[2], folder.name.partition("=")[2]
+        owner = parse_partition_dir(f"{topic}-{number}")
+        if owner is None or owner.topic != topic:
+            raise ValueError(f"{folder}: not a topic-partition")
+        seen.add(topic)
+        if topics is None or topic in topics:
+            yield _Source(owner, sorted(folder.glob("*.parquet")))
+    if not seen:
+        raise ValueError(f"{root} has no folder named like topic=orders/partition=0")
+    if missing := (topics or set()) - seen:
+        raise ValueError(f"{root} has no topic {', '.join(sorted(missing))}")
+
+
+def _summed(owner: TopicPartition, segments: list[FinishedSegment]) -> RestoredPartition:
+    return RestoredPartition(
+        owner,
+        sum(each.records for each in segments),
+        segments[0].base_offset if segments else None,
+        segments[-1].next_offset - 1 if segments else None,
+        len(segments),
+        sum(each.bytes for each in segments),
+    )
