@@ -6,6 +6,7 @@ Followed: `LogLoader.recoverLog` and `LogSegment.recover`, Kafka 4.
 from __future__ import annotations
 
 from kodec.log.batches.records import Limits
+from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
 from kodec.log.files.durable import drop_cached
@@ -131,11 +132,15 @@ def _has_indexes(files: SegmentFiles) -> bool:
 
 
 def _end(files: SegmentFiles, limits: Limits) -> int | None:
-    """The offset after the last one, by headers; None where they do not lead to the end of the log."""
+    """The offset after the last one, by headers; None where they do not lead to the end of the log, or to an
+    offset that the segment cannot have.
+    """
     segment = Segment(files, limits)
     try:
         offset = segment.next_offset
-        return offset if segment.torn_tail is None else None
+        # no checksum covers the offset in a header
+        fits = 0 <= offset - files.base_offset <= MAX_RELATIVE + 1
+        return offset if fits and segment.torn_tail is None else None
     except FormatError:
         return None
     finally:

@@ -123,6 +123,19 @@ def test_each_plan_of_a_root_sees_what_the_one_before_has_changed(made: Path) ->
     assert [type(step) for step in next(plans).steps] == [Truncate]
 
 
+def test_an_offset_that_the_segment_cannot_have_is_seen_after_a_clean_shutdown_too(made: Path) -> None:
+    (made.parent / CLEAN_SHUTDOWN).write_text('{"version":0}')
+    log = last_log(made)
+    data = bytearray(log.read_bytes())
+    data[0] ^= 1  # the highest byte of the first batch's offset, which no checksum covers
+    log.write_bytes(data)
+    plan = plan_recovery(made, index_interval_bytes=50)
+    assert plan.steps and plan.end_offset == 10
+    plan.apply()
+    with LogWriter(made) as writer:
+        assert writer.next_offset == 10
+
+
 HARM = st.lists(
     st.tuples(
         st.sampled_from(["flip", "truncate", "delete", "append", "zero", "rename"]),
