@@ -220,6 +220,9 @@ class _Reader:
         if not _NAME.match(kind):
             raise self.bad(f"`{name}`: `{text}` is not a type")
         tag = item.get("tag")
+        # as Jackson reads it: Kafka 4.0 has some in quotes
+        if isinstance(tag, str) and re.fullmatch(r"[0-9]{1,9}", tag):
+            tag = int(tag)
         if tag is not None and (not isinstance(tag, int) or isinstance(tag, bool) or tag < 0):
             raise self.bad(f"`{name}`: `{tag}` is not a tag")
         tagged = self.versions(item, "taggedVersions", NONE)

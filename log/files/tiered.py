@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_partition_dir
 from kodec.runtime.errors import Malformed, Unsupported
 
-__all__ = ["TieredFolder", "list_tiered", "tiered_folders"]
+__all__ = ["TieredFolder", "list_tiered", "tiered_folder", "tiered_folders"]
 
 _ID = r"[A-Za-z0-9_-]{22}"
 _WITH_ID = re.compile(rf"(.+)-{_ID}")
@@ -47,6 +47,11 @@ def tiered_folders(path: Path) -> list[TieredFolder]:
     for folder in [] if found else _folders(path):
         found += _at(folder)
     return sorted(found)
+
+
+def tiered_folder(path: Path) -> TieredFolder | None:
+    """The folder as that of one topic-partition in remote storage; None where it is none. Raises OSError."""
+    return next((each for each in _at(path) if each.path == path), None)
 
 
 def _at(folder: Path) -> list[TieredFolder]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kodec.log.files.listing import parse_folder_name
-from kodec.log.files.tiered import tiered_folders
+from kodec.log.files.tiered import tiered_folder
 
 __all__ = ["topic_of"]
 
@@ -28,6 +28,5 @@ def topic_of(path: str | os.PathLike[str]) -> str | None:
         return _METADATA
     if not file.parent.is_dir():
         return None
-    # a folder of several is not that of one topic-partition
-    tiered = [each for each in tiered_folders(file.parent) if each.path == file.parent]
-    return tiered[0].topic_partition.topic if tiered else None
+    tiered = tiered_folder(file.parent)
+    return None if tiered is None else tiered.topic_partition.topic

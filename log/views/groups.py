@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kodec.log.batches.records import ControlRecordType, Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
@@ -206,12 +204,12 @@ def read_groups(
         for log in here.of_topic(SHARE_TOPIC):
             state.load(log, account)
             log.close()
-    names = state.names | here.names(account)
+    names = state.names | (here.names(account) if state.has_ids else {})
     ends = _Ends(here, account)
     return Groups(
         sorted(state.all_groups(names), key=lambda each: each.group),
-        [each for each in state.all_offsets(ends) if topics is None or each.topic in topics],
-        [each for each in state.all_share(ends, names) if topics is None or each.topic in topics],
+        state.all_offsets(ends, topics),
+        list(state.all_share(ends, names, topics)),
         account,
     )
 
@@ -283,6 +281,11 @@ class _State:
         self._share: dict[tuple[str, UUID, int], ShareOffset] = {}
         self.names: dict[UUID, str] = {}
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether something is known by a topic's id alone, so that the files of all topics are asked."""
+        return bool(self._share) or any(stored.current for stored in self._groups.values())
+
     def load(self, log: PartitionLog, account: Account) -> None:
         """Go on by a partition of a coordinator's topic."""
         source = log.topic_partition
@@ -344,11 +347,15 @@ class _State:
             if kind is ControlRecordType.COMMIT and newer:
                 self._offsets[key] = commit
 
-    def all_offsets(self, ends: _Ends) -> list[CommittedOffset]:
+    def all_offsets(self, ends: _Ends, topics: Collection[str] | None) -> list[CommittedOffset]:
         pending = [(*each, True) for commits in self._pending.values() for each in commits.items()]
         found = [*((key, commit, False) for key, commit in self._offsets.items()), *pending]
         found.sort(key=lambda each: (each[0], each[2], each[1].record_offset))
-        return [_committed(key, commit, waits, ends) for key, commit, waits in found]
+        return [
+            _committed(key, commit, waits, ends)
+            for key, commit, waits in found
+            if topics is None or key.topic in topics
+        ]
 
     # -- share groups -----------------------------------------------------------------------------
 
@@ -379,11 +386,15 @@ class _State:
             None,
         )
 
-    def all_share(self, ends: _Ends, names: dict[UUID, str]) -> Iterable[ShareOffset]:
+    def all_share(
+        self, ends: _Ends, names: dict[UUID, str], topics: Collection[str] | None
+    ) -> Iterable[ShareOffset]:
         for each in sorted(
             self._share.values(), key=lambda each: (each.group, each.topic_id, each.partition)
         ):
             topic = names.get(each.topic_id)
+            if topics is not None and topic not in topics:
+                continue
             end = None if topic is None else ends.of(topic, each.partition, each.topic_id)[1]
             yield ShareOffset(
                 each.group,
@@ -526,6 +537,10 @@ def _classic_member(member: Any, value: Any) -> GroupMember:
     subscription: Any = None
     assignment: Any = None
     if value.protocol_type == "consumer":
+        # imported late: who reads records imports no message
+        from kodec.generated.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+        from kodec.generated.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
         subscription = _of_client(ConsumerProtocolSubscription, member.subscription)
         assignment = _of_client(ConsumerProtocolAssignment, member.assignment)
     assigned = None

@@ -138,6 +138,15 @@ def test_a_message_that_no_version_has_is_left_out(tmp_path: Path) -> None:
     assert read_definitions(jar(tmp_path, definition(validVersions="none"))) == []
 
 
+def test_a_tag_may_stand_in_quotes(tmp_path: Path) -> None:
+    quoted = {"name": "Rack", "type": "string", "versions": "3+", "taggedVersions": "3+", "tag": "1"}
+    (message,) = read_definitions(jar(tmp_path, definition(quoted)))
+    assert [each.tag for each in message.root.fields if each.name == "Rack"] == [1]
+    for wrong in ("x", "-1", "", "1" * 10):
+        with pytest.raises(BadDefinition, match="is not a tag"):
+            read_definitions(jar(tmp_path, definition(quoted | {"tag": wrong})))
+
+
 def test_names() -> None:
     names = {"TopicId": "topic_id", "KRaftVersion": "kraft_version", "groupInstanceId": "group_instance_id"}
     names |= {"LastKnownELR": "last_known_elr", "SASLMechanism": "sasl_mechanism", "Isr": "isr"}

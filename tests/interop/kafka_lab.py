@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -209,6 +210,15 @@ def wait_for(what: str, ready: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.1)
 
 
+def require_pinned(jars: Path) -> None:
+    """Hold every jar against its pinned SHA-256; differential/jvm.py says how. Raises its WrongJar."""
+    spec = importlib.util.spec_from_file_location("kodec_pinned_jars", HERE / "differential" / "jvm.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.require_pinned(jars)
+
+
 class Toolbox:
     """The Java programs, Kafka's jars and our compiled classes, all inside the work directory."""
 
@@ -250,6 +260,7 @@ class Toolbox:
             ],
             "Maven could not fetch Kafka",
         )  # fmt: skip
+        require_pinned(self.jars)
         stamp.write_text(digest)
 
     def sources(self) -> list[Path]:

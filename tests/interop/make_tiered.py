@@ -16,6 +16,7 @@ from kafka_lab import (
     Toolbox,
     Unusable,
     kafka_version,
+    require_pinned,
     run,
     say,
     step,
@@ -60,6 +61,7 @@ class TieredToolbox(Toolbox):
             ],
             "Maven could not fetch LocalTieredStorage",
         )  # fmt: skip
+        require_pinned(self.jars)
 
 
 class TieredBroker(Broker):

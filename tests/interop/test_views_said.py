@@ -165,6 +165,25 @@ def test_transactional_ids(transactions: TransactionsView) -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["committed", "aborted", "undecided", "idle"])
+def test_a_transactional_id_as_it_is_described(transactions: TransactionsView, name: str) -> None:
+    (row,) = table(f"transactions-describe-{name}.txt")
+    (found,) = (each for each in transactions.ids if each.transactional_id == name)
+    start = "None" if found.start_timestamp is None else str(found.start_timestamp)
+    shown = [
+        name,
+        str(found.producer_id),
+        str(found.producer_epoch),
+        found.state,
+        str(found.timeout_ms),
+        start,
+    ]
+    columns = "TransactionalId ProducerId ProducerEpoch TransactionState TransactionTimeoutMs"
+    assert shown == [row[each] for each in [*columns.split(), "CurrentTransactionStartTimeMs"]]
+    partitions = set(row.get("TopicPartitions", "").split(",")) - {""}
+    assert partitions == set(map(str, found.partitions))
+
+
 def test_hanging_transactions(transactions: TransactionsView) -> None:
     expected = [
         (row["Topic"], int(row["Partition"]), *(int(row[name]) for name in ("ProducerId", "StartOffset")))
@@ -374,3 +393,20 @@ def test_leader_epochs_agree() -> None:
     with kodec.LogDirectory(LOGS) as directory:
         for log in directory:
             assert read_epochs(log).account.is_whole
+
+
+@pytest.mark.parametrize("release", real_logs.GENERATIONS, ids=real_logs.label)
+def test_groups_of_older_generations(release: Path) -> None:
+    """From 0.9 on: the lab's groups commit the same in each, in other versions of the messages."""
+    found = read_groups(release / "logs")
+    assert found.account.is_whole and not found.account.unknown
+    segments, *readers = [(each.group, each.offset, each.lag, each.metadata) for each in found.offsets]
+    assert segments == ("others", 30, 20, "")
+    assert [(group, lag, text) for group, _, lag, text in readers] == [
+        ("readers", 0, "réglé ✓"),
+        ("readers", 0, "the first reading"),
+    ]
+    assert [(each.group, each.type) for each in found.groups] == [
+        ("others", "classic"),
+        ("readers", "classic"),
+    ]

@@ -155,14 +155,14 @@ def nested() -> Iterator[bytes]:
 def damaged() -> Iterator[bytes]:
     shuffled = random.Random(23)
     for data in nested():
-        for _ in range(60):
+        for _ in range(30):
             changed = bytearray(data)
             at = shuffled.randrange(len(data))
             changed[at : at + shuffled.choice((1, 2, 9, 70))] = shuffled.randbytes(
                 shuffled.choice((1, 2, 9, 60))
             )
             yield bytes(changed)
-        for _ in range(40):
+        for _ in range(20):
             yield data[: shuffled.randrange(len(data))]
     for data in logs():
         yield data

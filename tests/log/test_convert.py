@@ -287,6 +287,7 @@ def test_real_logs(folder: Path, magic: int | None, codec: str | None, tmp_path:
             assert {each.codec for each in new.batches() if not each.is_control and each.count} <= {codec}
         assert [str(each) for each in verify_partition(new) if not each.note] == []
         assert done.bytes_written == new.size
+        assert done.batches_written == sum(1 for _ in new.batches())
         assert new.metadata() == old.metadata()
     for path in target.glob("*.log"):
         if (folder / path.name).is_file():

@@ -218,6 +218,8 @@ def test_11_wrapper_with_a_null_value(magic: int) -> None:
 @pytest.mark.parametrize(("magic", "codec"), [pair for pair in PAIRS if pair[0] < 2 and pair[1] != "none"])
 def test_11_wrapper_with_nothing_inside(magic: int, codec: str) -> None:
     refuse(wrapper(4, b"", codec, magic=magic), Malformed, "message.value")
+    with pytest.raises(Malformed, match="holds no message"):
+        kodec.read_table(wrapper(4, b"", codec, magic=magic) + log_of(magic, "none", [b"v"], base=5))
     for inner in (bytes(11), inner_log([0], magic)[:-1]):
         refuse(wrapper(4, inner, codec, magic=magic), Truncated, "message.value[0]")
 

@@ -10,8 +10,6 @@ import pytest
 
 import kodec
 from kodec.errors import CrcMismatch, Malformed
-from kodec.log import kernel
-from kodec.log.backends.pure.order import in_order as pure
 from kodec.log.batches.batch import Batch
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -145,25 +143,3 @@ def test_small_windows_see_the_same(
         spoilt[number] = batch(100 + number, 1, at=90)
         (tmp_path / NAME).write_bytes(b"".join(spoilt))
         assert read(tmp_path / NAME, on_error="skip") == [n for n in range(100, 130) if n != 100 + number]
-
-
-def test_both_implementations_stop_at_the_same_batch() -> None:
-    if not kernel.is_built():
-        pytest.skip("the native kernel is not built")
-    from kodec.log.backends.native.order import in_order as native
-
-    data = (
-        b"".join([*GOOD, batch(150), batch(140), batch(200, magic=1), batch(300, magic=0, codec="gzip")])
-        + b"\0" * 30
-    )
-    for start in (0, len(GOOD[0]), len(b"".join(GOOD))):
-        for end in range(start, len(data) + 1, 7):
-            for last, most, gaps in [
-                (99, 2**40, True),
-                (99, 2**40, False),
-                (99, 125, True),
-                (139, 2**62, True),
-                (-1, 2**62, True),
-            ]:
-                given = data, start, end, last, most, gaps
-                assert native(*given) == pure(*given), given[1:]

@@ -1,4 +1,11 @@
-"""Finds a JDK and Kafka's jars, compiles Judge.java and runs it, and nothing of it outlives this process."""
+"""Finds a JDK and Kafka's jars, compiles Judge.java and runs it, and nothing of it outlives this process.
+
+Maven compares what it downloads with checksums of the same server. Ours, in tests/interop/java/jars.sha256,
+are held against each jar: one that has another, or none, is not used. For a new release, look at what was
+fetched, and add it:
+
+    python tests/interop/differential/jvm.py .cache/differential/jars-*
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -15,6 +23,13 @@ CACHE = ROOT / ".cache" / "differential"
 KAFKA = "3.9.2"
 OTHER_KAFKA = "4.3.1"
 _RECORD = re.compile(r"^(import org\.apache\.kafka\.common\.record\.)(?!TimestampType)", re.MULTILINE)
+
+
+PINS = ROOT / "tests" / "interop" / "java" / "jars.sha256"
+
+
+class WrongJar(Exception):
+    """A jar is not the one that is pinned, or none is."""
 
 
 class Absent(Exception):
@@ -39,7 +54,7 @@ def _run(command: list[str], what: str) -> None:
 
 
 def jars(version: str = KAFKA, sources: Path = SOURCES) -> Path:
-    """The folder with what the pom.xml in `sources` names; fetched by Maven once. Raises Absent."""
+    """The folder with what the pom.xml in `sources` names; fetched by Maven once. Raises Absent, WrongJar."""
     pom = sources / "pom.xml"
     folder = CACHE / (f"jars-{version}" if sources == SOURCES else f"jars-{sources.name}-{version}")
     stamp = folder / "pom.sha256"
@@ -54,8 +69,36 @@ def jars(version: str = KAFKA, sources: Path = SOURCES) -> Path:
         f"-DoutputDirectory={folder}", "-DincludeScope=runtime",
     ]  # fmt: skip
     _run(command, "Maven could not fetch Kafka's classes")
+    require_pinned(folder)
     stamp.write_text(digest)
     return folder
+
+
+def pinned() -> dict[str, str]:
+    """The SHA-256 of each jar, by its name."""
+    lines = (line.split() for line in PINS.read_text("utf-8").splitlines())
+    return {name: digest for digest, name in lines}
+
+
+def require_pinned(folder: Path) -> None:
+    """Hold every jar of a folder against its pin. Raises WrongJar."""
+    pins = pinned()
+    for jar in sorted(folder.glob("*.jar")):
+        found = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if jar.name not in pins:
+            raise WrongJar(
+                f"{jar} is not in {PINS.name}: look at it, then add it as {Path(__file__).name} says"
+            )
+        if found != pins[jar.name]:
+            raise WrongJar(f"{jar} has the SHA-256 {found}, and {pins[jar.name]} is pinned: do not use it")
+
+
+def pin(folders: list[str]) -> None:
+    """Add the jars of folders; what is pinned stays."""
+    pins = pinned()
+    for jar in (path for folder in folders for path in Path(folder).glob("*.jar")):
+        pins.setdefault(jar.name, hashlib.sha256(jar.read_bytes()).hexdigest())
+    PINS.write_text("".join(f"{pins[name]}  {name}\n" for name in sorted(pins)), "utf-8")
 
 
 def classes(source: Path, version: str = KAFKA) -> Path:
@@ -104,3 +147,7 @@ def command(
         "-Dfile.encoding=UTF-8", "-XX:ErrorFile=/dev/null", "-XX:-CreateCoredumpOnCrash",
         *flags, "-cp", path, source.stem,
     ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    pin(sys.argv[1:])

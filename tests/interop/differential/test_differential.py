@@ -165,3 +165,15 @@ def test_the_command_says_what_is_missing() -> None:
         command, capture_output=True, text=True, check=False, env={"PATH": "", "JAVA_HOME": ""}
     )
     assert done.returncode == 2 and "is not on PATH" in done.stderr
+
+
+def test_a_jar_that_is_not_pinned_is_refused(tmp_path: Path) -> None:
+    name = next(each for each in jvm.pinned() if each.startswith("kafka-clients-"))
+    (tmp_path / name).write_bytes(b"another one")
+    with pytest.raises(jvm.WrongJar, match="do not use it"):
+        jvm.require_pinned(tmp_path)
+    (tmp_path / name).rename(tmp_path / "kafka-clients-99.jar")
+    with pytest.raises(jvm.WrongJar, match="look at it"):
+        jvm.require_pinned(tmp_path)
+    for version in (jvm.KAFKA, jvm.OTHER_KAFKA):
+        assert f"kafka-clients-{version}.jar" in jvm.pinned()

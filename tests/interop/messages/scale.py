@@ -54,7 +54,7 @@ def scaled(jars: Path, folder: Path) -> Iterator[tuple[str, bool]]:
         not changes and seconds < 60,
     )
     one = schemas / "protocol" / "fetch_request.ksy"
-    one.write_text(one.read_text().replace("doc: ", "doc: New. ", 1))
+    one.write_text(one.read_text().replace("title: ", "title: New ", 1))
     changed = {each.path.relative_to(out).as_posix() for each in generate(schemas, out)}
     wanted = {"protocol/fetch_request.py", "model.json", "MANIFEST.json"}
     yield f"a changed schema rewrites {', '.join(sorted(changed))}", changed == wanted

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import kodec
 from kodec.log.cleaning.cleanable import Known
 from tests.log import made, wire
@@ -60,12 +62,16 @@ def test_a_commit_marker_goes_after_the_data_of_its_transaction(tmp_path: Path) 
     assert shape(folder) == [(2, 2, 1, False)]
 
 
-def test_the_last_batch_of_an_active_producer_stays_without_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize("producer", [0, 3])  # a cluster's first producer has the id 0
+def test_the_last_batch_of_an_active_producer_stays_without_records(producer: int, tmp_path: Path) -> None:
     folder = made.make(
         tmp_path / "topic-0",
         [
-            (0, [batch(0, [(b"a", b"1"), (b"b", b"1")], codec="lz4", producer=(3, 1, 0))]),
-            (2, [batch(2, [(b"a", b"2")], producer=(3, 1, 2)), batch(3, [(b"a", b"3"), (b"b", b"2")])]),
+            (0, [batch(0, [(b"a", b"1"), (b"b", b"1")], codec="lz4", producer=(producer, 1, 0))]),
+            (
+                2,
+                [batch(2, [(b"a", b"2")], producer=(producer, 1, 2)), batch(3, [(b"a", b"3"), (b"b", b"2")])],
+            ),
             (5, []),
         ],
     )
@@ -74,7 +80,7 @@ def test_the_last_batch_of_an_active_producer_stays_without_records(tmp_path: Pa
         first, _ = log.batches()
         assert (first.base_offset, first.last_offset, first.count, first.codec) == (2, 2, 0, "none")
         assert (first.producer_id, first.producer_epoch, first.base_sequence, first.last_sequence) == (
-            3,
+            producer,
             1,
             2,
             2,

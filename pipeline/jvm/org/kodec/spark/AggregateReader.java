@@ -28,7 +28,11 @@ final class AggregateReader implements PartitionReader<InternalRow> {
     private boolean given;
     private String path;
 
+    /** Whether all records are looked at: a batch whose records cannot be read has none where damage is skipped. */
+    private final boolean looks;
+
     AggregateReader(LogPartition task, Reading reading, List<String> wanted, Configuration conf) {
+        looks = reading.skip();
         this.wanted = wanted;
         offsets = wanted.stream().anyMatch(each -> each.endsWith(" offset"));
         timestamps = wanted.stream().anyMatch(each -> each.endsWith(" timestamp"));
@@ -50,7 +54,7 @@ final class AggregateReader implements PartitionReader<InternalRow> {
                 return true;
             }
             if (step == Batches.Step.BATCH) {
-                if (batches.isNewest() && known()) {
+                if (batches.isNewest() && !looks && known()) {
                     batches.skip();
                     continue;
                 }

@@ -87,9 +87,6 @@ final class Planner {
         if (options.allowEmpty) {
             return;
         }
-        if (found.isEmpty()) {
-            throw new Options.Elsewhere("nothing that is wanted is there");
-        }
         for (String topic : options.topics == null ? Set.<String>of() : options.topics) {
             if (found.keySet().stream().noneMatch(each -> each.topic().equals(topic))) {
                 throw new Options.Elsewhere("there is no topic " + topic);
@@ -97,6 +94,9 @@ final class Planner {
         }
         if (options.assigned != null && !found.keySet().containsAll(options.assigned)) {
             throw new Options.Elsewhere("not all that is assigned is there");
+        }
+        if (found.isEmpty()) {
+            throw new Options.Elsewhere("nothing that is wanted is there");
         }
     }
 

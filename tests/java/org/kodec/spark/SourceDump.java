@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -54,7 +55,8 @@ public final class SourceDump {
     /**
      * Rows of a query.
      *
-     * @param text JSON with {@code options}, and filters: {@code first}, {@code last}, {@code topics}
+     * @param text JSON with {@code options}, and filters: {@code first}, {@code last}, {@code topics}; and
+     *     {@code meanwhile}, between planning and reading, files that are deleted, or replaced by another one
      */
     public static String rows(byte[] text) throws IOException {
         JsonNode asked = JSON.readTree(text);
@@ -64,7 +66,15 @@ public final class SourceDump {
             Planner.logs(options, Planner.Bounds.NONE, conf);
             LogScan scan = new LogScan(options, options.schema(), conf);
             scan.pushFilters(filters(asked));
-            return rows(options.schema(), scan.planInputPartitions(), scan.createReaderFactory());
+            InputPartition[] tasks = scan.planInputPartitions();
+            for (JsonNode each : asked.path("meanwhile")) {
+                Path path = Path.of(each.get(0).asText());
+                java.nio.file.Files.delete(path);
+                if (each.has(1)) {
+                    java.nio.file.Files.copy(Path.of(each.get(1).asText()), path);
+                }
+            }
+            return rows(options.schema(), tasks, scan.createReaderFactory());
         }).toString();
     }
 
