@@ -109,6 +109,7 @@ def compare(rows: int, rounds: int, codec: str, repository: Path) -> bool:
     tools.prepare()
     jars = connector(work, tools.repository)
     with Cluster(tools) as cluster:
+        cluster.clients.do("topic", TOPIC, 4)
         spark = session("local[2]", config={**QUIET, "spark.jars": jars, "spark.sql.shuffle.partitions": "4"})
         with step(f"Sending {rows} records, {codec}"):
             send(spark, cluster.broker.address, rows, codec)
