@@ -51,13 +51,13 @@ def make(root: Path, segments: int, partitions: int) -> None:
             os.truncate(path, GIB)
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--segments", type=int, default=100_000)
     parser.add_argument("--partitions", type=int, default=1_000)
     parser.add_argument("--task-bytes", default="16g")
     parser.add_argument("--files", type=int, default=20_000, help="to commit")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "logs"
         root.mkdir()

@@ -1,6 +1,8 @@
 """Jobs on pieces: what they find and write is what the library does in one process, by Spark and without."""
 
+import base64
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +14,12 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
+from kodec.log.files.checkpoints import CleanShutdown, read_clean_shutdown
 from kodec.pipeline import compact_view, export, restore
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.inventory import inventory
 from kodec.pipeline.jobs.verify import verify
-from kodec.pipeline.workers import Workers, workers
+from kodec.pipeline.workers import Workers, _pickled, workers
 
 DATA = Path(__file__).parents[1] / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
@@ -223,14 +226,6 @@ def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "keys to" in capsys.readouterr().out
 
 
-def _fails(number: int) -> int:
-    if number == 3:
-        raise kodec.errors.Malformed("field", "reason", at=number)
-    if number == 5:
-        raise NoPickle(number, "two arguments")
-    return number * number
-
-
 class NoPickle(Exception):
     """An error that cannot be made from its arguments."""
 
@@ -238,21 +233,20 @@ class NoPickle(Exception):
         super().__init__(text)
 
 
-def test_results_come_in_order_and_errors_come_home(spark: Any) -> None:
+def test_results_come_in_order_and_errors_come_home(spark: Any, tmp_path: Path) -> None:
+    notes = [tmp_path / name for name in ("good", "bad")]
+    notes[0].write_text('{"version":0,"brokerEpoch":3}')
+    notes[1].write_text("{")
     with workers("test") as crew:
         assert crew.spark is not None
-        assert crew.run(_square, []) == []
-        assert crew.run_sized(_square, range(50), [50 - n for n in range(50)], 1) == [
-            n * n for n in range(50)
-        ]
-        with pytest.raises(kodec.errors.Malformed, match="reason"):
-            crew.run(_fails, [1, 3])
-        with pytest.raises(RuntimeError, match="NoPickle: two arguments"):
-            crew.run(_fails, [5])
-
-
-def _square(number: int) -> int:
-    return number * number
+        assert crew.run(abs, []) == []
+        assert crew.run_sized(abs, [0, -1, -2, -3], [1, 1, 1, 1 << 30]) == [0, 1, 2, 3]
+        assert crew.run(read_clean_shutdown, notes[:1]) == [CleanShutdown(3)]
+        with pytest.raises(kodec.errors.Malformed, match="need a JSON object"):
+            crew.run(read_clean_shutdown, notes)
+    # Of an error that its pickle does not bring back, the words are left.
+    told = pickle.loads(base64.b64decode(_pickled(NoPickle(1, "two arguments"))))
+    assert (type(told), str(told)) == (RuntimeError, "NoPickle: two arguments")
 
 
 def test_small_pieces_share_a_task_and_large_ones_come_first() -> None:
