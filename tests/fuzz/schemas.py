@@ -193,6 +193,8 @@ def broken(draw: random.Random, text: str) -> str:
                 lines[at] = lines[at][:cut] + draw.choice(["", ":", "'", "\t", "&a", "*a", "[", "\x00", "ü"])
         return "\n".join(lines)
     tree = yaml.safe_load(text)
+    if not isinstance(tree, (dict, list)):
+        return text
     if draw.random() < 0.6:
         return str(yaml.dump(changed(draw, tree), sort_keys=False, allow_unicode=True))
     for _ in range(draw.randrange(1, 4)):
