@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kodec.cli.main import main
+from kodec.generated.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from kodec.log.messages.decoding import TOPICS, decode_record
 from kodec.log.reading.reader import read_records
 
@@ -89,6 +90,16 @@ def test_what_is_not_known_keeps_its_bytes(
         assert found is not None and found.data == given
         assert (found.message is not None) is (reason == "")
         assert reason in found.reason or (reason == "Truncated" and found.reason)
+
+
+def test_bytes_behind_a_value_are_ignored_as_a_coordinator_does() -> None:
+    key = b"\x00\x02\x00\x01g"
+    members = [MemberMetadata(member_id="m", subscription=b"\x00\xff", assignment=b"")]
+    value = GroupMetadataValue(version=3, protocol_type="c", members=members).to_bytes()
+    _, found = decode_record("__consumer_offsets", key, value + b"later")
+    assert found is not None and found.message is not None and found.data == value + b"later"
+    json.dumps(shown := found.plain())
+    assert shown["members"][0]["subscription"] == "AP8="
 
 
 def test_dump_decodes(capsys: pytest.CaptureFixture[str]) -> None:
