@@ -16,6 +16,8 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+import kodec
+from kodec.generated.log.record_batch import RecordBatch
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
 from kodec.runtime.errors import KodecError
@@ -150,6 +152,21 @@ def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, 
         assert isinstance(wanted, str) and wanted in str(caught.value)
     for mode in ("permissive", "quarantine"):
         assert in_order(rows(frame(spark, broken, mode=mode))) == in_order(python(broken, mode=mode))
+
+
+def test_counts_where_damage_is_skipped_are_of_rows(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+    path = write_segment(tmp_path / "t-0", 0, 20)
+    whole = path.read_bytes()
+    first, second = kodec.read_batches(whole)
+    batch = RecordBatch.from_bytes(first.data)
+    # its checksum is right, but its records are no gzip data: only who looks at them sees it
+    batch.records, batch.crc, batch.len_batch = b"no records", None, None
+    path.write_bytes(batch.to_bytes() + second.data)
+    assert [each.crc_ok for each in kodec.read_batches(path)] == [True, True]
+    options = {"mode": "permissive", "failOnDataLoss": "false"}
+    every = python(tmp_path, **options)
+    assert isinstance(every, list) and len(every) == second.count
+    assert frame(spark, tmp_path, **options).count() == second.count
 
 
 def test_tables_and_paths_in_sql(spark: Any) -> None:
