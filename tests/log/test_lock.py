@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -405,3 +406,14 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     before = sorted(Path("/proc/self/fd").iterdir())
     write_and_read()
     assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of this process's descriptors")
+@pytest.mark.parametrize("read", [kodec.read_records, kodec.read_batches])
+def test_a_reader_that_is_closed_has_its_file_no_more(read: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(kodec.encode(RECORD * 3))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with read(tmp_path / "log") as reader:
+        next(reader)
+        assert len(list(Path("/proc/self/fd").iterdir())) == before + 1
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
