@@ -11,7 +11,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Bytes, Column, Derive, Field, Prim, Ref, Struct
 from kodec.generator.schema.roles import codec_enum, listed_rows
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.expressions import SUM, TERNARY, emit
 from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.reader import Reader
@@ -84,8 +84,8 @@ class _Flat:
         self.fields[path] = owner, spec
         return name
 
-    def _text(self, expr: ex.Expr, owner: Struct, at: _Path) -> str:
-        """Python text of an expression of `owner`, whose fields are at `at`."""
+    def _text(self, expr: ex.Expr, owner: Struct, at: _Path, binds: int = TERNARY) -> str:
+        """Python text of an expression of `owner`, whose fields are at `at`; see `emit`."""
 
         def swap(part: ex.Expr) -> ex.Expr | None:
             if isinstance(part, ex.Attr) and part.name == "to_i":
@@ -97,7 +97,7 @@ class _Flat:
         if not ex.names(flat) <= set(self.locals.values()):
             raise _NotFlat
         self.used |= ex.names(flat)
-        return emit(flat, lambda name: name, self.module.model)
+        return emit(flat, lambda name: name, self.module.model, binds)
 
     # -- operations -------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class _Flat:
             return UnitNumber(var, guard, absent, module.run_id(run), kind.width)
         if not isinstance(kind, Bytes) or spec.size is None:
             raise _NotFlat
-        size = self._text(spec.size, struct, at)
+        size = self._text(spec.size, struct, at, SUM)  # it is put beside `pos +`
         return UnitBlob(self._name((*at, spec.id), struct, original), guard, absent, size)
 
     def _none_of(self, struct: Struct, spec: Field) -> int:
@@ -220,7 +220,7 @@ class _Flat:
         inner = self.module.model.struct(spec.type.target)
         if guard is not None or inner.wire or spec.type.args or inner.versions or spec.size is None:
             raise _NotFlat
-        size = self._text(spec.size, struct, at)
+        size = self._text(spec.size, struct, at, SUM)  # it is put beside `pos +`
         self._parts += 1
         stop = "stop" if self._parts == 1 else f"stop_{self._parts}"
         return UnitPart(size, stop, self.ops(inner, (*at, spec.id)))
