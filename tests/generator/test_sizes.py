@@ -26,6 +26,7 @@ seq:
   - {id: blob, size: "SIZE"}
   - {id: text, type: str, size: "SIZE", encoding: ASCII}
   - {id: part, type: part, size: "SIZE"}
+  - {id: numbers, type: u1, repeat: expr, repeat-expr: "SIZE"}
   - {id: last, type: u1}
 types:
   part:
@@ -53,9 +54,10 @@ def test_a_size_ends_where_it_says(size: str, codec: Callable[..., ModuleType]) 
     module = codec(SCHEMA.replace("SIZE", size))
     for n in range(10):
         count = SIZES[size](n)
-        data = bytes([0, 0, 0, 9, n]) + b"b" * count + b"t" * count + b"p" * count + b"\x07"
+        data = bytes([0, 0, 0, 9, n]) + b"b" * count + b"t" * count + b"p" * count + b"n" * count + b"\x07"
         found = module.X.from_bytes(data)
         assert (found.blob, found.text, found.part.rest) == (b"b" * count, "t" * count, b"p" * count)
+        assert found.numbers == [ord("n")] * count
         assert (found.n, found.last, found.to_bytes()) == (n, 7, data)
 
 

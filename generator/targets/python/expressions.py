@@ -8,7 +8,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "PRODUCT", "SUM", "TERNARY", "TIGHT", "emit", "negate", "operand"]
+__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "emit", "negate", "operand"]
 
 Resolve = Callable[[str], str]
 _PYTHON = {"/": "//"}
@@ -31,7 +31,7 @@ BINDS = {
     "%": _PRODUCT,
 }
 
-TERNARY, SUM, PRODUCT, TIGHT = _TERNARY, _SUM, _PRODUCT, _ATOM
+TERNARY, COMPARED, SUM, PRODUCT, TIGHT = _TERNARY, _BAR, _SUM, _PRODUCT, _ATOM
 
 
 def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -> str:

@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Str, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.derived import Derived
-from kodec.generator.targets.python.expressions import SUM, emit
+from kodec.generator.targets.python.expressions import COMPARED, SUM, emit
 from kodec.generator.targets.python.facts import NOTHING, Env, bare, expressions_of, fields_of, of_tag
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.spans import Spans
@@ -206,7 +206,9 @@ class Reader(Derived):
                 return ReadStruct(*self.call("read", struct, args, env))
             case Switch(on, cases, default):
                 branches = [
-                    ReadCase(emit(case, env, self.model), self._element(each, bare(spec), env, var, path))
+                    ReadCase(
+                        emit(case, env, self.model, COMPARED), self._element(each, bare(spec), env, var, path)
+                    )
                     for case, each in cases
                 ]
                 other = None if default is None else self._element(default, bare(spec), env, var, path)

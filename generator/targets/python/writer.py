@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef, Valid
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import emit
+from kodec.generator.targets.python.expressions import COMPARED, TERNARY, emit
 from kodec.generator.targets.python.facts import Env, fields_of, of_tag, with_type
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.reader import Reader
@@ -99,8 +99,8 @@ class LayoutWriter:
         """What an element of a list is called."""
         return self._items.get(spec.id, "item")
 
-    def _emit(self, expr: ex.Expr) -> str:
-        return emit(expr, self.env, self.m.model)
+    def _emit(self, expr: ex.Expr, binds: int = TERNARY) -> str:
+        return emit(expr, self.env, self.m.model, binds)
 
     # -- what a version cannot carry --------------------------------------------------------------
 
@@ -322,7 +322,7 @@ class LayoutWriter:
             return WriteOne(self._element(spec, source, into, self.m.shown(self.struct, spec)))
         count = None
         if spec.repeat_expr is not None and not self._free(spec.repeat_expr, spec):
-            count = self._emit(spec.repeat_expr)
+            count = self._emit(spec.repeat_expr, COMPARED)
         if (code := self.m.code_of_numbers(spec)) is not None:
             return WriteNumbers(value, count, code)
         bare = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
@@ -376,7 +376,7 @@ class LayoutWriter:
     # -- one value --------------------------------------------------------------------------------
 
     def _element(self, spec: Field, source: str, into: str, path: str) -> WriteElement:
-        size = None if spec.size is None or self._free(spec.size, spec) else self._emit(spec.size)
+        size = None if spec.size is None or self._free(spec.size, spec) else self._emit(spec.size, COMPARED)
         value = source
         if isinstance(spec.type, Str) and source != f"bytes_of_{spec.id}":
             form = ENCODINGS[spec.type.encoding]
@@ -423,13 +423,13 @@ class LayoutWriter:
         sized = spec.size is not None or spec.size_eos
         raw = f"isinstance({source}, bytes)" if sized else None
         if sized and not peeked:
-            values = [self._emit(case) for case, _ in switch.cases]
+            values = [self._emit(case, COMPARED) for case, _ in switch.cases]
             raw = f"{_none_of(values)} and {raw}"
         branches: dict[str, WriteCase] = {}
         for case, each in switch.cases:
             test = f"isinstance({source}, {self.m.py_type(each)})"
             if not peeked:
-                test = f"chosen == {self._emit(case)}"
+                test = f"chosen == {self._emit(case, COMPARED)}"
                 is_object = self._is_object(source, each)
                 if not is_object and sized and self.m.py_type(each) != "bytes":
                     is_object = f" and not isinstance({source}, bytes)"
