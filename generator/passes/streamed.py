@@ -46,7 +46,9 @@ class _Checker:
 
     def run(self) -> None:
         if self.struct.endian is not None:
-            self.need(self.struct.place, "", "endian", self.struct.endian.on, Scope(self.struct), _CHOSEN)
+            place, scope, endian = self.struct.place, Scope(self.struct), self.struct.endian
+            on = self.need(place, "", "endian", endian.on, scope, _CHOSEN)
+            self.cases(place, "", on, [case for case, _ in endian.cases if case is not None], scope)
         for index, field in enumerate(self.struct.fields):
             self.field(field, index)
         for instance in self.struct.instances:
@@ -119,11 +121,14 @@ class _Checker:
             on = self.need(place, field.id, "switch-on", field.type.on, scope, _CHOSEN)
             if index is not None:
                 self.later(field, "switch-on", field.type.on, index)
-            for case, _ in field.type.cases:
-                found = self.need(place, field.id, "cases", case, scope, _CHOSEN)
-                if on is not None and found is not None and not _alike(on, found):
-                    text = f"case {ex.text_of(case)} is {a(found)}, `switch-on` is {a(on)}"
-                    self.bad(place, field.id, text)
+            self.cases(place, field.id, on, [case for case, _ in field.type.cases], scope)
+
+    def cases(self, place: Place, owner: str, on: Kind | None, cases: list[ex.Expr], scope: Scope) -> None:
+        """The cases of a switch, which are of the kind of what it looks at."""
+        for case in cases:
+            found = self.need(place, owner, "cases", case, scope, _CHOSEN)
+            if on is not None and found is not None and not _alike(on, found):
+                self.bad(place, owner, f"case {ex.text_of(case)} is {a(found)}, `switch-on` is {a(on)}")
 
     def shape(self, field: Field) -> None:
         """Keys that go together."""

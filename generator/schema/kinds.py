@@ -461,6 +461,7 @@ class Kinds:
         """Every expression of a type."""
         if struct.endian is not None:
             yield struct.endian.on
+            yield from (case for case, _ in struct.endian.cases if case is not None)
         for spec in self.parsed(struct):
             given = (spec.size, spec.condition, spec.repeat_expr, spec.repeat_until)
             yield from (expr for expr in given if expr is not None)

@@ -446,6 +446,16 @@ def test_a_mistake_has_its_place(case: str, problems: Find) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [("qux", "unknown name `qux`"), ("'\"a\"'", 'case "a" is text, `switch-on` is an integer')],
+)
+def test_a_wrong_case_of_the_byte_order_is_a_problem(case: str, text: str, problems: Find) -> None:
+    head = f"meta: {{id: x, endian: {{switch-on: 42, cases: {{{case}: be, _: le}}}}}}"
+    (found,) = problems({"x.ksy": f"{head}\nseq: [{{id: a, type: u2}}]\n"})
+    assert text in found.text
+
+
 def test_a_part_of_another_schema_that_needs_its_root(problems: Find) -> None:
     inner = "meta: {id: y, endian: be}\nseq:\n- {id: n, type: u1}\n- {id: i, type: inner}\ntypes:\n  inner: {seq: [{id: c, size: _root.n, terminator: 0}]}\n"
     outer = "meta: {id: x, imports: [y]}\nseq:\n- {id: a, type: 'y::inner'}\n"
