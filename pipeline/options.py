@@ -184,7 +184,6 @@ class Options:
         mode = _mode(given)
         permissive = mode != "failfast"
         return cls(
-            paths=_paths(given),
             subscribe=_names(given, "subscribe"),
             pattern=_pattern(given),
             assign=_assignment(given),
@@ -210,6 +209,8 @@ class Options:
                 limits=_limits(given),
             ),
             task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
+            # the last one: of a path that the source for the JVM has, that one asks here what is wrong
+            paths=_paths(given),
         )
 
     @property
@@ -265,7 +266,7 @@ def _path(text: str) -> str:
         return str(Path(text).absolute())
     if url.scheme != "file" or url.netloc not in ("", "localhost"):
         raise OptionError(
-            "path", f"{text}: only local paths can be read by the Python source, like /data/logs"
+            "path", f"{text}: only local paths can be read by the source in Python, like /data/logs"
         )
     return unquote(url.path, errors="surrogateescape")
 

@@ -30,7 +30,7 @@ from pyspark.sql.types import StructType
 
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import require_no_link
+from kodec.log.files.paths import on_this_machine, require_no_link
 from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
@@ -87,8 +87,8 @@ class WriteOptions:
                 raise OptionError(name, f"there is no such option of writing{hint}")
         if "path" not in values:
             raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
-        root = Path(values["path"].removeprefix("file://")).absolute()
         try:
+            root = on_this_machine(values["path"].removeprefix("file://")).absolute()
             require_no_link(root)
         except ValueError as error:
             raise OptionError("path", str(error)) from None
