@@ -317,7 +317,7 @@ def block(rows: int) -> bytes:
 
 def repeated(folder: Path, size: int, segment: int) -> int:
     """A log of about `size` bytes in segments of at most `segment`: the same records again; how many."""
-    rows = min(400_000, size // 140)
+    rows = min(400_000, size // 600)
     data = bytearray(block(rows))
     starts = []
     at = 0

@@ -70,8 +70,9 @@ def _application(verbs: Iterable[str]) -> typer.Typer:
 def _url(given: Sequence[str]) -> str | None:
     """An argument that is a URL where a path is expected; else None."""
     for before, word in pairwise(["", *given]):
-        value = word.partition("=")[2] if word.startswith("--to=") else word
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", value) and (not before.startswith("-") or before == "--to"):
+        value = word.removeprefix("--to=")
+        of_an_option = before.startswith("-") and before != "--to"
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", value) and not of_an_option:
             return value
     return None
 

@@ -131,8 +131,8 @@ def on_this_machine(path: str | os.PathLike[str]) -> Path:
     if _URL.match(text) and not Path(found.parts[0]).exists():
         url = text if "://" in text else text.replace(":/", "://", 1)
         raise ValueError(
-            f"{url} is not a path of this machine: commands and jobs work on its file systems, those that are "
-            "mounted too; what Hadoop can reach Spark reads with kafka-log's source for the JVM"
+            f"{url} is not a path of this machine: commands and jobs work on its file systems, mounted ones "
+            "too; what Hadoop can reach Spark reads with kafka-log's source for the JVM"
         )
     return found
 
