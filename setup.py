@@ -45,7 +45,10 @@ def extensions() -> list[Extension]:
     return [
         extension(HEADERS / "face.pyx", *sorted(HEADERS.glob("*.pxi"))),
         extension(HEADERS / "messages.c"),
-        *(extension(kernel, core, core.with_suffix(".h")) for kernel, core in zip(kernels, cores, strict=True)),
+        *(
+            extension(kernel, core, core.with_suffix(".h"))
+            for kernel, core in zip(kernels, cores, strict=True)
+        ),
     ]
 
 

@@ -1,8 +1,8 @@
 """What the native reader and writer of messages go by: each class as a few lines of text.
 
-A line is a field: its attribute, what it is on the wire, and the versions that have it so, where not all have. The
-grammar is in `kodec.runtime.messages`, which reads it. A module has all of its classes in it, or nothing: then what is
-generated in Python reads and writes them alone.
+A line is a field: its attribute, what it is on the wire, and the versions that have it so, where not
+all have. `kodec.runtime.messages` has the grammar. All classes of a module are in its table, or it has
+none: then they are read and written in Python alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["message_tables"]
 
 # wire types that are read by themselves, and those that can say a length
 _SCALARS = frozenset(["u1", "s1", "u2", "s2", "u4", "s4", "u8", "s8", "f8", "uuid", "bool8", "uvarint32"])
-_LENGTHS = frozenset(["s1", "u2", "s2", "s4", "uvarint32"])
+_LENGTHS = frozenset(["u1", "s1", "u2", "s2", "u4", "s4", "uvarint32"])
 _MOST_TAGS = 64
 
 
@@ -40,7 +40,7 @@ class _Entry:
 
 
 def message_tables(back: Facts, schema: Schema) -> str:
-    """The table of a schema's classes; empty where it is none of messages, or has what the native code does not know."""
+    """The table of a schema's classes; empty where it is none of messages, or needs more than there is."""
     root = schema.root
     if not root.versions and root.message is None:
         return ""
@@ -298,4 +298,3 @@ def _spans(versions: list[int | None]) -> Iterator[tuple[int | None, int | None]
             first = version
         last = version
     yield first, last
-

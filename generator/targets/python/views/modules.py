@@ -219,7 +219,7 @@ class Run:
 class ModuleView:
     """A module; `uses` is every name in its text: known when it is rendered, and imported then.
 
-    `table` is what the native reader and writer of messages go by; empty where they do not know all that is in it.
+    `table` is what messages are read and written by natively; empty where nothing is.
     """
 
     schema: Schema
