@@ -28,7 +28,7 @@ GONE = f"../.logs.kodec-sink-q/{0:020d}.log"
 
 
 def finished(folder: Path, size: int, base: int = 0, topic: str = "orders") -> FinishedSegment:
-    """A segment of `size` records in two batches, in a staging folder of the log directory beside `folder`."""
+    """A segment of `size` records in two batches, in a staging folder of the `logs` beside it."""
     folder = staging_folder(folder.with_name("logs"), folder.name)
     folder.mkdir(parents=True)
     records = [kodec.Record(key=b"k", value=b"%d" % n, timestamp=1_000 + n) for n in range(size)]
@@ -263,7 +263,7 @@ def test_segments_elsewhere_and_segments_that_were_used_are_refused(
         patch.setattr(addition, "replace_file", lambda *_: (_ for _ in ()).throw(OSError("full")))
         with pytest.raises(OSError, match="full"):
             add_segments(root, [part])
-    with pytest.raises(EncodeError, match="make it anew.*need 0, have 2"):
+    with pytest.raises(EncodeError, match=r"make it anew.*need 0, have 2"):
         add_segments(root, [part])
     assert offsets(root) == [0, 1]
 
