@@ -362,6 +362,7 @@ class ByteSink:
         "_bits",
         "_left",
         "_little",
+        "_unnamed",
         "_used",
         "base",
         "done",
@@ -382,15 +383,18 @@ class ByteSink:
         self.base = base
         self.limit = limit
         self.owner = self if owner is None else owner
-        self.placed: list[tuple[int, bytes, str]] = []
+        self.placed: list[tuple[int, bytearray, list[tuple[int, int]], str]] = []
         self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
         self._little = False
+        # bytes of which fields name some bits only: where, and the others
+        self._unnamed: list[tuple[int, int]] = []
 
     @property
     def pos(self) -> int:
-        return self.base + len(self.out)
+        """The position of the next whole byte: one that was begun is read as a whole."""
+        return self.base + len(self.out) + (self._left > 0)
 
     @property
     def size(self) -> int:
@@ -402,7 +406,7 @@ class ByteSink:
 
     @property
     def eof(self) -> bool:
-        return self.pos >= self.size
+        return self.pos >= self.size and not self._left
 
     @property
     def full(self) -> bool:
@@ -453,8 +457,10 @@ class ByteSink:
             self._bits >>= size * 8
 
     def align(self) -> None:
-        """Fill a byte that was begun with zero bits."""
+        """End a byte that was begun; its other bits are zeros, or get what was there when it was read."""
         if self._left:
+            others = (0xFF << self._left) & 0xFF if self._little else 0xFF >> self._left
+            self._unnamed.append((self.base + len(self.out), others))
             self.out.append(self._bits if self._little else self._bits << (8 - self._left))
             self._bits = self._left = 0
 
@@ -487,11 +493,12 @@ class ByteSink:
         self.align()
         stop = self.base + len(self.out)
         if self.owner.done is None:
-            self.owner.placed.append((self.base, bytes(self.out), name))
-        elif self.owner.done[self.base : stop] != self.out:
+            self.owner.placed.append((self.base, self.out, self._unnamed, name))
+            return
+        _fill(self.out, self.base, self._unnamed, self.owner.done)
+        if self.owner.done[self.base : stop] != self.out:
             raise EncodeError(name, "differs from what is written at its position", have=self.base)
-        else:
-            self.owner._settle(self.owner.done)
+        self.owner._settle(self.owner.done)
 
     def write(
         self,
@@ -621,6 +628,8 @@ class ByteSink:
         if known is not None and isinstance(value, StreamNode):
             same = value._io is not None and value._stop - value._io.base == written
             if size is None or len(known) == size:
+                if same:
+                    _fill(out, 0, self._unnamed, known)
                 if len(known) > written and same:
                     out += known[written:]
                 elif len(known) > written and not self.placed and size is None:
@@ -629,7 +638,7 @@ class ByteSink:
                         "", reason, need=value._stop - value._io.base if value._io else 0, have=written
                     )
         done = [(0, written)]
-        for pos, data, name in self.placed:
+        for pos, data, unnamed, name in self.placed:
             stop = pos + len(data)
             if not data:
                 continue
@@ -641,6 +650,7 @@ class ByteSink:
                 if size is not None and stop > size:
                     raise EncodeError(name, "past the end of its stream", need=size, have=stop)
                 out += bytes(stop - len(out))
+            _fill(data, pos, unnamed, out)
             for start, end in done:
                 low, high = max(start, pos), min(end, stop)
                 if low < high and out[low:high] != data[low - pos : high - pos]:
@@ -653,6 +663,13 @@ class ByteSink:
         self._settle(out)
         self.done = bytes(out)
         return self.done
+
+
+def _fill(data: bytearray, base: int, unnamed: list[tuple[int, int]], there: bytes | bytearray) -> None:
+    """Bits that no field names are what they are `there`, in the bytes that `data` is for from `base` on."""
+    for pos, others in unnamed:
+        if pos < len(there):
+            data[pos - base] |= there[pos] & others
 
 
 def _whole(data: Buffer) -> Any:

@@ -255,6 +255,7 @@ class _Comparison:
         try:
             second = getattr(theirs, name if hasattr(type(theirs), name) else name.rstrip("_"))
         except Exception as error:
+            _forget_halves(error)
             if failed is None and type(error).__name__ not in LAXER:
                 raise _Differs(f"{path}: ksc refuses: {_said(error)}, ours is {_short(first)}") from error
             return
@@ -263,6 +264,19 @@ class _Comparison:
                 return
             raise _Differs(f"{path}: refused: {failed}")
         self.same(first, second, path)
+
+
+def _forget_halves(error: BaseException) -> None:
+    """Have ksc's objects read again the instances that `error` ended.
+
+    ksc keeps what it had of them, such as the first elements of a list, and gives that to who asks next.
+    """
+    trace = error.__traceback__
+    while trace is not None:
+        code, given = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+        if isinstance(getattr(type(given), code.co_name, None), property):
+            vars(given).pop(f"_m_{code.co_name}", None)
+        trace = trace.tb_next
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -396,6 +396,35 @@ def test_bytes_that_nothing_describes_are_written_as_they_were(codec: Codec) -> 
     assert read.to_bytes() == b"\x01\x02\x1e\x04\x32\x06\x07\x08\x5a\x0a"
 
 
+BITS = {
+    "the last ones": "seq:\n- {id: z, type: u1}\n- {id: a, type: b3}\n",
+    "before another order": "seq:\n- {id: a, type: b3}\n- {id: b, type: b5le}\n",
+    "before an empty type": "seq:\n- {id: z, type: u1}\n- {id: a, type: b3}\n- {id: t, type: p(_io.pos)}\ntypes:\n  p: {params: [{id: at, type: u1}], seq: []}\n",
+    "in a part": "seq:\n- {id: t, type: p, size: 3}\n- {id: u, size-eos: true}\ntypes:\n  p: {seq: [{id: a, type: b3le}]}\n",
+    "in an instance": "seq: [{id: z, size: 1}]\ninstances:\n  a: {pos: 1, type: b3}\n",
+}
+
+
+@pytest.mark.parametrize("case", BITS)
+def test_bits_that_no_field_names_are_written_as_they_were(case: str, codec: Codec) -> None:
+    x = codec(BITS[case])
+    for data in (b"\xff\xff\xff\xff", b"\x5a\xa5\x5a\xa5", b"\xa5\x5a\xa5\x5a"):
+        read = x.X.from_bytes(data)
+        assert case != "before an empty type" or read.t.at == 2
+        assert case != "in an instance" or read.a is not None
+        assert read.to_bytes() == data
+        assert read == x.X.from_bytes(data)
+    assert case == "in a part" or x.X.from_bytes(b"\xff\xff\xff").to_bytes() == b"\xff\xff\xff"
+
+
+def test_bits_that_no_field_names_are_zeros_in_what_is_new(codec: Codec) -> None:
+    x = codec("seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, type: b3}\n")
+    assert x.X(n=1, a=b"a", b=7).to_bytes() == b"\x01a\xe0"
+    read = x.X.from_bytes(b"\x01a\xff")
+    read.n, read.a = 2, b"ab"
+    assert read.to_bytes() == b"\x02ab\xe0"
+
+
 def test_a_registered_process(codec: Codec) -> None:
     register(
         "test.swap".replace(".", "__"),

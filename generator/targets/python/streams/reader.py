@@ -21,6 +21,7 @@ from kodec.generator.schema.model import (
 )
 from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.expressions import COMPARED, Operand
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
 from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
@@ -69,23 +70,27 @@ class Plans:
         inner = here.with_item(kind, value, here.names.get("_index", "0"))
         found: list[tuple[str, str]] = []
 
-        def emit(expr: ex.Expr) -> str:
-            return self.emitter.value(expr, inner, 6)
+        def emit(expr: ex.Expr) -> Operand:
+            return self.emitter.compared(expr, inner)
 
         floating = kind.name == "float"
         if valid.eq is not None:
-            found.append((f"{value} != {emit(valid.eq)}", emit(valid.eq)))
+            wanted = emit(valid.eq)
+            found.append((f"{value} != {wanted.beside}", wanted.alone))
         if valid.min is not None:
             low = emit(valid.min)
-            found.append((f"not {value} >= {low}" if floating else f"{value} < {low}", low))
+            bad = f"not {value} >= {low.beside}" if floating else f"{value} < {low.beside}"
+            found.append((bad, low.alone))
         if valid.max is not None:
             high = emit(valid.max)
-            found.append((f"not {value} <= {high}" if floating else f"{value} > {high}", high))
+            bad = f"not {value} <= {high.beside}" if floating else f"{value} > {high.beside}"
+            found.append((bad, high.alone))
         if valid.any_of is not None:
-            choices = ", ".join(emit(choice) for choice in valid.any_of)
+            choices = ", ".join(emit(choice).alone for choice in valid.any_of)
             found.append((f"{value} not in ({choices},)", f"({choices},)"))
         if valid.expr is not None:
-            found.append((f"not ({self.emitter.value(valid.expr, inner)})", repr(ex.text_of(valid.expr))))
+            holds = self.emitter.value(valid.expr, inner, COMPARED)
+            found.append((f"not {holds}", repr(ex.text_of(valid.expr))))
         if valid.in_enum and spec.enum is not None:
             enum = self.enum(spec.enum)
             found.append((f"not isinstance({value}, {enum})", f'"a value of {enum}"'))
@@ -130,8 +135,9 @@ class Plans:
         for case, kind in switch.cases:
             joined.setdefault(kind, []).append(case)
         for kind, cases in joined.items():
-            values = [self.emitter.value(case, here, 6) for case in cases]
-            yield (f"on == {values[0]}" if len(values) == 1 else f"on in ({', '.join(values)})"), kind
+            values = [self.emitter.compared(case, here) for case in cases]
+            any_of = ", ".join(value.alone for value in values)
+            yield (f"on == {values[0].beside}" if len(values) == 1 else f"on in ({any_of})"), kind
 
     def py_type(self, kind: TypeRef, spec: Field) -> str:
         if spec.enum is not None:
@@ -188,7 +194,7 @@ class Plans:
             if case is None:
                 last = f"self._is_le = {order == 'le'}"
                 continue
-            test = self.emitter.value(case, here, 6)
+            test = self.emitter.value(case, here, COMPARED)
             lines.append(Block(f"{word} on == {test}:", (f"self._is_le = {order == 'le'}",)))
             word = "elif"
         lines.append(Block("else:", (last,)) if word == "elif" else last)
@@ -398,7 +404,8 @@ class Reader(Plans):
         lines: list[Code] = []
         condition = instance.condition
         if condition is not None:
-            lines.append(Block(f"if not ({self.emitter.value(condition, before)}):", ("return None",)))
+            holds = self.emitter.value(condition, before, COMPARED)
+            lines.append(Block(f"if not {holds}:", ("return None",)))
         other = other_stream(instance)
         stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:
