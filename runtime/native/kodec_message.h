@@ -16,8 +16,8 @@ enum {
 
 /* Wire types. Those of fixed width come first. */
 typedef enum {
-  KM_U1, KM_S1, KM_U2, KM_S2, KM_U4, KM_S4, KM_U8, KM_S8, KM_F8, KM_BOOL, KM_UUID,
-  KM_UVARINT, KM_TEXT, KM_BYTES, KM_LIST, KM_OBJECT, KM_TAGS
+  KM_U1, KM_S1, KM_U2, KM_S2, KM_U4, KM_S4, KM_U8, KM_S8, KM_F4, KM_F8, KM_BOOL, KM_UUID,
+  KM_UVARINT, KM_ZIGZAG32, KM_ZIGZAG64, KM_TEXT, KM_BYTES, KM_LIST, KM_OBJECT, KM_TAGS
 } km_kind;
 
 static const struct {
@@ -25,9 +25,10 @@ static const struct {
   int width; /* 0 where it varies */
   int least; /* the fewest bytes */
 } km_kinds[] = {
-    {"u1", 1, 1}, {"s1", 1, 1}, {"u2", 2, 2}, {"s2", 2, 2}, {"u4", 4, 4}, {"s4", 4, 4}, {"u8", 8, 8}, {"s8", 8, 8}, {"f8", 8, 8},
-    {"bool8", 1, 1}, {"uuid", 16, 16}, {"uvarint32", 0, 1}, {"text", 0, 0}, {"bytes", 0, 0}, {"list", 0, 0}, {"object", 0, 0},
-    {"tags", 0, 1},
+    {"u1", 1, 1}, {"s1", 1, 1}, {"u2", 2, 2}, {"s2", 2, 2}, {"u4", 4, 4}, {"s4", 4, 4}, 
+    {"u8", 8, 8}, {"s8", 8, 8}, {"f4", 4, 4}, {"f8", 8, 8}, {"bool8", 1, 1}, {"uuid", 16, 16},
+    {"uvarint32", 0, 1}, {"zigzag32", 0, 1}, {"zigzag64", 0, 1},
+    {"text", 0, 0}, {"bytes", 0, 0}, {"list", 0, 0}, {"object", 0, 0}, {"tags", 0, 1},
 };
 
 typedef struct km_layout km_layout;
@@ -321,7 +322,7 @@ static int km_begin(km_message *message) {
     if (PyObject_IsTrue(PyTuple_GET_ITEM(entry, 8))) {
       message->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(entry, 0));
       if (message->slot < 0) goto done;
-      if (kind != KM_S1 && kind != KM_S2 && kind != KM_S4) {
+      if (kind < 0 || kind > KM_S4) {
         km_refuse(message, text);
         goto done;
       }

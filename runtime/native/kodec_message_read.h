@@ -87,23 +87,31 @@ static PyObject *km_read_object(km_reader *r, const km_layout *layout);
 
 KD_INLINE Py_ssize_t km_left(const km_reader *r) { return r->end - r->p; }
 
-KD_INLINE int km_read_uvarint(km_reader *r, uint32_t *value) {
-  uint32_t found;
-  if (KD_LIKELY(r->p < r->end && (found = *r->p) < 0x80)) {
-    r->p++;
-    *value = found;
-    return 0;
-  }
-  found = 0;
-  for (int i = 0; i < 5 && r->p < r->end; i++) {
+/* At most `most` bytes; the bits of the last one that do not fit are dropped. */
+static int km_read_varint(km_reader *r, int most, uint64_t *value) {
+  uint64_t found = 0;
+  for (int i = 0; i < most && r->p < r->end; i++) {
     const uint8_t byte = *r->p++;
-    found |= (uint32_t)(byte & 0x7F) << (7 * i); /* the bits of the last byte that do not fit are dropped */
+    found |= (uint64_t)(byte & 0x7F) << (7 * i);
     if (byte < 0x80) {
       *value = found;
       return 0;
     }
   }
   return -1;
+}
+
+KD_INLINE int km_read_uvarint(km_reader *r, uint32_t *value) {
+  uint32_t found;
+  uint64_t whole;
+  if (KD_LIKELY(r->p < r->end && (found = *r->p) < 0x80)) {
+    r->p++;
+    *value = found;
+    return 0;
+  }
+  if (km_read_varint(r, 5, &whole)) return -1;
+  *value = (uint32_t)whole;
+  return 0;
 }
 
 static PyObject *km_uuid(km_reader *r, const uint8_t *p) {
@@ -140,6 +148,18 @@ KD_INLINE PyObject *km_fixed(km_reader *r, const uint8_t *p, int kind) {
     case KM_S4: return PyLong_FromLong((int32_t)kd_load_u4be(p));
     case KM_U8: return PyLong_FromUnsignedLongLong(kd_load_u8be(p));
     case KM_S8: return PyLong_FromLongLong((int64_t)kd_load_u8be(p));
+    case KM_F4: {
+      const uint32_t bits = kd_load_u4be(p);
+      float number;
+      if ((bits & 0x7FFFFFFF) > 0x7F800000) { /* not a number: its bits are kept */
+        const uint64_t wide = (uint64_t)(bits >> 31) << 63 | (uint64_t)0x7FF << 52 | (uint64_t)(bits & 0x7FFFFF) << 29;
+        double kept;
+        memcpy(&kept, &wide, sizeof kept);
+        return PyFloat_FromDouble(kept);
+      }
+      memcpy(&number, &bits, sizeof number);
+      return PyFloat_FromDouble(number);
+    }
     case KM_F8: {
       const uint64_t bits = kd_load_u8be(p);
       double number;
@@ -223,6 +243,7 @@ static PyObject *km_read_value(km_reader *r, const km_value *value) {
   const int width = km_kinds[value->kind].width;
   PyObject *found;
   int64_t length = 0;
+  uint64_t whole;
   uint32_t number;
   if (width) {
     if (km_left(r) < width) return NULL;
@@ -249,6 +270,12 @@ static PyObject *km_read_value(km_reader *r, const km_value *value) {
       }
       return km_read_object(r, value->layout);
     case KM_UVARINT: return km_read_uvarint(r, &number) ? NULL : PyLong_FromLongLong(number);
+    case KM_ZIGZAG32:
+      if (km_read_varint(r, 5, &whole)) return NULL;
+      number = (uint32_t)whole;
+      return PyLong_FromLong((int32_t)(number >> 1 ^ (0 - (number & 1))));
+    case KM_ZIGZAG64:
+      return km_read_varint(r, 10, &whole) ? NULL : PyLong_FromLongLong((int64_t)(whole >> 1 ^ (0 - (whole & 1))));
     default: return NULL;
   }
 }

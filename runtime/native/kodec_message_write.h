@@ -8,6 +8,9 @@
 
 #include "kodec_message_read.h"
 
+#include <float.h>
+#include <math.h>
+
 enum { KM_ROOM = 1024, KM_SLACK = 32 /* bytes that are always free: for any value of fixed width, or a length */ };
 
 typedef struct {
@@ -51,7 +54,7 @@ static int km_write_bytes(km_writer *w, const void *data, size_t size) {
 }
 
 /* There is room for it. */
-KD_INLINE void km_put_uvarint(km_writer *w, uint32_t value) {
+KD_INLINE void km_put_uvarint(km_writer *w, uint64_t value) {
   uint8_t *p = w->data + w->used;
   while (value > 0x7F) {
     *p++ = (uint8_t)(value | 0x80);
@@ -113,12 +116,25 @@ KD_INLINE int km_put_fixed(km_writer *w, const km_value *value, PyObject *object
   } else if (kind == KM_BOOL) {
     if (object != Py_True && object != Py_False) return -1;
     *p = object == Py_True;
-  } else if (kind == KM_F8) {
+  } else if (kind == KM_F4 || kind == KM_F8) {
     double number;
+    float narrow;
+    uint32_t few;
     if (!PyFloat_CheckExact(object)) return -1;
     number = PyFloat_AS_DOUBLE(object);
     memcpy(&bits, &number, sizeof bits);
-    kd_store_be(p, bits, 8);
+    if (kind == KM_F8) {
+      kd_store_be(p, bits, 8);
+    } else {
+      if (isfinite(number) && fabs(number) > FLT_MAX) return -1; /* too large, or not when it is rounded */
+      narrow = (float)number;
+      memcpy(&few, &narrow, sizeof few);
+      if (isnan(number)) { /* its bits are kept, as many as there is room for */
+        const uint32_t kept = (uint32_t)(bits >> 29) & 0x7FFFFF;
+        few = (uint32_t)(bits >> 63) << 31 | 0x7F800000u | (kept ? kept : 1u << 22);
+      }
+      kd_store_be(p, few, 4);
+    }
   } else {
     if (!PyLong_Check(object)) return -1;
     if (kind == KM_U8) {
@@ -187,10 +203,15 @@ static int km_write_value(km_writer *w, const km_value *value, PyObject *object)
       if (value->counted && km_write_length(w, value, value->plus ? 0 : 1)) return -1;
       return km_write_object(w, value->layout, object);
     case KM_UVARINT:
+    case KM_ZIGZAG32:
+    case KM_ZIGZAG64:
       if (!PyLong_Check(object)) return -1;
       number = PyLong_AsLongLongAndOverflow(object, &overflow);
-      if (overflow || number < 0 || number > UINT32_MAX || km_room(w, 0)) return -1;
-      km_put_uvarint(w, (uint32_t)number);
+      if (overflow || km_room(w, 0)) return -1;
+      if (value->kind == KM_UVARINT ? number < 0 || number > UINT32_MAX
+                                    : value->kind == KM_ZIGZAG32 && (number < INT32_MIN || number > INT32_MAX))
+        return -1;
+      km_put_uvarint(w, value->kind == KM_UVARINT ? (uint64_t)number : (uint64_t)number << 1 ^ (0 - ((uint64_t)number >> 63)));
       return 0;
     default: return -1;
   }

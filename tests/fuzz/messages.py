@@ -35,6 +35,11 @@ from kodec.runtime.fields import ReadOptions
 from kodec.runtime.messages import in_python
 from kodec.runtime.native import include_dir
 
+try:
+    import _testcapi  # type: ignore[import-not-found]  # it has no types
+except ImportError:  # not in every Python
+    _testcapi = None
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGE = "kodec_wire_kinds"
@@ -157,7 +162,9 @@ def made(rng: random.Random, hint: Any, version: int | None, depth: int = 0, tid
     if hint is UUID:
         return UUID(int=rng.choice((0, 1, rng.getrandbits(128), 2**128 - 1)))
     if hint is float:
-        return rng.choice((0.0, -0.0, 1.5, float("inf"), float("nan"), 5e-324, rng.random()))
+        if rng.random() < 0.1:
+            return struct.unpack(">d", b"\x7f\xf0" + rng.randbytes(6))[0]
+        return rng.choice((0.0, -0.0, 1.5, float("inf"), float("nan"), 5e-324, 3.4028235e38, rng.random()))
     assert hint is bool
     return rng.random() < 0.5
 
@@ -306,6 +313,8 @@ def asked(kind: Any, rng: random.Random, tally: Tally) -> None:
             lambda: write(value, **given),
             f"{about} {_shown(value)}",
         )
+    if rng.random() < 0.03:
+        starved(kind, rng, tally)
     readings = [data, data + b"\0"]
     readings += [data[:size] for size in (range(len(data)) if rng.random() < 0.1 else ())]
     readings += [broken(rng, data) for _ in range(6)]
@@ -341,6 +350,42 @@ def read_both(kind: Any, data: bytes, given: dict[str, Any], rng: random.Random,
         )
 
 
+def starved(kind: Any, rng: random.Random, tally: Tally) -> None:
+    """Whichever allocation fails, there is a MemoryError or what there would have been, and no harm."""
+    if _testcapi is None:
+        return
+    versions = getattr(kind, "VERSIONS", None)
+    version = None if versions is None else rng.choice(versions)
+    given = {} if version is None or "version" in hints(kind) else {"version": version}
+    value = thing(rng, kind, version, tidy=True)
+    if "version" in hints(kind):
+        value.version = version
+    wanted = outcome(lambda: in_python(kind.to_bytes)(value, **given))
+    if wanted[0] != "value":
+        return
+    data = wanted[1]
+    read = in_python(kind.from_bytes)(data, **given)
+    calls = ((lambda: kind.from_bytes(data, **given), read), (lambda: value.to_bytes(**given), data))
+    for call, right in calls:
+        for number in range(rng.randint(0, 5), 300, rng.randint(1, 9)):
+            found = None
+            try:
+                _testcapi.set_nomemory(number, number + 1)
+                try:
+                    found = call()
+                finally:
+                    _testcapi.remove_mem_hooks()
+            except MemoryError:
+                tally.counts["without memory: MemoryError"] += 1
+                continue
+            tally.counts["without memory: value"] += 1
+            if not alike(found, right, set()):
+                tally.different.append(
+                    f"without memory {number}: {kind.__name__} {given} {data.hex()}"[:2000]
+                )
+            break
+
+
 def questions(seed: str) -> Iterator[tuple[Any, random.Random]]:
     for number in range(sys.maxsize):
         rng = random.Random(f"{seed}/{number}")
@@ -369,8 +414,8 @@ def sanitized(command: str, folder: Path) -> dict[str, str] | None:
         "PYTHONMALLOC": "malloc",
     }
     environment[SANITIZED] = str(module)
-    probe = [sys.executable, "-c", "pass"]
-    return environment if subprocess.run(probe, env=environment, check=False).returncode == 0 else None
+    probe = subprocess.run([sys.executable, __file__, "--seconds", "0"], env=environment, check=False)
+    return environment if probe.returncode == 0 else None
 
 
 def use_sanitized() -> None:
@@ -397,13 +442,13 @@ def main() -> int:
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--seed", default="1")
     options.add_argument("--sanitize", action="store_true")
-    options.add_argument("--cc", default="gcc")
     given = options.parse_args()
     if given.sanitize:
         with tempfile.TemporaryDirectory(prefix="kodec-fuzz-") as folder:
-            environment = sanitized(given.cc, Path(folder))
+            found = (sanitized(command, Path(folder)) for command in ("gcc", "cc") if shutil.which(command))
+            environment = next((each for each in found if each is not None), None)
             if environment is None:
-                print(f"{given.cc} has no sanitizers that Python could load", file=sys.stderr)
+                print("no compiler has sanitizers that this Python can load: gcc or cc", file=sys.stderr)
                 return 1
             command = [sys.executable, __file__, "--seconds", str(given.seconds), "--seed", given.seed]
             return subprocess.run(command, env=environment, check=False).returncode

@@ -201,8 +201,9 @@ def test_threads() -> None:
 
     def work(value: Any) -> None:
         data = in_python(kind.to_bytes)(value, version=3)
+        read = in_python(kind.from_bytes)(data, version=3)
         for _ in range(300):
-            if value.to_bytes(version=3) != data or not same(value, kind.from_bytes(data, version=3)):
+            if value.to_bytes(version=3) != data or not same(read, kind.from_bytes(data, version=3)):
                 failed.append(value)
 
     threads = [threading.Thread(target=work, args=(value,)) for value in values]

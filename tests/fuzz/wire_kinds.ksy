@@ -4,6 +4,8 @@ meta:
   imports:
     - unsigned_varint
     - uuid
+    - varint
+    - varlong
     - bool8
     - text
     - nullable_text
@@ -28,6 +30,9 @@ seq:
   - {id: long, type: u8}
   - {id: signed_long, type: s8}
   - {id: ratio, type: f8}
+  - {id: small_ratio, type: f4}
+  - {id: steps, type: varint}
+  - {id: many_steps, type: varlong}
   - {id: flag, type: bool8}
   - {id: key, type: uuid}
   - {id: number, type: unsigned_varint}
@@ -41,6 +46,10 @@ seq:
   - {id: flags, type: bool8, repeat: expr, repeat-expr: num_flags}
   - {id: num_ratios, type: s2, valid: {min: 0}, -derive: count_of(ratios)}
   - {id: ratios, type: f8, repeat: expr, repeat-expr: num_ratios}
+  - {id: num_small_ratios, type: u4, -derive: count_of(small_ratios)}
+  - {id: small_ratios, type: f4, repeat: expr, repeat-expr: num_small_ratios}
+  - {id: num_walks, type: u1, -derive: count_of(walks)}
+  - {id: walks, type: varlong, repeat: expr, repeat-expr: num_walks}
   - id: num_keys
     type: s4
     -derive: count_of(keys)

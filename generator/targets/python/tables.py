@@ -16,13 +16,14 @@ from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Schema, Str, S
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.facts import Facts, of_tag
 from kodec.generator.targets.python.names import attribute
-from kodec.generator.wire import INTRINSICS
+from kodec.generator.wire import ENCODINGS, INTRINSICS, VARINTS, WIRE
 
 __all__ = ["message_tables"]
 
-# wire types that are read by themselves, and those that can say a length
-_SCALARS = frozenset(["u1", "s1", "u2", "s2", "u4", "s4", "u8", "s8", "f8", "uuid", "bool8", "uvarint32"])
-_LENGTHS = frozenset(["u1", "s1", "u2", "s2", "u4", "s4", "uvarint32"])
+# wire types that can say a length
+_LENGTHS = frozenset(
+    name for name, row in WIRE.items() if row.kind == "integer" and row.bits <= 32 and not row.zigzag
+)
 _MOST_TAGS = 64
 
 
@@ -76,6 +77,12 @@ class _Tables:
                 found.setdefault(entry, []).append(version)
         order = {name: index for index, name in enumerate(self._attributes(struct))}
         if len(order) == 0 or sum(" #" in entry.flags for entry in found) > _MOST_TAGS:
+            raise _Beyond
+        said = [entry for entry in found if entry.flags.endswith(" version")]
+        before = found and list(found)[: list(found).index(said[0])] if said else []
+        if any(len(found[entry]) != len(versions) or ":" in entry.kind for entry in before):
+            raise _Beyond
+        if said and (len(said) > 1 or said[0].kind.partition("=")[0] not in _LENGTHS - set(VARINTS)):
             raise _Beyond
         yield self.back.classes[struct.name]
         for entry in sorted(found, key=lambda entry: order[entry.name]):
@@ -153,7 +160,7 @@ class _Tables:
         spec = following[0]
         if derive.kind == "presence_of":
             # 1 where it is there; where null is, says the sign
-            plus = 1 if wire == "uvarint32" else 0
+            plus = 0 if WIRE[wire].signed else 1
         null = self._null(struct, layout, spec, length, plus)
         rule = length.valid
         if rule is not None:
@@ -176,7 +183,7 @@ class _Tables:
             self._only(spec)
             if isinstance(spec.type, Bytes):
                 return said.format("bytes")
-            if spec.type == Str("UTF-8"):
+            if isinstance(spec.type, Str) and not spec.type.zero and _is_utf8(spec.type):
                 return said.format("text")
         raise _Beyond
 
@@ -197,7 +204,7 @@ class _Tables:
         if spec.enum is not None or spec.size is not None or spec.condition is not None:
             raise _Beyond
         wire = self._wire(kind)
-        if wire in _SCALARS:
+        if wire:
             return wire + (self._fixed(spec) if isinstance(kind, Prim) else self._free(spec))
         if spec.valid is not None or not isinstance(kind, Ref):
             raise _Beyond
@@ -281,6 +288,12 @@ class _Tables:
             or spec.repeat_until is not None
         ):
             raise _Beyond
+
+
+def _is_utf8(kind: Str) -> bool:
+    """Whether text is what Python reads as UTF-8, bytes that are none kept."""
+    form = ENCODINGS[kind.encoding]
+    return (form.python, form.errors) == ("utf-8", "surrogateescape")
 
 
 def _refuses_null(spec: Field) -> bool:
