@@ -32,6 +32,7 @@ STRICTER = (
     "negative count",
     "shifts by too many bits",
     "an argument is not there",
+    "bits of the byte before were left",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a
