@@ -7,8 +7,9 @@ stream; `at` of an error counts from the start of the bytes.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
@@ -22,7 +23,7 @@ from kodec.runtime.process import decode, encode
 __all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
 _CODES = re.compile(r"\d*[a-zA-Z]")
-_SPARE = 256
+_SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 REQUIRED: Any = None
@@ -64,13 +65,20 @@ class StreamFields:
 
 
 class _State:
-    """What all streams of one reading have in common."""
+    """What all streams of one reading have in common.
 
-    __slots__ = ("depth", "opt")
+    Attributes:
+        room: how many elements without bytes there may be in all lists: as many as there are bytes, about.
+        empty: how many there were.
+    """
 
-    def __init__(self, opt: ReadOptions) -> None:
+    __slots__ = ("depth", "empty", "opt", "room")
+
+    def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
         self.depth = 0
+        self.room = size + _SPARE
+        self.empty = 0
 
 
 def _number(code: str) -> Callable[[ByteSource, str], Any]:
@@ -105,7 +113,7 @@ class ByteSource:
     @classmethod
     def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
         """A stream of its own."""
-        return cls(buf, 0, len(buf), _State(opt))
+        return cls(buf, 0, len(buf), _State(opt, len(buf)))
 
     @property
     def pos(self) -> int:
@@ -190,6 +198,7 @@ class ByteSource:
 
     def inside(self, data: bytes) -> ByteSource:
         """A stream of bytes that were made from those of this one."""
+        self.state.room += len(data)
         return ByteSource(data, 0, len(data), self.state)
 
     def seek(self, pos: int, name: str) -> ByteSource:
@@ -251,13 +260,14 @@ class ByteSource:
         """Raise Malformed for a value that a rule does not allow, which began `back` bytes ago."""
         raise Malformed(name, reason, at=self.at - back, need=need, have=have)
 
-    def count(self, count: int, least: int, name: str, *, held: bool = True) -> range:
+    def count(self, count: int, least: int, name: str, *, held: bool = True) -> Iterable[int]:
         """The indexes of `count` elements of at least `least` bytes, where the bytes can hold them.
 
-        Elements without bytes are as many as there are bytes at all, at most. Here and below, lists that are
-        not `held` in memory may have any number of elements.
+        Elements without bytes are as many as there are bytes at all, at most, in all lists together. Here and
+        below, lists that are not `held` in memory may have any number of elements.
         """
-        left = max(0, self.end - self.at) if least else len(self.buf) + _SPARE
+        # 8 elements may be the bits of a byte
+        left = max(0, self.end - self.at) if least else 8 * self.state.room
         if count < 0:
             raise Malformed(name, "negative count", at=self.at, need="at least 0", have=count)
         if count * max(least, 1) > left:
@@ -268,7 +278,21 @@ class ByteSource:
             )
         if held and count > self.state.opt.elements:
             raise too_many(name, self.at, self.state.opt)
-        return range(count)
+        return range(count) if least else self._watched(range(count), name)
+
+    def _watched(self, indexes: Iterable[int], name: str) -> Iterator[int]:
+        """Indexes of a list of which an element may be without bytes; such are counted."""
+        state = self.state
+        for index in indexes:
+            before, bits = self.at, self._left
+            yield index
+            if self.at == before and self._left == bits:
+                state.empty += 1
+                if state.empty > state.room:
+                    reason = "more elements without bytes than there are bytes"
+                    raise LimitExceeded(
+                        name, reason, at=before, need=state.empty, have=state.room, limit="bytes present"
+                    )
 
     def each(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that reaches to the end of the stream."""
@@ -284,14 +308,10 @@ class ByteSource:
 
     def again(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that a condition ends; elements without bytes are bounded as in `count`."""
-        index = empty = 0
-        while True:
-            before = self.at
-            yield index
-            index += 1
-            empty += before == self.at
-            if (held and index >= self.state.opt.elements) or empty > len(self.buf) + _SPARE:
+        for index in self._watched(itertools.count(), name):
+            if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)
+            yield index
 
     def read(
         self,

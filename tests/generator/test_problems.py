@@ -40,6 +40,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "array literals and indexes in expressions": ("seq:\n- {id: a, size: 4}\n- {id: b, size: 'a[0]'}\n", "6:17", "an index is not supported", "field of its own"),
     "other encodings": ("seq:\n- {id: a, type: str, size: 1, encoding: EBCDIC}\n", "5:17", "encoding `EBCDIC` is not supported", ""),
     "recursive types": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: q, type: p}\n", "8:5", "the type holds itself", "recursive types"),
+    "lists of elements that may be empty, in elements": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u4}, {id: b, type: q, repeat: expr, repeat-expr: n}]}\n  q: {seq: []}\n", "7:57", "elements that may be without bytes", "always there"),
     "conditional or repeated bits": ("seq:\n- {id: n, type: b7}\n- {id: a, type: b1, repeat: expr, repeat-expr: 1}\n", "6:3", "cannot be repeated or conditional", ""),
     "conditional or repeated contents": ("seq:\n- {id: n, type: u1}\n- {id: a, contents: [1], if: n > 0}\n", "6:21", "neither conditional nor repeated", ""),
     "repeated switch without size": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}, repeat: eos}\n", "6:17", "a repeated switch is not supported", "type of its own"),

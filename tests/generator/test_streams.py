@@ -136,6 +136,11 @@ ROWS: dict[str, Row] = {
         b"\x01hi\x00abc",
         {"a.b": b"abc", "a.t": "hi", "a.f": True},
     ),
+    "lists of elements that may be empty, in elements": Row(
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: b, size: n, repeat: expr, repeat-expr: n}]}\n",
+        b"\x02abcd\x00\x01e",
+        {"a[0].b": [b"ab", b"cd"], "a[1].b": [], "a[2].b": [b"e"]},
+    ),
     "two bool parameters": Row(
         "seq:\n- {id: n, type: u1}\n- {id: a, type: 'p(n > 1, n > 2)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n    - {id: r, type: bool}\n    seq:\n    - {id: s, type: u1, if: q and not r}\n",
         b"\x02\x09",
@@ -220,7 +225,9 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "past the end": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b}\ninstances:\n  b: {pos: n, type: u1}\n", b"\x09", Truncated, "b"),
     "recursion": ("seq:\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: q, type: p, if: n > 0}]}\n", b"\1" * 5000, LimitExceeded, "nested too deep"),
     "instance of itself": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b.c.n}\ninstances:\n  b: {pos: 0, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}], instances: {c: {pos: 0, type: p, if: c.n > 0}}}\n", b"\1" * 9, Malformed, "needs itself"),
-    "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "too many elements"),
+    "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "more elements without bytes"),
+    "many lists": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u4}, {id: b, type: q, repeat: expr, repeat-expr: n}]}\n  q: {seq: []}\n", b"\0\0\x07\xd0" * 5, LimitExceeded, "a[2].b: more elements without bytes"),
+    "too many": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: false}\n- {id: z, terminator: 0}\n", bytes(20_000), LimitExceeded, "too many elements"),
     "endless eos": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: []}\n  z: {seq: [{id: q, terminator: 0}]}\n", b"\1" * 9, Malformed, "repeat for ever"),
     "count": ("seq:\n- {id: n, type: u4}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: z, terminator: 0, if: _root.n == 0}]}\n", b"\xff" * 9, LimitExceeded, "more elements than bytes"),
     "bomb": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", zlib.compress(bytes(1 << 21)), LimitExceeded, "decompressed_bytes"),
@@ -348,6 +355,13 @@ def test_an_argument_that_is_absent_is_refused(codec: Codec) -> None:
     assert x.X.from_bytes(b"\x01xy").b.c == b"y"
     with pytest.raises(Malformed, match="a: an argument is not there"):
         x.X.from_bytes(b"\x00xy")
+
+
+@pytest.mark.parametrize("ends", ["repeat: expr, repeat-expr: n", "repeat: until, repeat-until: _"])
+def test_a_list_of_bits_may_have_eight_elements_a_byte(ends: str, codec: Codec) -> None:
+    x = codec(f"seq:\n- {{id: n, type: b24}}\n- {{id: a, type: b1, {ends}}}\n")
+    read = x.X.from_bytes(b"\x01\x00\x00" + bytes(8191) + b"\x01")
+    assert (len(read.a), sum(read.a)) == (65536, 1)
 
 
 def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
