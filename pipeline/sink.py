@@ -31,8 +31,8 @@ from pyspark.sql.types import StructType
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
 from kodec.log.files.paths import require_no_link
-from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
-from kodec.pipeline.options import OptionError
+from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions, staging_folder
+from kodec.pipeline.options import OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
 
@@ -87,7 +87,7 @@ class WriteOptions:
                 raise OptionError(name, f"there is no such option of writing{hint}")
         if "path" not in values:
             raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
-        root = Path(values["path"].removeprefix("file://")).absolute()
+        root = Path(local_path(values["path"], "written"))
         try:
             require_no_link(root)
         except ValueError as error:
@@ -118,7 +118,7 @@ class WriteOptions:
 
     def staging(self, name: str) -> Path:
         """The folder in which one write, of this name, is made."""
-        return self.root.parent / f".{self.root.name}.kodec-sink-{name}"
+        return staging_folder(self.root, name)
 
 
 def _number(values: Mapping[str, str], name: str, most: int) -> int | None:

@@ -229,3 +229,11 @@ def test_a_stream_is_written_once_also_where_it_is_replayed(spark: Any, tmp_path
     assert {name: len(found) for name, found in read(root).items()} == wanted
     assert list(kodec.verify(root)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "out"]
+
+
+def test_paths_are_said_as_in_reading(tmp_path: Path) -> None:
+    assert WriteOptions.parse({"path": f"file:{tmp_path}/a%20b"}).root == tmp_path / "a b"
+    assert WriteOptions.parse({"path": f"file://{tmp_path}/logs"}).root == tmp_path / "logs"
+    for path in ("s3a://bucket/logs", "hdfs://name/logs", "file://host/logs", "file:logs"):
+        with pytest.raises(OptionError, match="only local paths can be written"):
+            WriteOptions.parse({"path": path})
