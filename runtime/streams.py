@@ -322,6 +322,48 @@ class ByteSource:
         root: StreamNode | None = None,
     ) -> N:
         """Read an object that stands next in this stream; `root` is that of an object without a parent."""
+        state = self._enter(node, parent, name, root)
+        try:
+            node._read(self)
+        except FormatError as error:
+            raise error.within(name, index) from error.__cause__
+        finally:
+            state.depth -= 1
+        node._stop = self.at
+        return node
+
+    def each_in(
+        self,
+        node: StreamNode,
+        parent: StreamNode | None,
+        name: str,
+        path: tuple[str, ...],
+        root: StreamNode | None = None,
+    ) -> Iterator[Any]:
+        """As `read`, but each element of the list at `path` in the object is given instead of kept.
+
+        Where the object has no such list itself, or an expression asks for the list, it is kept.
+        """
+        read = getattr(node, f"_each_{path[0]}", None)
+        if read is None:
+            found: Any = self.read(node, parent, name, root=root)
+            for step in path:
+                found = None if found is None else getattr(found, step)
+            yield from found or ()
+            return
+        state = self._enter(node, parent, name, root)
+        try:
+            yield from read(self, *path[1:])
+        except FormatError as error:
+            raise (error.within(name) if name else error) from error.__cause__
+        finally:
+            state.depth -= 1
+        node._stop = self.at
+
+    def _enter(
+        self, node: StreamNode, parent: StreamNode | None, name: str, root: StreamNode | None
+    ) -> _State:
+        """Begin an object; who calls it ends the object by `depth`."""
         state = self.state
         if state.depth >= state.opt.depth:
             raise LimitExceeded(
@@ -336,14 +378,7 @@ class ByteSource:
         if root is not None:
             node._root = root
         state.depth += 1
-        try:
-            node._read(self)
-        except FormatError as error:
-            raise error.within(name, index) from error.__cause__
-        finally:
-            state.depth -= 1
-        node._stop = self.at
-        return node
+        return state
 
 
 def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
@@ -796,20 +831,15 @@ class StreamNode:
     ) -> Iterator[Any]:
         """The elements of the list `name`, each as soon as it is read: none is kept here.
 
-        There may be any number of them, as `opt.elements` is about lists in memory. Where the object holds no
-        such list itself, or an expression asks for the list, all is read first.
+        It is a list of the object, or of an object that it holds: `body.rows`. There may be any number of
+        elements, as `opt.elements` is about lists in memory. What is in a list or chosen by a switch, an
+        instance, or a list that an expression asks for, is read whole first.
         Raises, also after the last element: FormatError.
         """
-        read = getattr(cls, f"_each_{name}", None)
-        if cls._part or read is None:
-            found = getattr(cls.from_bytes(data, *arguments, opt=opt), name)
-            yield from () if found is None else found
-            return
+        if cls._part:
+            raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
-        node = cls(*arguments)
-        node._io = io
-        io.state.depth += 1
-        yield from read(node, io)
+        yield from io.each_in(cls(*arguments), None, "", tuple(name.split(".")))
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""

@@ -146,7 +146,7 @@ def _empty_elements(
     env: dict[str, Interval],
     problems: Problems,
 ) -> None:
-    """Where there may be many of `struct`, a list of it that could have as many elements as there are bytes."""
+    """Where there may be many of a type, a list in it that could have as many elements as there are bytes."""
     if field.repeat not in ("expr", "until") or layouts.least_of_element(field) > 0:
         return
     most = _most(field) or math.inf

@@ -386,6 +386,44 @@ def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
     assert [each.a for each in kept.each_of(b"\x07\x01\x02b", "all")] == [b"", b"b"]
 
 
+NESTED = "seq:\n- {id: n, type: u1}\n- {id: body, type: body, size: n, if: n > 0}\n- {id: end, type: strz, encoding: ASCII}\ntypes:\n  body: {seq: [{id: all, type: all}, {id: m, type: u1}]}\n  all: {seq: [{id: count, type: u1}, {id: class, type: p, repeat: expr, repeat-expr: count}]}\n  p: {seq: [{id: k, type: u1}, {id: a, size: k}]}\n"
+
+
+def test_the_elements_of_an_inner_list_one_by_one(codec: Codec) -> None:
+    x = codec(NESTED)
+    data = b"\x07\x02\x01a\x02bc\x09end\0"
+    found = x.X.each_of(data, "body.all.class_")
+    first = next(found)
+    assert (first.a, first._parent.count, first._root.n, first._root.body) == (b"a", 2, 7, None)
+    assert [each.a for each in found] == [b"bc"]
+    assert (first._root.body.m, first._root.end, first._parent.class_) == (9, "end", [])
+    assert list(x.X.each_of(b"\0end\0", "body.all.class_")) == []
+    # `elements` is about lists in memory
+    few, many = ReadOptions(elements=2), b"\x0c\x0a" + bytes(11) + b"\0"
+    assert len(list(x.X.each_of(many, "body.all.class_", opt=few))) == 10
+    with pytest.raises(LimitExceeded, match=r"body\.all\.class: too many elements.*elements"):
+        x.X.from_bytes(many, opt=few)
+    for wrong, path, at in (
+        (data[:5], "body", 1),
+        (b"\x07\x02\x01a\x05bc\x09end\0", "body.all.class[1].a", 5),
+        (data[:-1], "end", 8),
+    ):
+        for read in (
+            lambda wrong=wrong: list(x.X.each_of(wrong, "body.all.class_")),
+            lambda wrong=wrong: x.X.from_bytes(wrong),
+        ):
+            with pytest.raises(Truncated) as caught:
+                read()
+            assert (caught.value.path, caught.value.at) == (path, at)
+
+
+def test_an_inner_list_that_is_asked_for_is_kept(codec: Codec) -> None:
+    kept = codec(NESTED.replace("size: k", "size: _parent.class.size")).X
+    assert not hasattr(kept, "_each_body")
+    found = list(kept.each_of(b"\x06\x02\x00\x01b\x09\x09end\0", "body.all.class_"))
+    assert [each.a for each in found] == [b"", b"b"] and found[0]._parent.class_ == found
+
+
 def test_objects_made_by_hand(codec: Codec) -> None:
     x = codec(
         "seq:\n- {id: ofs, type: u1}\n- {id: num, type: u1}\n- {id: name, type: strz, encoding: ASCII}\ninstances:\n  rows: {pos: ofs, type: row, repeat: expr, repeat-expr: num}\n"

@@ -33,6 +33,7 @@ class _Module:
         self.fields: dict[tuple[str, tuple[str, ...]], int] = {}
         self.reader = Reader(self.context, kinds, self.fields)
         self.writer = Writer(self.context, kinds, self.fields)
+        self.each = self.reader.eachable(schema.root)
 
     def build(self) -> StreamModule:
         classes = tuple(self._class(struct) for struct in self.schema.structs)
@@ -84,8 +85,13 @@ class _Module:
             read=tuple(self.reader.read(struct)),
             write=tuple(self.writer.write(struct)),
             each=tuple(
-                Each(spec.id, self.reader.py_type(spec.type, spec), tuple(self.reader.read(struct, spec)))
-                for spec in self.reader.eachable(struct)
+                Each(
+                    attribute(spec.id),
+                    spec.repeat is None,
+                    self.reader.py_type(spec.type, spec) if spec.repeat is not None else "Any",
+                    tuple(self.reader.read(struct, spec)),
+                )
+                for spec in self.each.get(struct.name, ())
             ),
         )
 

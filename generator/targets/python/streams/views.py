@@ -38,9 +38,10 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A list whose elements can be read one by one."""
+    """A list whose elements can be read one by one, or (`inside`) an object that holds one."""
 
-    id: str
+    name: str
+    inside: bool
     type: str
     read: tuple[Code, ...]
 
