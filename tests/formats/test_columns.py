@@ -300,9 +300,10 @@ def test_only_the_rows_of_a_batch_are_held_of_an_inner_list(
     kind: Any = found._modules.module("x").Tt
     seen = 0
     gc.collect()
-    for batch in found.scan((b"\0" + b"a\0" * 10) * 100, path, batch_rows=10):
+    for batch in found.scan((b"\0" + b"a\0" * 10) * 100, path, batch_rows=100):
         seen += batch.num_rows
-        assert sum(isinstance(each, kind) for each in gc.get_objects()) <= 31
+        gc.collect()  # an element that holds a list is held by what is in it
+        assert sum(isinstance(each, kind) for each in gc.get_objects()) <= 130
     assert seen >= 1000
 
 
