@@ -20,7 +20,7 @@ from kodec.runtime.errors import EncodeError, FormatError, KodecError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led"]
+__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led", "same"]
 
 # what the documents say that we refuse and ksc does not look at
 STRICTER = (
@@ -175,7 +175,7 @@ class Reader:
             return Finding("same bytes")
         try:
             again = self.read_ours(made)
-            if again == value or _same(again, value):
+            if again == value or same(again, value):
                 return Finding("same values", f"{len(data)} -> {len(made)} bytes")
         except FormatError as error:
             if any(text in str(error) for text in WITHOUT_BYTES):
@@ -184,7 +184,7 @@ class Reader:
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
 
 
-def _same(first: Any, second: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two objects have the same values; a NaN is the same as another."""
     try:
         _Comparison().same(first, second, "")
