@@ -438,13 +438,12 @@ class ByteSink:
         self.base = base
         self.limit = limit
         self.owner = self if owner is None else owner
-        self.placed: list[tuple[int, bytearray, list[tuple[int, int]], str]] = []
+        self.placed: list[tuple[int, bytearray, list[_Unnamed], str]] = []
         self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
         self._little = False
-        # bytes of which fields name some bits only: where, and the others
-        self._unnamed: list[tuple[int, int]] = []
+        self._unnamed: list[_Unnamed] = []
 
     @property
     def pos(self) -> int:
@@ -515,7 +514,8 @@ class ByteSink:
         """End a byte that was begun; its other bits are zeros, or get what was there when it was read."""
         if self._left:
             others = (0xFF << self._left) & 0xFF if self._little else 0xFF >> self._left
-            self._unnamed.append((self.base + len(self.out), others))
+            at = self.base + len(self.out)
+            self._unnamed.append((at, at + 1, others))
             self.out.append(self._bits if self._little else self._bits << (8 - self._left))
             self._bits = self._left = 0
 
@@ -655,6 +655,9 @@ class ByteSink:
         if terminator is not None and not include and room >= len(terminator):
             data += terminator
         fill = 0 if pad is None else pad
+        if terminator is not None and _find(data, terminator) >= 0:
+            # behind its terminator anything may stand
+            self._unnamed.append((self.pos + len(data), self.pos + size, 0xFF))
         full = data + bytes([fill]) * (size - len(data))
         if trimmed(full, pad, terminator, include) != value:
             raise EncodeError(
@@ -701,11 +704,11 @@ class ByteSink:
                 raise EncodeError(
                     name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
                 )
+            _fill(data, pos, unnamed, out)
             if len(out) < stop:
                 if size is not None and stop > size:
                     raise EncodeError(name, "past the end of its stream", need=size, have=stop)
                 out += bytes(stop - len(out))
-            _fill(data, pos, unnamed, out)
             for start, end in done:
                 low, high = max(start, pos), min(end, stop)
                 if low < high and out[low:high] != data[low - pos : high - pos]:
@@ -720,11 +723,19 @@ class ByteSink:
         return self.done
 
 
-def _fill(data: bytearray, base: int, unnamed: list[tuple[int, int]], there: bytes | bytearray) -> None:
-    """Bits that no field names are what they are `there`, in the bytes that `data` is for from `base` on."""
-    for pos, others in unnamed:
-        if pos < len(there):
-            data[pos - base] |= there[pos] & others
+_Unnamed = tuple[int, int, int]
+"""Bytes that no field names, or some bits of a byte: from where, to where, and which bits of them."""
+
+
+def _fill(data: bytearray, base: int, unnamed: list[_Unnamed], there: bytes | bytearray) -> None:
+    """What no field names is what it is `there`, in the bytes that `data` is for from `base` on."""
+    for start, stop, others in unnamed:
+        if stop > len(there):
+            continue
+        if others == 0xFF:
+            data[start - base : stop - base] = there[start:stop]
+        else:
+            data[start - base] |= there[start] & others
 
 
 def _whole(data: Buffer) -> Any:

@@ -469,6 +469,29 @@ def test_bits_that_no_field_names_are_written_as_they_were(case: str, codec: Cod
     assert case == "in a part" or x.X.from_bytes(b"\xff\xff\xff").to_bytes() == b"\xff\xff\xff"
 
 
+BEHIND = {
+    "a field": "seq:\n- {id: a, size: 5, terminator: 0}\n- {id: b, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}\n",
+    "an instance": "seq: []\ninstances:\n  a: {pos: 0, size: 5, terminator: 0}\n  b: {pos: 5, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}\n",
+    "a type": "seq:\n- {id: p, type: p, size: 9}\ntypes:\n  p: {seq: [{id: a, size: 5, terminator: 0}, {id: b, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}]}\n",
+}
+
+
+@pytest.mark.parametrize("case", BEHIND)
+def test_bytes_behind_a_terminator_are_written_as_they_were(case: str, codec: Codec) -> None:
+    x = codec(BEHIND[case])
+    data = b"ab\0cdq\0x "
+    read = x.X.from_bytes(data)
+    at = read.p if case == "a type" else read
+    assert (at.a, at.b) == (b"ab", "q")
+    assert read.to_bytes() == data
+    at.a, at.b = b"", "rst"
+    assert read.to_bytes() == b"\0" + data[1:5] + b"rst\0"
+    made = x.X() if case == "an instance" else None
+    if made is not None:
+        made.a, made.b = b"ab", "q"
+        assert made.to_bytes() == b"ab\0\0\0q\0  "
+
+
 def test_bits_that_no_field_names_are_zeros_in_what_is_new(codec: Codec) -> None:
     x = codec("seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, type: b3}\n")
     assert x.X(n=1, a=b"a", b=7).to_bytes() == b"\x01a\xe0"
