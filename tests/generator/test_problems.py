@@ -367,6 +367,14 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
     ], "\n".join(found)
 
 
+def test_an_unknown_key_of_meta_hides_nothing(problems: Find) -> None:
+    found = problems({"x.ksy": "meta: {id: x, foo: 1}\nseq:\n- {id: a, terminator: 0, if: 1}\n"})
+    assert [f"{at(p)} {p.text}" for p in found] == [
+        "1:15 unknown key `foo`",
+        "3:30 `if` must be a boolean, this is an integer: 1",
+    ]
+
+
 ROWS_BESIDE = """meta: {id: x, endian: be}
 seq:
 - {id: rows, type: r, repeat: eos}
