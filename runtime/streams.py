@@ -344,8 +344,7 @@ class ByteSource:
 
         Where the object has no such list itself, or an expression asks for the list, it is kept.
         """
-        read = getattr(node, f"_each_{path[0]}", None)
-        if read is None:
+        if path[0] not in node._each:
             found: Any = self.read(node, parent, name, root=root)
             for step in path:
                 found = None if found is None else getattr(found, step)
@@ -353,7 +352,7 @@ class ByteSource:
             return
         state = self._enter(node, parent, name, root)
         try:
-            yield from read(self, *path[1:])
+            yield from node._read_each(self, path[0], path[1:])
         except FormatError as error:
             raise (error.within(name) if name else error) from error.__cause__
         finally:
@@ -799,6 +798,7 @@ class StreamNode:
     )
 
     _part: ClassVar[bool] = False
+    _each: ClassVar[tuple[str, ...]] = ()
     _io: ByteSource | None
     _out: ByteSink | None
     _parent: Any
@@ -821,6 +821,9 @@ class StreamNode:
             self._is_le = parent._is_le
 
     def _read(self, io: ByteSource) -> None:
+        raise NotImplementedError
+
+    def _read_each(self, io: ByteSource, name: str, path: tuple[str, ...]) -> Iterator[Any]:
         raise NotImplementedError
 
     def _write(self, io: ByteSink) -> None:

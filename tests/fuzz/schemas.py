@@ -365,7 +365,7 @@ def lists_in(value: StreamNode, nested: int = 8) -> Iterator[tuple[str, list[Any
     """The lists of an object that `each_of` gives without keeping them, by their path."""
     for spec in dataclasses.fields(value) if nested else ():
         inner = getattr(value, spec.name)
-        if inner is None or not hasattr(value, f"_each_{spec.name}"):
+        if inner is None or spec.name not in value._each:
             continue
         if isinstance(inner, StreamNode):
             yield from ((f"{spec.name}.{path}", items) for path, items in lists_in(inner, nested - 1))

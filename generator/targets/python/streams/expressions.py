@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Kind, Kinds, Scope
-from kodec.generator.schema.model import Field, Model
+from kodec.generator.schema.model import Model
 from kodec.generator.schema.widths import bits_of
 from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import BINDS, COMPARED, PRODUCT, SUM, TIGHT, Operand
@@ -51,7 +51,7 @@ class Here:
         names: the text of names that are no attributes: `_` and `_index`.
         unread: whether the fields of the type itself may not have been read yet.
         part: the name of the stream that holds all that a field can be, where there is one.
-        each: the field whose elements, or those of a list inside, are given one by one.
+        each: whether the elements of the field, or those of a list inside, are given one by one.
     """
 
     scope: Scope
@@ -60,7 +60,7 @@ class Here:
     names: dict[str, str] = field(default_factory=dict)
     unread: bool = False
     part: str = ""
-    each: Field | None = None
+    each: bool = False
 
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
@@ -244,9 +244,9 @@ class Reader(Plans):
             return None
         return self.model.struct(spec.type.target) if self.kinds.near(struct, spec.type) else None
 
-    def read(self, struct: Struct, each: Field | None = None) -> list[Code]:
-        """All of a type; the elements of `each` are given one by one."""
-        here = Here(Scope(struct), io="io", each=each)
+    def read(self, struct: Struct, each: Sequence[Field] = ()) -> list[Code]:
+        """All of a type; of `each`, the elements of the one that is called `name` are given one by one."""
+        here = Here(Scope(struct), io="io")
         lines: list[Code] = []
         if struct.endian is not None:
             lines += self.endian(struct, here)
@@ -262,7 +262,12 @@ class Reader(Plans):
                 lines += self.aligned(self.run(step, here))
             else:
                 target = f"self.{attribute(step.id)}"
-                lines += self.guarded(step.condition, here, self.field(struct, step, here, target))
+                body = self.field(struct, step, here, target)
+                if step in each:
+                    given = self.field(struct, step, replace(here, each=True), target)
+                    chosen = Block(f'if name == "{attribute(step.id)}":', tuple(given))
+                    body = given if len(each) == 1 else [chosen, Block("else:", tuple(body))]
+                lines += self.guarded(step.condition, here, body)
         return lines
 
     def run(self, run: Run, here: Here) -> list[Code]:
@@ -295,8 +300,7 @@ class Reader(Plans):
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
-        each = spec is here.each
-        name = f'"{spec.id}", held=False' if each else f'"{spec.id}"'
+        name = f'"{spec.id}", held=False' if here.each else f'"{spec.id}"'
         loop = {"eos": f"io.each({name})", "until": f"io.again({name})"}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
@@ -307,7 +311,7 @@ class Reader(Plans):
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
         body += [
             *self.rules(spec, "item", inner, width_of(spec)),
-            "yield item" if each else f"{target}.append(item)",
+            "yield item" if here.each else f"{target}.append(item)",
         ]
         if spec.repeat_until is not None:
             body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
@@ -339,7 +343,7 @@ class Reader(Plans):
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)
                 lines: list[Code] = [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
-                if spec is here.each and spec.repeat is None:
+                if here.each and spec.repeat is None:
                     walk = f"yield from {stream}.each_in(node, {parent}, {name}, path{root})"
                     lines = [f"node = {made}", walk, f"{target} = node"]
                 return lines if stream == "io" else self.aligned(lines)
