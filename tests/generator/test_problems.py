@@ -375,6 +375,24 @@ def test_an_unknown_key_of_meta_hides_nothing(problems: Find) -> None:
     ]
 
 
+def chain(count: int, last: str = "") -> str:
+    """Types that hold each other, the last one what is said."""
+    inner = [f"{{id: a, type: t{index + 1}, if: n > 0}}" for index in range(count - 1)] + [last]
+    types = [f"  t{index}: {{seq: [{{id: n, type: u1}}, {each}]}}\n" for index, each in enumerate(inner)]
+    return "seq: [{id: a, type: t0}]\ntypes:\n" + "".join(types)
+
+
+def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Callable[..., Any]) -> None:
+    data = b"\1" + bytes(1)
+    assert codec(chain(99)).X.from_bytes(data).to_bytes() == data
+    (found,) = problems(chain(150))
+    assert found.text == "types are in each other too deep: 101, with those that hold each other 101"
+    circle = "{id: a, type: t0, if: n > 0}"
+    assert codec(chain(200, circle)).X.from_bytes(data).to_bytes() == data
+    (found,) = problems(chain(1500, circle))
+    assert "with those that hold each other 1500" in found.text
+
+
 ROWS_BESIDE = """meta: {id: x, endian: be}
 seq:
 - {id: rows, type: r, repeat: eos}
