@@ -161,9 +161,7 @@ class Reader(Derived):
 
     def least_of_element(self, spec: Field) -> int:
         """The fewest bytes that one element of a repeated field can take."""
-        if isinstance(spec.size, ex.Literal) and isinstance(spec.size.value, int):
-            return spec.size.value
-        return self.layouts.least_of(spec.type) if spec.size is None else 0
+        return self.layouts.least_of_element(spec)
 
     def _tags(self, spec: Field, tags: tuple[Tag, ...]) -> ReadTags:
         known = []

@@ -51,6 +51,7 @@ class Here:
         names: the text of names that are no attributes: `_` and `_index`.
         unread: whether the fields of the type itself may not have been read yet.
         part: the name of the stream that holds all that a field can be, where there is one.
+        each: whether the elements of the field, or those of a list inside, are given one by one.
     """
 
     scope: Scope
@@ -59,6 +60,7 @@ class Here:
     names: dict[str, str] = field(default_factory=dict)
     unread: bool = False
     part: str = ""
+    each: bool = False
 
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
@@ -204,20 +204,48 @@ class Plans:
 class Reader(Plans):
     """The lines that read."""
 
-    def eachable(self, struct: Struct) -> list[Field]:
-        """The lists of a root that can be read without being kept: no expression asks for them."""
-        if "::" in struct.name:
-            return []
-        return [
-            spec
-            for spec in struct.fields
-            if spec.repeat is not None
-            and isinstance(spec.type, (Ref, Switch))
-            and not self.kinds.asked(spec.id)
-        ]
+    def eachable(self, root: Struct) -> dict[str, list[Field]]:
+        """By the name of a type: its lists that can be read without being kept, as no expression asks for
+        them, and its objects that hold such. It is the outermost type, or held outside of lists and switches.
+        """
+        reached = {root.name}
+        for struct in (todo := [root]):
+            for spec in struct.fields:
+                if (inner := self._held(struct, spec)) is not None and inner.name not in reached:
+                    reached.add(inner.name)
+                    todo.append(inner)
+        lists = {struct.name for struct in todo if any(map(self._lone_list, struct.fields))}
+        # a type that holds one that has any; types may hold each other
+        before = -1
+        while before < len(lists):
+            before = len(lists)
+            for struct in reversed(todo):
+                if any(self._leads_to(struct, spec, lists) for spec in struct.fields):
+                    lists.add(struct.name)
+        return {
+            struct.name: [
+                spec for spec in struct.fields if self._lone_list(spec) or self._leads_to(struct, spec, lists)
+            ]
+            for struct in todo
+        }
 
-    def read(self, struct: Struct, each: Field | None = None) -> list[Code]:
-        """All of a type; the elements of `each` are given one by one."""
+    def _lone_list(self, spec: Field) -> bool:
+        """Whether a field is a list of objects that no expression asks for."""
+        objects = spec.repeat is not None and isinstance(spec.type, (Ref, Switch))
+        return objects and not self.kinds.asked(spec.id)
+
+    def _leads_to(self, struct: Struct, spec: Field, lists: set[str]) -> bool:
+        inner = self._held(struct, spec)
+        return inner is not None and inner.name in lists
+
+    def _held(self, struct: Struct, spec: Field) -> Struct | None:
+        """The type of the same schema of which a field always holds one object, where it holds any."""
+        if spec.repeat is not None or not isinstance(spec.type, Ref):
+            return None
+        return self.model.struct(spec.type.target) if self.kinds.near(struct, spec.type) else None
+
+    def read(self, struct: Struct, each: Sequence[Field] = ()) -> list[Code]:
+        """All of a type; of `each`, the elements of the one that is called `name` are given one by one."""
         here = Here(Scope(struct), io="io")
         lines: list[Code] = []
         if struct.endian is not None:
@@ -234,9 +262,12 @@ class Reader(Plans):
                 lines += self.aligned(self.run(step, here))
             else:
                 target = f"self.{attribute(step.id)}"
-                lines += self.guarded(
-                    step.condition, here, self.field(struct, step, here, target, each=step is each)
-                )
+                body = self.field(struct, step, here, target)
+                if step in each:
+                    given = self.field(struct, step, replace(here, each=True), target)
+                    chosen = Block(f'if name == "{attribute(step.id)}":', tuple(given))
+                    body = given if len(each) == 1 else [chosen, Block("else:", tuple(body))]
+                lines += self.guarded(step.condition, here, body)
         return lines
 
     def run(self, run: Run, here: Here) -> list[Code]:
@@ -264,14 +295,12 @@ class Reader(Plans):
         comma = "," if len(targets) == 1 else ""
         return [f"{', '.join(targets)}{comma} = io.unpack({self.run_name(run)})", *after]
 
-    def field(
-        self, struct: Struct, spec: Field, here: Here, target: str, *, each: bool = False
-    ) -> list[Code]:
-        """Read all values of a field into `target`; with `each`, give them instead."""
+    def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
+        """Read all values of a field into `target`, or give them instead."""
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
-        name = f'"{spec.id}", held=False' if each else f'"{spec.id}"'
+        name = f'"{spec.id}", held=False' if here.each else f'"{spec.id}"'
         loop = {"eos": f"io.each({name})", "until": f"io.again({name})"}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
@@ -282,7 +311,7 @@ class Reader(Plans):
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
         body += [
             *self.rules(spec, "item", inner, width_of(spec)),
-            "yield item" if each else f"{target}.append(item)",
+            "yield item" if here.each else f"{target}.append(item)",
         ]
         if spec.repeat_until is not None:
             body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
@@ -314,6 +343,9 @@ class Reader(Plans):
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)
                 lines: list[Code] = [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
+                if here.each and spec.repeat is None:
+                    walk = f"yield from {stream}.each_in(node, {parent}, {name}, path{root})"
+                    lines = [f"node = {made}", walk, f"{target} = node"]
                 return lines if stream == "io" else self.aligned(lines)
             case Switch():
                 return self.switch(struct, kind, spec, here, target, index)
