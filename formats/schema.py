@@ -118,8 +118,9 @@ class Format:
     ) -> FormatReader:
         """Read a file's rows as Arrow batches.
 
-        A large file is mapped into memory, not copied. Of a list in the outermost type, only the rows of one
-        batch are in memory, where no expression of the schema asks for the list; else all are.
+        A large file is mapped into memory, not copied. Of a list in the outermost type, or in objects that it
+        holds outside of lists, switches and instances, only the rows of one batch are in memory, where no
+        expression of the schema asks for the list; else all are.
 
         A row is an element of a repeated field, a column a field of it. Types are structs, repeated fields
         are lists, enums their numbers; what `switch-on` chooses is a struct with a member for each
@@ -169,14 +170,31 @@ class Format:
         return self._plans[key]
 
     def _rows(self, plan: _Plan, data: Buffer, options: ReadOptions) -> Iterator[Any]:
-        """The rows' objects. Of a list in the outermost type each is read when it is asked for."""
-        first = plan.rows.partition(".")[0]
-        spec = self._schema.root.field(first)
-        if self._schema.streamed and spec is not None and spec.repeat is not None:
-            for each in plan.kind.each_of(data, attribute_of(first), opt=options):
-                yield from plan.give([each], 1)
+        """The rows' objects. Of a list that is in no other list each element is read when it is asked for."""
+        first = self._outermost_list(plan.rows.split("."))
+        if first:
+            for each in plan.kind.each_of(data, ".".join(first), opt=options):
+                yield from plan.give([each], len(first))
         else:
             yield from plan.give(self._read(plan.kind, data, options), 0)
+
+    def _outermost_list(self, path: list[str]) -> list[str]:
+        """The attributes that lead to the first list of a path; none where it is behind an instance or a
+        switch, and in layouts.
+        """
+        from kodec.generator.schema.model import Ref
+
+        struct, attrs = self._schema.root, list[str]()
+        while self._schema.streamed:
+            name = path[len(attrs)]
+            attrs.append(attribute_of(name))
+            spec = struct.field(name)
+            if spec is not None and spec.repeat is not None:
+                return attrs
+            if spec is None or not isinstance(spec.type, Ref):
+                break
+            struct = self._model.struct(spec.type.target)
+        return []
 
     def _read(self, kind: Any, data: Buffer, options: ReadOptions) -> Any:
         return kind.from_bytes(data, opt=options) if self._schema.streamed else kind.from_bytes(data, options)

@@ -486,6 +486,12 @@ class Layouts:
                 return min(self.least_of(each) for each in (default, *(each for _, each in cases)))
         return 0
 
+    def least_of_element(self, field: Field) -> int:
+        """The fewest bytes that one element of a repeated field can take."""
+        if isinstance(field.size, Literal) and isinstance(field.size.value, int):
+            return field.size.value
+        return self.least_of(field.type) if field.size is None else 0
+
     def least_of(self, kind: TypeRef) -> int:
         """The fewest bytes that one element of this type can take."""
         return self.least(Field("", kind, _NOWHERE)) if isinstance(kind, (Prim, Ref, Switch)) else 0

@@ -30,6 +30,7 @@ __all__ = [
     "in_order",
     "is_built",
     "open_batch",
+    "partitions_of",
     "record_decoder",
     "row_decoder",
     "row_reader",
@@ -147,6 +148,17 @@ def in_order() -> InOrder:
     from kodec.log.backends.pure.order import in_order as pure
 
     return pure
+
+
+def partitions_of(keys: Any, partitions: int) -> Any:
+    """The partition of each key of an Arrow column, by `partition_of`; the pure one says what it is."""
+    if backend() == "native":
+        from kodec.log.backends.native.partitions import partitions_of as native
+
+        return native(keys, partitions)
+    from kodec.log.backends.pure.partitions import partitions_of as pure
+
+    return pure(keys, partitions)
 
 
 def encode_rows(batches: Sequence[Any], options: EncodeOptions) -> bytes:

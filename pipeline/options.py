@@ -23,7 +23,16 @@ from kodec.log.files.listing import TopicPartition
 from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.runtime.errors import KodecError
 
-__all__ = ["DEFAULT_TASK_BYTES", "EARLIEST", "LATEST", "Edge", "Mode", "OptionError", "Options"]
+__all__ = [
+    "DEFAULT_TASK_BYTES",
+    "EARLIEST",
+    "LATEST",
+    "Edge",
+    "Mode",
+    "OptionError",
+    "Options",
+    "local_path",
+]
 
 Mode = Literal["failfast", "permissive", "quarantine"]
 
@@ -256,18 +265,20 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         texts = []
     if not texts:
         raise OptionError("path", 'say what to read: .load("/path/of/a/log/directory")')
-    return tuple(_path(text) for text in texts)
+    return tuple(local_path(text, "read by the Python source") for text in texts)
 
 
-def _path(text: str) -> str:
+def local_path(text: str, use: str) -> str:
+    """The absolute path that the option `path` says, as a path or a `file:` URL.
+
+    Raises: OptionError for other URLs, which says that they cannot be of that `use`.
+    """
     url = urlsplit(text)
     # One letter is a drive, not a scheme.
     if len(url.scheme) < 2:
         return str(Path(text).absolute())
-    if url.scheme != "file" or url.netloc not in ("", "localhost"):
-        raise OptionError(
-            "path", f"{text}: only local paths can be read by the source in Python, like /data/logs"
-        )
+    if url.scheme != "file" or url.netloc not in ("", "localhost") or not url.path.startswith("/"):
+        raise OptionError("path", f"{text}: only local paths can be {use}, like /data/logs")
     return unquote(url.path, errors="surrogateescape")
 
 

@@ -28,11 +28,12 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from kodec.log import kernel
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import on_this_machine, require_no_link
-from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
-from kodec.pipeline.options import OptionError
+from kodec.log.files.paths import require_no_link
+from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions, staging_folder
+from kodec.pipeline.options import OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
 
@@ -48,10 +49,22 @@ _TYPES = {
     "timestamp": ("timestamp",),
     "timestampType": ("int",),
 }
-_OPTIONS = ("path", "topic", "partition", "compression", "batchBytes", "segmentBytes", "queryId", "batchId")
+_OPTIONS = (
+    "path",
+    "topic",
+    "partition",
+    "partitions",
+    "compression",
+    "batchBytes",
+    "segmentBytes",
+    "queryId",
+    "batchId",
+)
 _COMPRESSION = "kafka.compression.type"
 # What Spark itself adds.
 _OF_SPARK = ("checkpointlocation", "queryname", "provider", "owner")
+# As many rows without a key stay together.
+_RUN = 1_000
 _SIZE = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
 _MOST_BATCH = 64 << 20
 
@@ -63,6 +76,7 @@ class WriteOptions:
     Attributes:
         root: the log directory.
         topic, partition: for rows without these columns; None: rows have them.
+        partitions: how many partitions a topic has, for rows that do not say theirs; None: all say it.
         cut: how rows become batches and segments.
         batch: the query and the number of its batch, where the caller counts them.
     """
@@ -70,6 +84,7 @@ class WriteOptions:
     root: Path
     topic: str | None
     partition: int | None
+    partitions: int | None
     cut: Cut
     batch: tuple[str, int] | None
 
@@ -87,8 +102,8 @@ class WriteOptions:
                 raise OptionError(name, f"there is no such option of writing{hint}")
         if "path" not in values:
             raise OptionError("path", "say where the log directory is: .save(path), or .start(path)")
+        root = Path(local_path(values["path"], "written"))
         try:
-            root = on_this_machine(values["path"].removeprefix("file://")).absolute()
             require_no_link(root)
         except ValueError as error:
             raise OptionError("path", str(error)) from None
@@ -99,6 +114,11 @@ class WriteOptions:
             raise OptionError("path", text)
         topic = values.get("topic")
         partition = _number(values, "partition", 2**31 - 1)
+        partitions = _number(values, "partitions", 2**31 - 1)
+        if partitions == 0:
+            raise OptionError("partitions", "a topic has at least one")
+        if partition is not None and partitions is not None:
+            raise OptionError("partitions", "it is for rows of which partition does not say where they go")
         if topic is not None:
             _require_name(topic, partition or 0)
         compression = values.get("compression", values.get(_COMPRESSION, "none"))
@@ -114,11 +134,12 @@ class WriteOptions:
         query = values.get("queryId")
         if (query is None) != (number is None):
             raise OptionError("queryId", "it goes with batchId: give both or none")
-        return cls(root, topic, partition, cut, None if query is None or number is None else (query, number))
+        batch = None if query is None or number is None else (query, number)
+        return cls(root, topic, partition, partitions, cut, batch)
 
     def staging(self, name: str) -> Path:
         """The folder in which one write, of this name, is made."""
-        return self.root.parent / f".{self.root.name}.kodec-sink-{name}"
+        return staging_folder(self.root, name)
 
 
 def _number(values: Mapping[str, str], name: str, most: int) -> int | None:
@@ -146,7 +167,8 @@ def _require_name(topic: object, partition: object) -> TopicPartition:
         owner = TopicPartition(topic, partition)
         if parse_partition_dir(str(owner)) == owner:
             return owner
-    raise KodecError(f"kafka-log: {topic!r}, partition {partition!r}: not a topic-partition")
+    hint = "; the option partitions chooses one" if partition is None else ""
+    raise KodecError(f"kafka-log: {topic!r}, partition {partition!r}: not a topic-partition{hint}")
 
 
 def _check_columns(columns: StructType, options: WriteOptions) -> None:
@@ -162,9 +184,13 @@ def _check_columns(columns: StructType, options: WriteOptions) -> None:
             raise OptionError("columns", f"{name} is {kind}; expected {' or '.join(_TYPES[name])}")
     if "value" not in found:
         raise OptionError("columns", "there is no column value")
-    for name, given in (("topic", options.topic), ("partition", options.partition)):
-        if name not in found and given is None:
-            raise OptionError(name, f"there is no column {name}: name one with this option")
+    if "topic" not in found and options.topic is None:
+        raise OptionError("topic", "there is no column topic: name one with this option")
+    if "partition" not in found and options.partition is None and options.partitions is None:
+        text = "there is no column partition: name one, or say with the option partitions how many there are"
+        raise OptionError("partition", text)
+    if "offset" in found and options.partitions is not None:
+        raise OptionError("partitions", "rows with offsets have a partition: there is nothing to choose")
     if "timestampType" in found and "timestamp" not in found:
         raise OptionError("columns", "timestampType goes with timestamp")
 
@@ -180,6 +206,31 @@ class _Made(NamedTuple):
 @dataclass
 class _Message(WriterCommitMessage):
     made: _Made
+
+
+class _Partitioner:
+    """Chooses partitions as Kafka's producers do: by keys, and rows without one in turn.
+
+    Those are taken by runs, so that many stay in their order. The same rows of a task get the same ones.
+
+    Args: first: the partition of the first run.
+    """
+
+    def __init__(self, partitions: int, first: int) -> None:
+        self._partitions = partitions
+        self._first = first % partitions
+        self._without = 0
+
+    def chosen(self, keys: pa.Array) -> pa.Array:
+        """The partition of each row, int64."""
+        of_key = kernel.partitions_of(keys.cast(pa.binary()), self._partitions).cast(pa.int64())
+        if not keys.null_count:
+            return of_key
+        so_far = pc.cumulative_sum(keys.is_null().cast(pa.int64()), start=self._without - 1)
+        turn = pc.add(pc.divide(so_far, _RUN), self._first)
+        self._without += keys.null_count
+        count = pa.scalar(self._partitions, pa.int64())
+        return pc.coalesce(of_key, pc.subtract(turn, pc.multiply(pc.divide(turn, count), count)))
 
 
 class _Sink:
@@ -201,9 +252,12 @@ class _Sink:
         staging = self.options.staging(name)
         attempt = staging / uuid.uuid4().hex
         rows: dict[TopicPartition, PartitionRows] = {}
+        context = TaskContext.get()
+        first = (0 if context is None else context.partitionId()) + (0 if batch is None else batch[1])
+        partitioner = _Partitioner(self.options.partitions or 1, first)
         try:
             for each in batches:
-                for owner, part in self._parts(each):
+                for owner, part in self._parts(each, partitioner):
                     if owner not in rows:
                         rows[owner] = PartitionRows(
                             owner, attempt / str(owner), self.options.cut, keep_offsets=self.keep_offsets
@@ -217,15 +271,16 @@ class _Sink:
             raise
         return _Message(_Made(staging, batch, segments))
 
-    def _parts(self, batch: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+    def _parts(
+        self, batch: pa.RecordBatch, partitioner: _Partitioner
+    ) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
         """The rows of each topic-partition, in their order, with the columns that a log has."""
         if not batch.num_rows:
             return
         columns = log_columns(batch, self.now)
         names = set(batch.schema.names)
         given = self.options
-        if "topic" not in names and "partition" not in names:
-            assert given.topic is not None and given.partition is not None
+        if "topic" not in names and "partition" not in names and given.partition is not None:
             yield _require_name(given.topic, given.partition), columns
             return
         topics = batch["topic"] if "topic" in names else pa.repeat(given.topic, batch.num_rows)
@@ -234,6 +289,10 @@ class _Sink:
             if "partition" in names
             else pa.repeat(pa.scalar(given.partition, pa.int64()), batch.num_rows)
         )
+        if given.partitions is not None and numbers.null_count:
+            keys = batch["key"] if "key" in names else pa.nulls(batch.num_rows, pa.binary())
+            without = keys.filter(numbers.is_null())
+            numbers = pc.replace_with_mask(numbers, numbers.is_null(), partitioner.chosen(without))
         owners = pa.table({"topic": topics, "partition": numbers}).group_by(["topic", "partition"])
         found = sorted(
             _require_name(each["topic"], each["partition"]) for each in owners.aggregate([]).to_pylist()

@@ -5,6 +5,7 @@ On a cluster the folder around the target must be on a file system that the driv
 
 from __future__ import annotations
 
+import glob
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -73,7 +74,7 @@ def staged(target: Path) -> Iterator[Staging]:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
-    for left in target.parent.glob(f"{prefix}*"):
+    for left in target.parent.glob(f"{glob.escape(prefix)}*"):
         with suppress(BlockingIOError, FileNotFoundError, NotADirectoryError):
             # a lock of this process would be no obstacle
             if not is_locked(left):

@@ -7,8 +7,9 @@ stream; `at` of an error counts from the start of the bytes.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
@@ -22,7 +23,7 @@ from kodec.runtime.process import decode, encode
 __all__ = ["REQUIRED", "ByteSink", "ByteSource", "StreamFields", "StreamNode", "trimmed"]
 
 _CODES = re.compile(r"\d*[a-zA-Z]")
-_SPARE = 256
+_SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
 REQUIRED: Any = None
@@ -63,14 +64,25 @@ class StreamFields:
         raise AssertionError("they are all there")
 
 
+# In the place of how many bits of a byte are left.
+_FORGOTTEN = -1
+
+
 class _State:
-    """What all streams of one reading have in common."""
+    """What all streams of one reading have in common.
 
-    __slots__ = ("depth", "opt")
+    Attributes:
+        room: how many elements without bytes there may be in all lists: as many as there are bytes, about.
+        empty: how many there were.
+    """
 
-    def __init__(self, opt: ReadOptions) -> None:
+    __slots__ = ("depth", "empty", "opt", "room")
+
+    def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
         self.depth = 0
+        self.room = size + _SPARE
+        self.empty = 0
 
 
 def _number(code: str) -> Callable[[ByteSource, str], Any]:
@@ -105,7 +117,7 @@ class ByteSource:
     @classmethod
     def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
         """A stream of its own."""
-        return cls(buf, 0, len(buf), _State(opt))
+        return cls(buf, 0, len(buf), _State(opt, len(buf)))
 
     @property
     def pos(self) -> int:
@@ -117,7 +129,7 @@ class ByteSource:
 
     @property
     def eof(self) -> bool:
-        return self.at >= self.end and not self._left
+        return self.at >= self.end and self._left <= 0
 
     u1, s1 = _number("B"), _number("b")
     u2le, s2le, u4le, s4le = _number("<H"), _number("<h"), _number("<I"), _number("<i")
@@ -190,10 +202,14 @@ class ByteSource:
 
     def inside(self, data: bytes) -> ByteSource:
         """A stream of bytes that were made from those of this one."""
+        self.state.room += len(data)
         return ByteSource(data, 0, len(data), self.state)
 
     def seek(self, pos: int, name: str) -> ByteSource:
         """The same stream, read from `pos` on."""
+        if self._left:
+            # Stock Kaitai forgets bits that are left: whoever goes on with them is told.
+            self._bits, self._left = 0, _FORGOTTEN
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
         found = ByteSource(self.buf, self.base, self.end, self.state)
@@ -204,6 +220,8 @@ class ByteSource:
         """The next `width` bits, the most significant of a byte first."""
         size = (width - self._left + 7) // 8
         if size > 0:
+            if self._left == _FORGOTTEN:
+                self._refuse(name)
             at = self.skip(size, name)
             self._bits = self._bits << size * 8 | int.from_bytes(self.buf[at : self.at], "big")
             self._left += size * 8
@@ -216,6 +234,8 @@ class ByteSource:
         """The next `width` bits, the least significant of a byte first."""
         size = (width - self._left + 7) // 8
         if size > 0:
+            if self._left == _FORGOTTEN:
+                self._refuse(name)
             at = self.skip(size, name)
             self._bits |= int.from_bytes(self.buf[at : self.at], "little") << self._left
             self._left += size * 8
@@ -227,6 +247,9 @@ class ByteSource:
     def align(self) -> None:
         """Go on with a whole byte."""
         self._bits = self._left = 0
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise Unsupported(name, "bits of the byte before were left when an instance was read", at=self.at)
 
     def fixed(self, contents: bytes, name: str) -> bytes:
         """Bytes that are always these."""
@@ -251,13 +274,14 @@ class ByteSource:
         """Raise Malformed for a value that a rule does not allow, which began `back` bytes ago."""
         raise Malformed(name, reason, at=self.at - back, need=need, have=have)
 
-    def count(self, count: int, least: int, name: str, *, held: bool = True) -> range:
+    def count(self, count: int, least: int, name: str, *, held: bool = True) -> Iterable[int]:
         """The indexes of `count` elements of at least `least` bytes, where the bytes can hold them.
 
-        Elements without bytes are as many as there are bytes at all, at most. Here and below, lists that are
-        not `held` in memory may have any number of elements.
+        Elements without bytes are as many as there are bytes at all, at most, in all lists together. Here and
+        below, lists that are not `held` in memory may have any number of elements.
         """
-        left = max(0, self.end - self.at) if least else len(self.buf) + _SPARE
+        # 8 elements may be the bits of a byte
+        left = max(0, self.end - self.at) if least else 8 * self.state.room
         if count < 0:
             raise Malformed(name, "negative count", at=self.at, need="at least 0", have=count)
         if count * max(least, 1) > left:
@@ -268,7 +292,21 @@ class ByteSource:
             )
         if held and count > self.state.opt.elements:
             raise too_many(name, self.at, self.state.opt)
-        return range(count)
+        return range(count) if least else self._watched(range(count), name)
+
+    def _watched(self, indexes: Iterable[int], name: str) -> Iterator[int]:
+        """Indexes of a list of which an element may be without bytes; such are counted."""
+        state = self.state
+        for index in indexes:
+            before, bits = self.at, self._left
+            yield index
+            if self.at == before and self._left == bits:
+                state.empty += 1
+                if state.empty > state.room:
+                    reason = "more elements without bytes than there are bytes"
+                    raise LimitExceeded(
+                        name, reason, at=before, need=state.empty, have=state.room, limit="bytes present"
+                    )
 
     def each(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that reaches to the end of the stream."""
@@ -284,14 +322,10 @@ class ByteSource:
 
     def again(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that a condition ends; elements without bytes are bounded as in `count`."""
-        index = empty = 0
-        while True:
-            before = self.at
-            yield index
-            index += 1
-            empty += before == self.at
-            if (held and index >= self.state.opt.elements) or empty > len(self.buf) + _SPARE:
+        for index in self._watched(itertools.count(), name):
+            if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)
+            yield index
 
     def read(
         self,
@@ -302,6 +336,47 @@ class ByteSource:
         root: StreamNode | None = None,
     ) -> N:
         """Read an object that stands next in this stream; `root` is that of an object without a parent."""
+        state = self._enter(node, parent, name, root)
+        try:
+            node._read(self)
+        except FormatError as error:
+            raise error.within(name, index) from error.__cause__
+        finally:
+            state.depth -= 1
+        node._stop = self.at
+        return node
+
+    def each_in(
+        self,
+        node: StreamNode,
+        parent: StreamNode | None,
+        name: str,
+        path: tuple[str, ...],
+        root: StreamNode | None = None,
+    ) -> Iterator[Any]:
+        """As `read`, but each element of the list at `path` in the object is given instead of kept.
+
+        Where the object has no such list itself, or an expression asks for the list, it is kept.
+        """
+        if path[0] not in node._each:
+            found: Any = self.read(node, parent, name, root=root)
+            for step in path:
+                found = None if found is None else getattr(found, step)
+            yield from found or ()
+            return
+        state = self._enter(node, parent, name, root)
+        try:
+            yield from node._read_each(self, path[0], path[1:])
+        except FormatError as error:
+            raise (error.within(name) if name else error) from error.__cause__
+        finally:
+            state.depth -= 1
+        node._stop = self.at
+
+    def _enter(
+        self, node: StreamNode, parent: StreamNode | None, name: str, root: StreamNode | None
+    ) -> _State:
+        """Begin an object; who calls it ends the object by `depth`."""
         state = self.state
         if state.depth >= state.opt.depth:
             raise LimitExceeded(
@@ -316,14 +391,7 @@ class ByteSource:
         if root is not None:
             node._root = root
         state.depth += 1
-        try:
-            node._read(self)
-        except FormatError as error:
-            raise error.within(name, index) from error.__cause__
-        finally:
-            state.depth -= 1
-        node._stop = self.at
-        return node
+        return state
 
 
 def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
@@ -362,6 +430,7 @@ class ByteSink:
         "_bits",
         "_left",
         "_little",
+        "_unnamed",
         "_used",
         "base",
         "done",
@@ -382,15 +451,17 @@ class ByteSink:
         self.base = base
         self.limit = limit
         self.owner = self if owner is None else owner
-        self.placed: list[tuple[int, bytes, str]] = []
+        self.placed: list[tuple[int, bytearray, list[_Unnamed], str]] = []
         self.due: list[tuple[int, bytes, bool, str]] = []
         self._used = False
         self._bits = self._left = 0
         self._little = False
+        self._unnamed: list[_Unnamed] = []
 
     @property
     def pos(self) -> int:
-        return self.base + len(self.out)
+        """The position of the next whole byte: one that was begun is read as a whole."""
+        return self.base + len(self.out) + (self._left > 0)
 
     @property
     def size(self) -> int:
@@ -402,7 +473,7 @@ class ByteSink:
 
     @property
     def eof(self) -> bool:
-        return self.pos >= self.size
+        return self.pos >= self.size and not self._left
 
     @property
     def full(self) -> bool:
@@ -453,8 +524,11 @@ class ByteSink:
             self._bits >>= size * 8
 
     def align(self) -> None:
-        """Fill a byte that was begun with zero bits."""
+        """End a byte that was begun; its other bits are zeros, or get what was there when it was read."""
         if self._left:
+            others = (0xFF << self._left) & 0xFF if self._little else 0xFF >> self._left
+            at = self.base + len(self.out)
+            self._unnamed.append((at, at + 1, others))
             self.out.append(self._bits if self._little else self._bits << (8 - self._left))
             self._bits = self._left = 0
 
@@ -487,11 +561,12 @@ class ByteSink:
         self.align()
         stop = self.base + len(self.out)
         if self.owner.done is None:
-            self.owner.placed.append((self.base, bytes(self.out), name))
-        elif self.owner.done[self.base : stop] != self.out:
+            self.owner.placed.append((self.base, self.out, self._unnamed, name))
+            return
+        _fill(self.out, self.base, self._unnamed, self.owner.done)
+        if self.owner.done[self.base : stop] != self.out:
             raise EncodeError(name, "differs from what is written at its position", have=self.base)
-        else:
-            self.owner._settle(self.owner.done)
+        self.owner._settle(self.owner.done)
 
     def write(
         self,
@@ -593,6 +668,9 @@ class ByteSink:
         if terminator is not None and not include and room >= len(terminator):
             data += terminator
         fill = 0 if pad is None else pad
+        if terminator is not None and _find(data, terminator) >= 0:
+            # behind its terminator anything may stand
+            self._unnamed.append((self.pos + len(data), self.pos + size, 0xFF))
         full = data + bytes([fill]) * (size - len(data))
         if trimmed(full, pad, terminator, include) != value:
             raise EncodeError(
@@ -621,6 +699,8 @@ class ByteSink:
         if known is not None and isinstance(value, StreamNode):
             same = value._io is not None and value._stop - value._io.base == written
             if size is None or len(known) == size:
+                if same:
+                    _fill(out, 0, self._unnamed, known)
                 if len(known) > written and same:
                     out += known[written:]
                 elif len(known) > written and not self.placed and size is None:
@@ -629,7 +709,7 @@ class ByteSink:
                         "", reason, need=value._stop - value._io.base if value._io else 0, have=written
                     )
         done = [(0, written)]
-        for pos, data, name in self.placed:
+        for pos, data, unnamed, name in self.placed:
             stop = pos + len(data)
             if not data:
                 continue
@@ -637,6 +717,7 @@ class ByteSink:
                 raise EncodeError(
                     name, "too far behind what is written", need=len(out) + _MOST_ZEROS, have=pos
                 )
+            _fill(data, pos, unnamed, out)
             if len(out) < stop:
                 if size is not None and stop > size:
                     raise EncodeError(name, "past the end of its stream", need=size, have=stop)
@@ -653,6 +734,21 @@ class ByteSink:
         self._settle(out)
         self.done = bytes(out)
         return self.done
+
+
+_Unnamed = tuple[int, int, int]
+"""Bytes that no field names, or some bits of a byte: from where, to where, and which bits of them."""
+
+
+def _fill(data: bytearray, base: int, unnamed: list[_Unnamed], there: bytes | bytearray) -> None:
+    """What no field names is what it is `there`, in the bytes that `data` is for from `base` on."""
+    for start, stop, others in unnamed:
+        if stop > len(there):
+            continue
+        if others == 0xFF:
+            data[start - base : stop - base] = there[start:stop]
+        else:
+            data[start - base] |= there[start] & others
 
 
 def _whole(data: Buffer) -> Any:
@@ -716,6 +812,7 @@ class StreamNode:
     )
 
     _part: ClassVar[bool] = False
+    _each: ClassVar[tuple[str, ...]] = ()
     _io: ByteSource | None
     _out: ByteSink | None
     _parent: Any
@@ -740,6 +837,9 @@ class StreamNode:
     def _read(self, io: ByteSource) -> None:
         raise NotImplementedError
 
+    def _read_each(self, io: ByteSource, name: str, path: tuple[str, ...]) -> Iterator[Any]:
+        raise NotImplementedError
+
     def _write(self, io: ByteSink) -> None:
         raise NotImplementedError
 
@@ -759,20 +859,15 @@ class StreamNode:
     ) -> Iterator[Any]:
         """The elements of the list `name`, each as soon as it is read: none is kept here.
 
-        There may be any number of them, as `opt.elements` is about lists in memory. Where the object holds no
-        such list itself, or an expression asks for the list, all is read first.
+        It is a list of the object, or of an object that it holds: `body.rows`. There may be any number of
+        elements, as `opt.elements` is about lists in memory. What is in a list or chosen by a switch, an
+        instance, or a list that an expression asks for, is read whole first.
         Raises, also after the last element: FormatError.
         """
-        read = getattr(cls, f"_each_{name}", None)
-        if cls._part or read is None:
-            found = getattr(cls.from_bytes(data, *arguments, opt=opt), name)
-            yield from () if found is None else found
-            return
+        if cls._part:
+            raise Unsupported("", f"a {cls.__name__} is read as a part of what holds it", at=0)
         io = ByteSource.of(_whole(data), opt)
-        node = cls(*arguments)
-        node._io = io
-        io.state.depth += 1
-        yield from read(node, io)
+        yield from io.each_in(cls(*arguments), None, "", tuple(name.split(".")))
 
     def to_bytes(self) -> bytes:
         """The bytes of this object. Raises: EncodeError; FormatError for instances that cannot be read."""

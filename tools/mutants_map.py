@@ -10,6 +10,7 @@ import json
 import os
 import random
 import shutil
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Generator
@@ -63,6 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     global _test
     _test = item.nodeid
+    if sys.gettrace() is None:
+        # A test that traces for itself has ended the measurement.
+        _measured.stop()
+        _measured.start()
     _measured.switch_context(_test)
     return (yield)
 

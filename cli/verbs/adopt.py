@@ -14,6 +14,7 @@ from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, size_of_logs
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
+from kodec.log.writing.addition import finish_additions
 
 __all__ = ["adopt"]
 
@@ -45,8 +46,8 @@ def adopt(
 ) -> None:
     """Copy logs into the log directory of a stopped broker, with the topic ids of its cluster.
 
-    The topics must have been created in the cluster, and be empty. The source is only read. Without --apply
-    it is a dry run: nothing is written.
+    The topics must have been created in the cluster, and be empty. The source is only read, but segments that
+    Spark was adding to it are put in place first. Without --apply it is a dry run: nothing is written.
 
     example:  kodec adopt out/sink --into /data/kafka-logs --apply
 
@@ -55,6 +56,8 @@ def adopt(
     ids = dict(map(_parsed, topic_id or []))
     with errors_reported():
         try:
+            if apply:
+                finish_additions(log_dir)
             with progress("adopt", size_of_logs(log_dir)) as step:
                 plan = plan_adoption(
                     log_dir,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
+from kodec.cli.compressions import PARQUET
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 
 __all__ = ["compact_view"]
@@ -28,7 +29,7 @@ def compact_view(
     buffer_bytes: Annotated[
         int, typer.Option(help="Memory of a task for keys, 24 bytes for each.", min=256)
     ] = 128 << 20,
-    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.local,
     master: Annotated[str | None, MASTER] = None,

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
+from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 from kodec.cli.outcome import Outcome, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import PARTITIONS, TOPICS, folders, size_of_logs
-from kodec.log.batches.batch import CODECS
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.conversion.report import ConversionReport
@@ -36,9 +36,7 @@ def convert(
     magic: Annotated[
         int | None, typer.Option("--magic", help="Message format 0, 1 or 2.", min=0, max=2)
     ] = None,
-    compression: Annotated[
-        str | None, typer.Option("--compression", help=f"{', '.join(CODECS[:-1])} or {CODECS[-1]}.")
-    ] = None,
+    compression: Annotated[str | None, BATCHES] = None,
     level: Annotated[int | None, typer.Option("--level", help="On the codec's own scale.")] = None,
     batch_bytes: Annotated[
         int, typer.Option(help="Gather single messages v0 and v1 to batches of this size.", min=1)

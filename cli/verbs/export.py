@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kodec.cli import output
+from kodec.cli.compressions import PARQUET
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def export(
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
-    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    compression: Annotated[str, PARQUET] = "zstd",
     internal: Annotated[
         bool, typer.Option("--internal", help="Internal topics too (__consumer_offsets ...).")
     ] = False,

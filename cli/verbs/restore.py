@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from kodec.cli import output
+from kodec.cli.compressions import BATCHES
 from kodec.cli.engine import ENGINE, MASTER, Engine, job, require_spark
-from kodec.log.batches.batch import CODECS
 
 __all__ = ["restore"]
 
@@ -22,9 +22,7 @@ def restore(
     topic: Annotated[
         list[str] | None, typer.Option(help="Only this topic; may be given several times.")
     ] = None,
-    compression: Annotated[
-        str, typer.Option("--compression", help=f"{', '.join(CODECS[:-1])} or {CODECS[-1]}.")
-    ] = "none",
+    compression: Annotated[str, BATCHES] = "none",
     segment_bytes: Annotated[
         int, typer.Option(help="The most bytes of a segment (segment.bytes).", min=1, max=2**31 - 1)
     ] = 1 << 30,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kodec.cli import lines
+from kodec.cli.compressions import PARQUET
 from kodec.runtime.errors import KodecError, MissingDependency
 
 __all__ = ["scan"]
@@ -28,7 +29,7 @@ def scan(
         list[str] | None,
         typer.Option("--column", help="A path from a row: body.width; may be given several times."),
     ] = None,
-    compression: Annotated[str, typer.Option(help="Parquet compression.")] = "zstd",
+    compression: Annotated[str, PARQUET] = "zstd",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
     """Write the rows of any file that a schema describes to Parquet.

@@ -12,6 +12,7 @@ from kodec.generator.passes.derivations import check_derivations
 from kodec.generator.passes.expressions import check_expressions
 from kodec.generator.passes.names import check_names
 from kodec.generator.passes.names_only import check_names_only
+from kodec.generator.passes.nesting import check_nesting
 from kodec.generator.passes.order import check_order
 from kodec.generator.passes.plain import check_plain, own_key, prefers_streams
 from kodec.generator.passes.rows import check_rows
@@ -49,6 +50,11 @@ def check(model: Model, problems: Problems) -> Model:
     Schemas that import each other are of one sort. Layouts are the first choice; where they cannot say what a
     schema says, it is streamed, unless it has extension keys, which need layouts.
     """
+    nesting = Problems()
+    check_nesting(model, nesting)
+    if nesting.found:
+        problems.found += nesting.found
+        model = Model(tuple(replace(each, structs=_emptied(each)) for each in model.schemas))
     rows = Problems()
     whole = _with_whole_rows(model, problems.found)
     check_rows(whole, rows)
@@ -76,6 +82,10 @@ def check(model: Model, problems: Problems) -> Model:
     return Model(
         tuple(replace(each, streamed=True) if each.id in streamed else each for each in left.schemas)
     )
+
+
+def _emptied(schema: Schema) -> tuple[Struct, ...]:
+    return tuple(Struct(struct.name, struct.place) for struct in schema.structs)
 
 
 def _with_whole_rows(model: Model, problems: Iterable[Problem]) -> Model:

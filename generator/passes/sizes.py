@@ -8,6 +8,7 @@ from kodec.generator.layout import BitGroup, Layout, Layouts, One
 from kodec.generator.passes.common import path_of, structs
 from kodec.generator.problems import Problems
 from kodec.generator.schema import expr as ex
+from kodec.generator.schema.kinds import types_in
 from kodec.generator.schema.model import Bits, Field, Model, Prim, Ref, Struct, Valid
 from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
 
@@ -16,20 +17,44 @@ __all__ = ["check_sizes", "interval_of"]
 Interval = tuple[float, float]
 # an element may be without bytes: a list that is bounded by a number alone must not be larger
 _MOST_ELEMENTS = 1 << 20
+# and in something of which there may be one for each byte
+_MOST_EMPTY = 16
 _ALL: Interval = (-math.inf, math.inf)
 
 
 def check_sizes(model: Model, problems: Problems, layouts: Layouts) -> None:
     """Report sizes and counts that can be negative, and `repeat: until` that nothing ends."""
+    listed = _in_lists(model)
     for struct in structs(model):
         if struct.wire in VARINTS:
             continue
         for known in layouts.bindings(struct):
             for variant in layouts.variants(struct, known):
-                _layout(model, layouts, struct, variant.layout, problems)
+                _layout(model, layouts, struct, variant.layout, struct.name in listed, problems)
 
 
-def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, problems: Problems) -> None:
+def _in_lists(model: Model) -> set[str]:
+    """The types of which a value may hold any number: those of elements, and what these hold."""
+    found: set[str] = set()
+    todo = [
+        kind.target
+        for struct in structs(model)
+        for field in struct.fields
+        for kind in types_in(field.type)
+        if isinstance(kind, Ref) and field.repeat is not None
+    ]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            held = (kind for field in model.struct(name).fields for kind in types_in(field.type))
+            todo += [kind.target for kind in held if isinstance(kind, Ref)]
+    return found
+
+
+def _layout(
+    model: Model, layouts: Layouts, struct: Struct, layout: Layout, listed: bool, problems: Problems
+) -> None:
     env: dict[str, Interval] = {}
     for param in struct.params:
         if param.type != "bool":
@@ -39,6 +64,8 @@ def _layout(model: Model, layouts: Layouts, struct: Struct, layout: Layout, prob
     for step in layout.steps:
         if isinstance(step, One):
             _check(model, struct, step.field, env, problems)
+            if listed:
+                _empty_elements(model, layouts, struct, step.field, env, problems)
             env[step.field.id] = interval_of(model, step.field)
             continue
         for item in step.fields:
@@ -100,7 +127,7 @@ def _check(model: Model, struct: Struct, field: Field, env: dict[str, Interval],
                 f"`{key}` can be negative{shown}: {ex.text_of(expr)}",
                 f"give `{names[0]}` a `valid` with `min`, or the field an `if`" if names else "",
             )
-    if field.repeat == "until" and not _bounded(field):
+    if field.repeat == "until" and _most(field) is None:
         problems.add(
             field.at("repeat-until"),
             path,
@@ -108,6 +135,30 @@ def _check(model: Model, struct: Struct, field: Field, env: dict[str, Interval],
             f"end it at a number of elements too: {ex.text_of(field.repeat_until)} or {field.id}.size == 100"
             if field.repeat_until is not None
             else "",
+        )
+
+
+def _empty_elements(
+    model: Model,
+    layouts: Layouts,
+    struct: Struct,
+    field: Field,
+    env: dict[str, Interval],
+    problems: Problems,
+) -> None:
+    """Where there may be many of a type, a list in it that could have as many elements as there are bytes."""
+    if field.repeat not in ("expr", "until") or layouts.least_of_element(field) > 0:
+        return
+    most = _most(field) or math.inf
+    if field.repeat_expr is not None:
+        seen = dict(env)
+        most = interval(_plain(model, struct, field.repeat_expr, seen), seen)[1]
+    if most > _MOST_EMPTY:
+        problems.add(
+            field.at("repeat"),
+            path_of(struct, field.id),
+            "elements that may be without bytes, in a type of which there may be many",
+            f"give the elements a field that is always there, or have {_MOST_EMPTY} of them at most",
         )
 
 
@@ -123,8 +174,8 @@ def _promised(condition: ex.Expr | None, expr: ex.Expr) -> float:
     return -math.inf
 
 
-def _bounded(field: Field) -> bool:
-    """Whether the condition has an alternative that a number of elements fulfils."""
+def _most(field: Field) -> int | None:
+    """The number of elements that fulfils an alternative of the condition; None where there is none."""
     todo = [field.repeat_until]
     while todo:
         part = todo.pop()
@@ -134,8 +185,8 @@ def _bounded(field: Field) -> bool:
             case ex.Binary("==" | ">=", ex.Attr(ex.Name(name), "size" | "length"), ex.Literal(int(most))) if (
                 name == field.id and 1 <= most <= _MOST_ELEMENTS
             ):
-                return True
-    return False
+                return most
+    return None
 
 
 def _prim(prim: Prim) -> Interval:

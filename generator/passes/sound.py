@@ -73,6 +73,8 @@ def without(model: Model, problems: Iterable[Problem]) -> Model:
 def _owner(model: Model, problem: Problem) -> tuple[Struct | None, _Member | None]:
     """The type, and the member of it, that a problem is about: by its path, or else by its place."""
     before: tuple[Place, Struct, _Member | None] | None = None
+    if problem.path == "meta":
+        return None, None  # an unknown key there, which no type needs
     for struct in structs(model):
         for member in (None, *struct.members):
             place = struct.place if member is None else member.place

@@ -139,6 +139,7 @@ class Kinds:
         self._asked: set[tuple[str, str]] = set()
         self._known: dict[tuple[str, str], Kind] = {}
         self._inside: dict[str, set[str]] = {}
+        self._names: set[str] | None = None
         self.parents: dict[str, set[str]] = {}
         self._orphans: set[str] = set()
         self._moved = False
@@ -426,12 +427,15 @@ class Kinds:
 
     def asked(self, name: str) -> bool:
         """Whether any expression asks for something of that name."""
-        return any(
-            part == ex.Name(name) or (isinstance(part, ex.Attr) and part.name == name)
-            for struct in self._structs.values()
-            for expr in self.expressions(struct)
-            for part in ex.walk(expr)
-        )
+        if self._names is None:
+            self._names = {
+                part.name
+                for struct in self._structs.values()
+                for expr in self.expressions(struct)
+                for part in ex.walk(expr)
+                if isinstance(part, (ex.Name, ex.Attr))
+            }
+        return name in self._names
 
     def needs_others(self, struct: Struct) -> bool:
         """Whether an object of an inner type can be read and written only as a part of its root."""

@@ -26,7 +26,7 @@ from kodec.log.files.checkpoints import read_offsets, write_offsets, write_parti
 from kodec.log.files.descriptors import keep_owner, open_file
 from kodec.log.files.durable import sync_file, sync_folder
 from kodec.log.files.listing import PartitionFolder, TopicPartition, find_partitions
-from kodec.log.files.lock import locked
+from kodec.log.files.lock import is_locked, locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -39,7 +39,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import require_apart, require_no_link
 from kodec.log.views.metadata import ClusterMetadata, Topic, read_metadata
-from kodec.log.writing.addition import finish_additions
+from kodec.log.writing.addition import is_unfinished
 from kodec.log.writing.new_folder import working_name
 
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
@@ -112,8 +112,8 @@ class AdoptionPlan:
 
         Args: allow_expired: also where retention would delete segments at once.
         Raises: ValueError for a plan with problems, and for segments that retention would delete;
-        BlockingIOError where a broker runs; PermissionError where this user cannot give files to the broker's
-        owner; OSError.
+        BlockingIOError where a broker runs, or writes into the source; PermissionError where this user cannot
+        give files to the broker's owner; OSError.
         """
         if self.problems:
             raise ValueError("; ".join(self.problems))
@@ -124,11 +124,15 @@ class AdoptionPlan:
         if os.geteuid() not in (0, like.st_uid):
             text = f"is the broker's, of user {like.st_uid}; run this as that user, or as root"
             raise PermissionError(f"{self.into} {text}")
+        if self.source != self.into and is_locked(self.source):
+            raise BlockingIOError(f"{self.source} is in use by a broker or another program")
         with locked(self.into) as lock:
+            # First: whatever ends this, the broker checks what it finds, and deleted records stay deleted.
+            self._forget()
+            sync_folder(self.into)
             for each in self.partitions:
                 with lock.claim(each.source if each.source == each.target else self._folder(each)):
                     self._adopt(each, like)
-            self._forget()
             sync_folder(self.into)
 
     def _folder(self, adoption: Adoption) -> Path:
@@ -145,6 +149,8 @@ class AdoptionPlan:
         if working != source:
             for path in sorted(source.iterdir()):
                 if path.suffix in _KINDS or path.name == LEADER_EPOCHS:
+                    # Whoever made it may not read what it leads to, and the broker's users may.
+                    require_no_link(path)
                     shutil.copyfile(path, working / path.name)
                     shutil.copystat(path, working / path.name)
                     sync_file(working / path.name)
@@ -200,7 +206,7 @@ def plan_adoption(
 ) -> AdoptionPlan:
     """Look whether a broker would serve the logs of `source` in its log directory `into`.
 
-    Nothing is written, but an addition of segments to `source` that was interrupted is completed.
+    Nothing is written.
 
     Args:
         source: a log directory that no broker uses, as `LogDirectoryWriter`, a conversion or Spark wrote it.
@@ -215,8 +221,9 @@ def plan_adoption(
         now: ms since epoch; the clock's time where it is not given.
         progress: called by `apply` with the bytes copied since the last call.
 
-    Raises: ValueError where `into` is no broker's log directory, or lies in `source`; KeyError for a topic
-    that is not in `source`; OSError; FormatError for a log that is damaged at its end.
+    Raises: ValueError where `into` is no broker's log directory, or lies in `source`, and where segments are
+    to be moved into `source` still (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that
+    is not in `source`; OSError; FormatError for a log that is damaged at its end.
     """
     given, target = Path(source).resolve(), Path(into).resolve()
     if given != target:
@@ -225,7 +232,8 @@ def plan_adoption(
     properties = root.meta_properties()
     if properties is None or properties.version < 1:
         raise ValueError(f"{target} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
-    finish_additions(given)
+    if is_unfinished(given):
+        raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
     known = _metadata(target if metadata is None else Path(metadata), required=metadata is not None)
     found = [each for each in find_partitions(given) if not each.topic_partition.is_internal]
     if topics is not None:
@@ -263,7 +271,9 @@ class _Planner:
         owner, target = folder.topic_partition, self.into / folder.path.name
         topic = None if self.metadata is None else self.metadata.topic(owner.topic)
         topic_id = self.topic_ids.get(owner.topic) if topic is None else topic.topic_id
-        problems = [] if folder.path == target else _problems_of(target, topic_id)
+        links = [each for each in (folder.path, *sorted(folder.path.iterdir())) if each.is_symlink()]
+        problems = [f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links]
+        problems += [] if folder.path == target else _problems_of(target, topic_id)
         own = {} if topic is None else topic.configs
         is_deleted = "delete" in own.get("cleanup.policy", "delete")
         most_ms = int(own.get("retention.ms", self.retention_ms)) if is_deleted else -1

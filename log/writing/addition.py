@@ -2,18 +2,20 @@
 
 For programs that make segments elsewhere, in pieces and perhaps twice, as the tasks of a cluster do. What is
 to be done is written down first (`kodec-sink.json` in the log directory): from then on it will be done, by
-whoever comes next where this process dies.
+whoever comes next where this process dies. As a log directory may come from anybody, what is written down
+can only move files of segments out of staging folders beside it into folders of topic-partitions.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kodec.log.batches.sizes import EPOCH, OFFSET
@@ -21,19 +23,36 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import make_folder, make_root, replace_file, sync_folder, write_all
-from kodec.log.files.listing import TopicPartition, list_partition, parse_partition_dir
+from kodec.log.files.listing import TopicPartition, list_partition, parse_file_name, parse_partition_dir
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
+from kodec.log.files.paths import require_no_link
 from kodec.log.writing.opening import refuse_unfinished, remove_clean_shutdown
 from kodec.runtime.errors import EncodeError, KodecError, Malformed
 
-__all__ = ["JOURNAL", "FinishedSegment", "add_segments", "finish_additions", "note_epoch"]
+__all__ = [
+    "JOURNAL",
+    "FinishedSegment",
+    "add_segments",
+    "finish_additions",
+    "is_unfinished",
+    "note_epoch",
+    "staging_folder",
+]
 
 JOURNAL = "kodec-sink.json"
 """What was added by which query, and what is still to be moved into place."""
 
 _PATIENCE = 30.0
 _PAUSE = 0.05
+_KINDS = ("log", *INDEXES)
+# Named after the log directory, which may have been renamed since.
+_STAGING = re.compile(r"\.[^/]+\.kodec-sink-[^/]+")
+
+
+def staging_folder(root: Path, name: str) -> Path:
+    """The folder beside a log directory in which the segments of one addition are made."""
+    return root.parent / f".{root.name}.kodec-sink-{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +77,12 @@ class FinishedSegment:
 
 @dataclass(slots=True)
 class _Journal:
-    """`batches` has the last batch of each query, `moves` what is to be renamed: paths in the directory."""
+    """What was done, and what is to be done.
+
+    Attributes:
+        batches: the last batch of each query.
+        moves: what is to be renamed, and to what; both relative to the log directory.
+    """
 
     batches: dict[str, int] = field(default_factory=dict)
     moves: list[tuple[str, str]] = field(default_factory=list)
@@ -75,7 +99,7 @@ class _Journal:
                 raise ValueError(found["version"])
             batches = {str(query): int(batch) for query, batch in found["batches"].items()}
             moves = [(str(source), str(target)) for source, target in found["moves"]]
-            if not all(_is_inside(target) for _, target in moves):
+            if not all(_is_of_an_addition(*move) for move in moves):
                 raise ValueError(moves)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             wrong = Malformed("", "not a journal of segments that were added", at=0, have=repr(data[:40]))
@@ -87,9 +111,21 @@ class _Journal:
         replace_file(root / JOURNAL, json.dumps(found).encode())
 
 
-def _is_inside(target: str) -> bool:
-    parts = target.split("/")
-    return len(parts) == 2 and parse_partition_dir(parts[0]) is not None and parts[1] not in ("", ".", "..")
+def _is_of_an_addition(source: str, target: str) -> bool:
+    """Whether a file of a segment moves from a staging folder to a topic-partition's."""
+    match PurePosixPath(source).parts, PurePosixPath(target).parts:
+        case ("..", staging, *folders, made), (owner, name):
+            found, wanted = parse_file_name(made), parse_file_name(name)
+            return (
+                _STAGING.fullmatch(staging) is not None
+                and ".." not in folders
+                and parse_partition_dir(owner) is not None
+                and found is not None
+                and wanted is not None
+                and found[1] == wanted[1]
+                and wanted[1] in _KINDS
+            )
+    return False
 
 
 @contextmanager
@@ -111,13 +147,18 @@ def _waiting_for(root: Path) -> Iterator[None]:
         lock.__exit__(None, None, None)
 
 
+def is_unfinished(root: str | os.PathLike[str]) -> bool:
+    """Whether an addition was interrupted, and segments are to be moved still. Raises Malformed; OSError."""
+    return bool(_Journal.load(Path(root)).moves)
+
+
 def finish_additions(root: str | os.PathLike[str]) -> None:
     """Do what an addition that was interrupted has left to do; nothing where there is none.
 
     Raises: Malformed for a damaged journal; BlockingIOError where a broker or another program holds the lock;
-    OSError.
+    ValueError where a link is in the way; OSError.
     """
-    path = Path(root)
+    path = Path(root).absolute()
     if (path / JOURNAL).is_file():
         with _waiting_for(path):
             _finish(path, _Journal.load(path))
@@ -137,14 +178,15 @@ def add_segments(
     in the order given, and its newest leader epoch, in place.
 
     Args:
-        segments: on the file system of `root`.
+        segments: made in a `staging_folder` of `root`. They are used up: after an error they are made anew.
         keep_offsets: take the offsets as they are: ascending, from the end of each log on, gaps allowed.
         batch: a query and the number of its batch: of each, numbers that are not higher than the last one
             are done already.
 
     Returns: the offsets that each topic-partition has got; None where the batch was done before.
-    Raises: EncodeError for offsets that do not ascend; BlockingIOError where a broker or another program
-    holds the lock; FormatError for a log that is to be recovered first; OSError.
+    Raises: EncodeError for offsets that do not ascend, and segments that were used before; BlockingIOError
+    where a broker or another program holds the lock; FormatError for a log that is to be recovered first;
+    ValueError for segments elsewhere, and where a link is in the way; OSError.
     """
     path = Path(root).absolute()
     make_root(path)
@@ -160,6 +202,7 @@ def add_segments(
         for each in segments:
             owners.setdefault(each.topic_partition, []).append(each)
         for owner, parts in sorted(owners.items()):
+            require_no_link(path / str(owner))
             end, epoch = _end_of(path / str(owner))
             if keep_offsets:
                 parts = _in_order(owner, parts, end)
@@ -167,10 +210,12 @@ def add_segments(
             for number, part in enumerate(parts):
                 base = part.base_offset if keep_offsets else end
                 first = base if number == 0 else first
-                _place(part, base, epoch)
                 for source, kind in _files(part):
                     move = os.path.relpath(source, path), f"{owner}/{file_name(base, kind)}"
+                    if not _is_of_an_addition(*move):
+                        raise ValueError(f"{source} is not in a staging folder of {path}")
                     journal.moves.append(move)
+                _place(part, base, epoch)
                 end = base + part.next_offset - part.base_offset
             found[owner] = range(first, end)
         remove_clean_shutdown(path)
@@ -216,11 +261,12 @@ def _place(part: FinishedSegment, base: int, epoch: int) -> None:
     """Set what no checksum covers in each batch: its offset, and its leader epoch."""
     shift = base - part.base_offset
     with Segment.of(part.path, part.base_offset) as segment:
-        heads = [
-            (head.position, head.first_known)
-            for head in segment.headers()
-            if shift or head.partition_leader_epoch != epoch
-        ]
+        found = [(head.position, head.first_known, head.partition_leader_epoch) for head in segment.headers()]
+    if found and found[0][1] != part.base_offset:
+        reason = "an addition that failed has used this segment: make it anew"
+        wrong = EncodeError("base_offset", reason, need=part.base_offset, have=found[0][1])
+        raise wrong.in_source(str(part.path))
+    heads = [(position, offset) for position, offset, has in found if shift or has != epoch]
     if not heads:
         return
     fd = os.open(part.path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -247,24 +293,29 @@ def _finish(root: Path, journal: _Journal) -> None:
         return
     folders = sorted({target.partition("/")[0] for _, target in journal.moves})
     for name in folders:
+        require_no_link(root / name)
         make_folder(root / name)
     sync_folder(root)
     for name in folders:
         with claimed(root / name):
             for source, target in journal.moves:
                 if target.startswith(f"{name}/"):
-                    _move(root / source, root / target)
+                    _move(root, source, target)
             sync_folder(root / name)
             note_epoch(root / name)
     journal.moves = []
     journal.save(root)
 
 
-def _move(source: Path, target: Path) -> None:
-    if source.is_file():
-        source.rename(target)
-    elif not target.is_file():
-        raise KodecError(f"{source}: gone before it was moved to {target}: the data of a query is lost")
+def _move(root: Path, source: str, target: str) -> None:
+    made = root
+    for part in PurePosixPath(source).parts:
+        made /= part
+        require_no_link(made)
+    if made.is_file():
+        made.rename(root / target)
+    elif not (root / target).is_file():
+        raise KodecError(f"{made}: gone before it was moved to {target}: the data of a query is lost")
 
 
 def note_epoch(folder: Path) -> None:

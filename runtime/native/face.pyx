@@ -7,16 +7,16 @@ that cannot do anything raises ValueError, and so does one that is called while 
 
 from cython cimport no_gc_clear
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "define", "in_order"]
+__all__ = ["Columns", "Flattened", "Heads", "Kernel", "Objects", "Rows", "Shape", "Writer", "define", "in_order", "murmur2"]
 
 include "table.pxi"
 include "kernel.pxi"
@@ -24,6 +24,7 @@ include "columns.pxi"
 include "objects.pxi"
 include "writing.pxi"
 include "order.pxi"
+include "hashing.pxi"
 
 
 def define(module, capsule):

@@ -4,6 +4,7 @@ from kodec.formats.schema import Format, FormatReader, schema
 from kodec.log.adoption.adopt import Adoption, AdoptionPlan, plan_adoption
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.encode import encode
+from kodec.log.batches.partitioner import partition_of
 from kodec.log.batches.records import (
     ControlRecord,
     ControlRecordType,
@@ -130,6 +131,7 @@ __all__: list[str] = [
     "encode_table",
     "errors",
     "explain_retention",
+    "partition_of",
     "plan_adoption",
     "plan_compaction",
     "plan_conversion",

@@ -12,6 +12,7 @@ import pytest
 import kodec
 from kodec.cli.main import main
 from kodec.cli.output import time_of
+from kodec.pipeline.jobs.export import COMPRESSIONS
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "tests/data/samples").glob("*.log"))
@@ -117,6 +118,10 @@ def test_a_torn_tail_is_told_and_is_no_error(tmp_path: Path) -> None:
         ["frobnicate"],
         ["dump", "--no-such-option", "x"],
         ["export", "."],
+        ["export", ".", "--to", "x", "--compression", "best"],
+        ["compact-view", ".", "--to", "x", "--compression", "best"],
+        ["restore", ".", "--to", "x", "--compression", "best"],
+        ["convert", ".", "--to", "x", "--compression", "best"],
         ["generate", "--schemas", "no-such-folder", "--out", "x"],
         ["generate", "--tests", "x", "--schemas", ".", "--out", "y"],
     ],
@@ -127,6 +132,14 @@ def test_bad_usage_exits_2(arguments: list[str], tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_compressions_of_exports_are_those_of_the_job() -> None:
+    done = run("export", "--help").stdout
+    for name in COMPRESSIONS:
+        assert name in done
+    done = run("export", ".", "--to", "x", "--compression", "best").stderr
+    assert ", ".join(COMPRESSIONS[:-1]) in " ".join(done.replace("│", " ").split())
 
 
 def test_every_command_has_help_with_an_example_and_exit_codes() -> None:

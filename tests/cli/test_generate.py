@@ -132,9 +132,12 @@ def test_watch_goes_on_until_it_is_interrupted(formats: Path, tmp_path: Path) ->
         "out",
         "--watch",
     ]
+    # A shell lets what it starts in the background ignore the signal, and all that is started there too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
+    signal.signal(signal.SIGINT, before)
     assert process.stderr is not None
 
     def until_it_waits() -> list[str]:

@@ -20,7 +20,7 @@ from kodec.runtime.errors import EncodeError, FormatError, KodecError
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led"]
+__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led", "same"]
 
 # what the documents say that we refuse and ksc does not look at
 STRICTER = (
@@ -32,6 +32,7 @@ STRICTER = (
     "negative count",
     "shifts by too many bits",
     "an argument is not there",
+    "bits of the byte before were left",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a
@@ -47,8 +48,9 @@ LAXER = (
     "AttributeError",
     "UndecidedEndiannessError",
 )
+ABSENT = "an expression needs it, and it is not there"
 # elements that may be empty need as many bytes behind them, and what was behind a layout is not written back
-WITHOUT_BYTES = "more elements than bytes"
+WITHOUT_BYTES = ("more elements than bytes", "more elements without bytes")
 NODES = 4000
 DEPTH = 12
 PATIENCE = 3.0
@@ -175,16 +177,16 @@ class Reader:
             return Finding("same bytes")
         try:
             again = self.read_ours(made)
-            if again == value or _same(again, value):
+            if again == value or same(again, value):
                 return Finding("same values", f"{len(data)} -> {len(made)} bytes")
         except FormatError as error:
-            if WITHOUT_BYTES in str(error):
+            if any(text in str(error) for text in WITHOUT_BYTES):
                 return Finding("refused", str(error))
             return Finding("differs", str(error))
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
 
 
-def _same(first: Any, second: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two objects have the same values; a NaN is the same as another."""
     try:
         _Comparison().same(first, second, "")
@@ -246,7 +248,7 @@ class _Comparison:
             self.same(first, second, f"{path}.{name}")
 
     def instance(self, mine: Any, theirs: Any, name: str, path: str) -> None:
-        failed: Exception | None = None
+        failed: FormatError | None = None
         first = second = None
         try:
             first = getattr(mine, name)
@@ -255,14 +257,35 @@ class _Comparison:
         try:
             second = getattr(theirs, name if hasattr(type(theirs), name) else name.rstrip("_"))
         except Exception as error:
+            _forget_halves(error)
             if failed is None and type(error).__name__ not in LAXER:
                 raise _Differs(f"{path}: ksc refuses: {_said(error)}, ours is {_short(first)}") from error
             return
         if failed is not None:
-            if any(text in str(failed) for text in STRICTER):
+            if any(text in str(failed) for text in STRICTER) or _absent(failed, theirs):
                 return
             raise _Differs(f"{path}: refused: {failed}")
         self.same(first, second, path)
+
+
+def _absent(failed: FormatError, theirs: Any) -> bool:
+    """Whether an expression needed an instance that is absent, which ksc's Python takes for None."""
+    name = failed.path.rpartition(".")[2]
+    found = getattr(type(theirs), name, None)
+    return ABSENT in str(failed) and isinstance(found, property) and getattr(theirs, name) is None
+
+
+def _forget_halves(error: BaseException) -> None:
+    """Have ksc's objects read again the instances that `error` ended.
+
+    ksc keeps what it had of them, such as the first elements of a list, and gives that to who asks next.
+    """
+    trace = error.__traceback__
+    while trace is not None:
+        code, given = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+        if isinstance(getattr(type(given), code.co_name, None), property):
+            vars(given).pop(f"_m_{code.co_name}", None)
+        trace = trace.tb_next
 
 
 def _names(value: Any) -> Iterator[str]:

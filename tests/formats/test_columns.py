@@ -279,6 +279,34 @@ def test_only_the_rows_of_a_batch_are_held(made: Callable[[str], kodec.Format]) 
     assert seen == 1000
 
 
+@pytest.mark.parametrize(
+    ("held", "path"),
+    [
+        ("seq: [{id: n, type: u1}, {id: in, type: i}]", "in.all"),
+        ("seq: [{id: in, type: i, size-eos: true, if: _io.size > 0}]", "in.all"),
+        ("seq: [{id: in, type: u, repeat: eos}]\ninstances: {n: {value: 0}}", "in.v.all"),
+    ],
+)
+def test_only_the_rows_of_a_batch_are_held_of_an_inner_list(
+    held: str, path: str, made: Callable[[str], kodec.Format]
+) -> None:
+    types = (
+        "\ntypes:\n  tt: {seq: [{id: a, type: strz}]}\n  u: {seq: [{id: v, type: j, size: 21}]}\n"
+        "  i: {seq: [{id: n, type: u1}, {id: all, type: tt, repeat: eos}]}\n"
+        "  j: {seq: [{id: n, type: u1}, {id: all, type: tt, repeat: eos}]}\n"
+    )
+    found = made(held + types)
+    assert "if" not in held or list(found.scan(b"", path)) == []
+    kind: Any = found._modules.module("x").Tt
+    seen = 0
+    gc.collect()
+    for batch in found.scan((b"\0" + b"a\0" * 10) * 100, path, batch_rows=100):
+        seen += batch.num_rows
+        gc.collect()  # an element that holds a list is held by what is in it
+        assert sum(isinstance(each, kind) for each in gc.get_objects()) <= 130
+    assert seen >= 1000
+
+
 def test_a_large_file_is_mapped(
     made: Callable[[str], kodec.Format], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

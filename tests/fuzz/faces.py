@@ -10,6 +10,7 @@ import argparse
 import faulthandler
 import gc
 import random
+from array import array
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.native.order import LAYOUT
 from kodec.runtime.compression import decompress
 from kodec.runtime.errors import FormatError
-from kodec.runtime.native.face import Flattened, in_order
+from kodec.runtime.native.face import Flattened, in_order, murmur2
 
 MODULES = (record_batch, message_set)
 REFUSALS = (ValueError, TypeError, OverflowError, BufferError, IndexError, KeyError, AttributeError)
@@ -359,6 +360,13 @@ class Faces(RuleBasedStateMachine):
         for first, end in (place, (0, len(log))):
             found = self.ask(in_order, log, first, end, layout, *bounds, gaps)
             assert found is None or first <= found[0] <= end
+
+    @rule(log=data, places=st.lists(st.integers(-2, 90), max_size=6), first=numbers, count=numbers)
+    def hashes(self, log: Any, places: list[int], first: int, count: int) -> None:
+        offsets = array("i", places)
+        for start, many in ((first, count), (0, max(len(places) - 1, 0))):
+            found = self.ask(murmur2, log, offsets, start, many, 7)
+            assert found is None or len(found) == 4 * many
 
     # -- what was given ---------------------------------------------------------------------------
 

@@ -9,14 +9,15 @@ both take it, both read random bytes: the same values come, or both refuse; and 
 read again.
 
 A finding is a traceback, a module that cannot be imported, a reader that raises what is none of our errors,
-too long a time, values that differ from ksc's, and what is written but cannot be read as the same. Its schema
-is kept, and the exit code is 1.
+too long a time, values that differ from ksc's, what is written but cannot be read as the same, and elements
+that differ when they are read one by one. Its schema is kept, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import importlib
 import json
 import multiprocessing
@@ -31,6 +32,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -351,7 +353,24 @@ def compared(folder: Path, root: Any, ksc: Path, ident: str, draw: random.Random
         if back.verdict in ("differs", "crash"):
             return f"written: {back.verdict}", f"{data!r}\n{back.reason}\n"
         read += back.verdict != "unread"
+        if issubclass(root, StreamNode) and back.verdict != "unread":
+            for path, items in lists_in(reader.read_ours(data)):
+                given = list(root.each_of(data, path, opt=compare.OPTIONS))
+                if len(given) != len(items) or not all(map(compare.same, given, items)):
+                    return "each_of", f"{data!r}\n{path}: {len(given)} elements, read whole {len(items)}\n"
     return ("taken and compared" if read else "taken, no bytes read"), ""
+
+
+def lists_in(value: StreamNode, nested: int = 8) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of an object that `each_of` gives without keeping them, by their path."""
+    for spec in dataclasses.fields(value) if nested else ():
+        inner = getattr(value, spec.name)
+        if inner is None or spec.name not in value._each:
+            continue
+        if isinstance(inner, StreamNode):
+            yield from ((f"{spec.name}.{path}", items) for path, items in lists_in(inner, nested - 1))
+        else:
+            yield spec.name, inner
 
 
 def alone(schemas: Files, ksc: Path | None, seed: int) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kodec.runtime.streams import ByteSource
+from tests.foreign import compare
 from tests.fuzz import grammar, schemas
 
 
@@ -30,3 +31,29 @@ def test_a_reader_that_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_seed_gives_the_same_schema_again() -> None:
     first, second = (grammar.made(random.Random(7), "x") for _ in range(2))
     assert first == second != grammar.made(random.Random(8), "x")
+
+
+def test_half_an_instance_is_forgotten_and_nothing_else() -> None:
+    class Stock:
+        """What ksc makes of an instance that is a list."""
+
+        def __init__(self) -> None:
+            self._m_kept = [1]
+
+        @property
+        def half(self) -> list[int]:
+            if not hasattr(self, "_m_half"):
+                self._m_half = [1]
+                raise EOFError
+            return self._m_half
+
+        @property
+        def asks(self) -> int:
+            return self.half[0]
+
+    stock = Stock()
+    for name in ("asks", "half"):
+        with pytest.raises(EOFError) as caught:
+            getattr(stock, name)
+        compare._forget_halves(caught.value)
+        assert vars(stock) == {"_m_kept": [1]}

@@ -40,6 +40,7 @@ UNSUPPORTED: dict[str, tuple[str, str, str, str]] = {
     "array literals and indexes in expressions": ("seq:\n- {id: a, size: 4}\n- {id: b, size: 'a[0]'}\n", "6:17", "an index is not supported", "field of its own"),
     "other encodings": ("seq:\n- {id: a, type: str, size: 1, encoding: EBCDIC}\n", "5:17", "encoding `EBCDIC` is not supported", ""),
     "recursive types": ("seq:\n- {id: a, type: p}\ntypes:\n  p:\n    seq:\n    - {id: q, type: p}\n", "8:5", "the type holds itself", "recursive types"),
+    "lists of elements that may be empty, in elements": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u4}, {id: b, type: q, repeat: expr, repeat-expr: n}]}\n  q: {seq: []}\n", "7:57", "elements that may be without bytes", "always there"),
     "conditional or repeated bits": ("seq:\n- {id: n, type: b7}\n- {id: a, type: b1, repeat: expr, repeat-expr: 1}\n", "6:3", "cannot be repeated or conditional", ""),
     "conditional or repeated contents": ("seq:\n- {id: n, type: u1}\n- {id: a, contents: [1], if: n > 0}\n", "6:21", "neither conditional nor repeated", ""),
     "repeated switch without size": ("seq:\n- {id: n, type: u1}\n- {id: a, type: {switch-on: n, cases: {1: u1}}, repeat: eos}\n", "6:17", "a repeated switch is not supported", "type of its own"),
@@ -364,6 +365,32 @@ def test_problems_of_all_kinds_are_reported_together(problems: Find) -> None:
         "23:38 x.t.version: `-versions 0-2` has what `valid` does not allow: 2",
         "27:35 x.u.m: `-default: 256` is not in 0 to 255",
     ], "\n".join(found)
+
+
+def test_an_unknown_key_of_meta_hides_nothing(problems: Find) -> None:
+    found = problems({"x.ksy": "meta: {id: x, foo: 1}\nseq:\n- {id: a, terminator: 0, if: 1}\n"})
+    assert [f"{at(p)} {p.text}" for p in found] == [
+        "1:15 unknown key `foo`",
+        "3:30 `if` must be a boolean, this is an integer: 1",
+    ]
+
+
+def chain(count: int, last: str = "") -> str:
+    """Types that hold each other, the last one what is said."""
+    inner = [f"{{id: a, type: t{index + 1}, if: n > 0}}" for index in range(count - 1)] + [last]
+    types = [f"  t{index}: {{seq: [{{id: n, type: u1}}, {each}]}}\n" for index, each in enumerate(inner)]
+    return "seq: [{id: a, type: t0}]\ntypes:\n" + "".join(types)
+
+
+def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Callable[..., Any]) -> None:
+    data = b"\1" + bytes(1)
+    assert codec(chain(99)).X.from_bytes(data).to_bytes() == data
+    (found,) = problems(chain(150))
+    assert found.text == "types are in each other too deep: 101, with those that hold each other 101"
+    circle = "{id: a, type: t0, if: n > 0}"
+    assert codec(chain(200, circle)).X.from_bytes(data).to_bytes() == data
+    (found,) = problems(chain(1500, circle))
+    assert "with those that hold each other 1500" in found.text
 
 
 ROWS_BESIDE = """meta: {id: x, endian: be}

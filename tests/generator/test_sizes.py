@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 
@@ -73,3 +74,51 @@ def test_a_size_in_rows_ends_where_it_says(size: str, codec: Callable[..., Modul
         (n, count, count, 7) for n, count in enumerate(counts)
     ]
     assert module.X.from_bytes(data).to_bytes() == data
+
+
+STREAMED = """
+seq:
+  - {id: n, type: u1}
+  - {id: part, type: part, size: n & 3}
+  - {id: numbers, type: u1, repeat: expr, repeat-expr: n & 3}
+  - {id: few, type: u1, repeat: until, repeat-until: _ == 0, valid: {max: n | 1}}
+  - {id: last, terminator: 0}
+instances:
+  there: {pos: n & 3, type: u1, if: n > 1}
+types:
+  part:
+    seq:
+      - {id: rest, size-eos: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("schema", "lines"),
+    [
+        (
+            SCHEMA.replace("SIZE", "n & 3"),
+            [
+                "stop = pos + (n & 3)",
+                'span("blob", n & 3, pos, end)',
+                'stop = span("part", n & 3, pos, end)',
+                'out += exact_size("blob", v.blob, v.n & 3)',
+                "if len(v.numbers) != v.n & 3:",
+            ],
+        ),
+        (
+            STREAMED,
+            [
+                "if item > self.n | 1:",
+                'part = io.part(self.n & 3, self.part, "part")',
+                "if (item == 0) != (i + 1 == len(self.few)):",
+                "if not (self.n > 1):",
+                'io = self._seek(self.n & 3, "there")',
+            ],
+        ),
+    ],
+)
+def test_parentheses_stand_where_python_needs_them(
+    schema: str, lines: list[str], codec: Callable[..., ModuleType]
+) -> None:
+    text = inspect.getsource(codec(schema))
+    assert [line for line in lines if line not in text] == []

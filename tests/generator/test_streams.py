@@ -136,6 +136,11 @@ ROWS: dict[str, Row] = {
         b"\x01hi\x00abc",
         {"a.b": b"abc", "a.t": "hi", "a.f": True},
     ),
+    "lists of elements that may be empty, in elements": Row(
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: b, size: n, repeat: expr, repeat-expr: n}]}\n",
+        b"\x02abcd\x00\x01e",
+        {"a[0].b": [b"ab", b"cd"], "a[1].b": [], "a[2].b": [b"e"]},
+    ),
     "two bool parameters": Row(
         "seq:\n- {id: n, type: u1}\n- {id: a, type: 'p(n > 1, n > 2)'}\ntypes:\n  p:\n    params:\n    - {id: q, type: bool}\n    - {id: r, type: bool}\n    seq:\n    - {id: s, type: u1, if: q and not r}\n",
         b"\x02\x09",
@@ -220,7 +225,9 @@ FAILS: dict[str, tuple[str, bytes, type[FormatError], str]] = {
     "past the end": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b}\ninstances:\n  b: {pos: n, type: u1}\n", b"\x09", Truncated, "b"),
     "recursion": ("seq:\n- {id: a, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: q, type: p, if: n > 0}]}\n", b"\1" * 5000, LimitExceeded, "nested too deep"),
     "instance of itself": ("seq:\n- {id: n, type: u1}\n- {id: a, size: b.c.n}\ninstances:\n  b: {pos: 0, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}], instances: {c: {pos: 0, type: p, if: c.n > 0}}}\n", b"\1" * 9, Malformed, "needs itself"),
-    "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "too many elements"),
+    "endless until": ("seq:\n- {id: a, type: p, repeat: until, repeat-until: a.size == -1}\ntypes:\n  p: {seq: []}\n", b"\1" * 9, LimitExceeded, "more elements without bytes"),
+    "many lists": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: n, type: u4}, {id: b, type: q, repeat: expr, repeat-expr: n}]}\n  q: {seq: []}\n", b"\0\0\x07\xd0" * 5, LimitExceeded, "a[2].b: more elements without bytes"),
+    "too many": ("seq:\n- {id: a, type: u1, repeat: until, repeat-until: false}\n- {id: z, terminator: 0}\n", bytes(20_000), LimitExceeded, "too many elements"),
     "endless eos": ("seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: []}\n  z: {seq: [{id: q, terminator: 0}]}\n", b"\1" * 9, Malformed, "repeat for ever"),
     "count": ("seq:\n- {id: n, type: u4}\n- {id: a, type: p, repeat: expr, repeat-expr: n}\ntypes:\n  p: {seq: [{id: z, terminator: 0, if: _root.n == 0}]}\n", b"\xff" * 9, LimitExceeded, "more elements than bytes"),
     "bomb": ("seq:\n- {id: a, size-eos: true, process: zlib}\n", zlib.compress(bytes(1 << 21)), LimitExceeded, "decompressed_bytes"),
@@ -350,6 +357,13 @@ def test_an_argument_that_is_absent_is_refused(codec: Codec) -> None:
         x.X.from_bytes(b"\x00xy")
 
 
+@pytest.mark.parametrize("ends", ["repeat: expr, repeat-expr: n", "repeat: until, repeat-until: _"])
+def test_a_list_of_bits_may_have_eight_elements_a_byte(ends: str, codec: Codec) -> None:
+    x = codec(f"seq:\n- {{id: n, type: b24}}\n- {{id: a, type: b1, {ends}}}\n")
+    read = x.X.from_bytes(b"\x01\x00\x00" + bytes(8191) + b"\x01")
+    assert (len(read.a), sum(read.a)) == (65536, 1)
+
+
 def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
     schema = "seq:\n- {id: n, type: u1}\n- {id: all, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: k, type: u1}, {id: a, size: k, pad-right: 0}]}\n"
     x = codec(schema)
@@ -368,8 +382,46 @@ def test_the_elements_of_a_list_one_by_one(codec: Codec) -> None:
         x.X.from_bytes(b"\x07" + bytes(9), opt=few)
     # a list that an expression asks for is kept
     kept = codec(schema.replace("size: k", "size: _root.all.size")).X
-    assert not hasattr(kept, "_each_all") and hasattr(x.X, "_each_all")
+    assert (kept._each, x.X._each) == ((), ("all",))
     assert [each.a for each in kept.each_of(b"\x07\x01\x02b", "all")] == [b"", b"b"]
+
+
+NESTED = "seq:\n- {id: n, type: u1}\n- {id: body, type: body, size: n, if: n > 0}\n- {id: end, type: strz, encoding: ASCII}\ntypes:\n  body: {seq: [{id: all, type: all}, {id: m, type: u1}]}\n  all: {seq: [{id: count, type: u1}, {id: class, type: p, repeat: expr, repeat-expr: count}]}\n  p: {seq: [{id: k, type: u1}, {id: a, size: k}]}\n"
+
+
+def test_the_elements_of_an_inner_list_one_by_one(codec: Codec) -> None:
+    x = codec(NESTED)
+    data = b"\x07\x02\x01a\x02bc\x09end\0"
+    found = x.X.each_of(data, "body.all.class_")
+    first = next(found)
+    assert (first.a, first._parent.count, first._root.n, first._root.body) == (b"a", 2, 7, None)
+    assert [each.a for each in found] == [b"bc"]
+    assert (first._root.body.m, first._root.end, first._parent.class_) == (9, "end", [])
+    assert list(x.X.each_of(b"\0end\0", "body.all.class_")) == []
+    # `elements` is about lists in memory
+    few, many = ReadOptions(elements=2), b"\x0c\x0a" + bytes(11) + b"\0"
+    assert len(list(x.X.each_of(many, "body.all.class_", opt=few))) == 10
+    with pytest.raises(LimitExceeded, match=r"body\.all\.class: too many elements.*elements"):
+        x.X.from_bytes(many, opt=few)
+    for wrong, path, at in (
+        (data[:5], "body", 1),
+        (b"\x07\x02\x01a\x05bc\x09end\0", "body.all.class[1].a", 5),
+        (data[:-1], "end", 8),
+    ):
+        for read in (
+            lambda wrong=wrong: list(x.X.each_of(wrong, "body.all.class_")),
+            lambda wrong=wrong: x.X.from_bytes(wrong),
+        ):
+            with pytest.raises(Truncated) as caught:
+                read()
+            assert (caught.value.path, caught.value.at) == (path, at)
+
+
+def test_an_inner_list_that_is_asked_for_is_kept(codec: Codec) -> None:
+    kept = codec(NESTED.replace("size: k", "size: _parent.class.size")).X
+    assert kept._each == ()
+    found = list(kept.each_of(b"\x06\x02\x00\x01b\x09\x09end\0", "body.all.class_"))
+    assert [each.a for each in found] == [b"", b"b"] and found[0]._parent.class_ == found
 
 
 def test_objects_made_by_hand(codec: Codec) -> None:
@@ -394,6 +446,58 @@ def test_bytes_that_nothing_describes_are_written_as_they_were(codec: Codec) -> 
     assert read.to_bytes() == data
     read.b, read.a.r, read.c = 50, 30, 90
     assert read.to_bytes() == b"\x01\x02\x1e\x04\x32\x06\x07\x08\x5a\x0a"
+
+
+BITS = {
+    "the last ones": "seq:\n- {id: z, type: u1}\n- {id: a, type: b3}\n",
+    "before another order": "seq:\n- {id: a, type: b3}\n- {id: b, type: b5le}\n",
+    "before an empty type": "seq:\n- {id: z, type: u1}\n- {id: a, type: b3}\n- {id: t, type: p(_io.pos)}\ntypes:\n  p: {params: [{id: at, type: u1}], seq: []}\n",
+    "in a part": "seq:\n- {id: t, type: p, size: 3}\n- {id: u, size-eos: true}\ntypes:\n  p: {seq: [{id: a, type: b3le}]}\n",
+    "in an instance": "seq: [{id: z, size: 1}]\ninstances:\n  a: {pos: 1, type: b3}\n",
+}
+
+
+@pytest.mark.parametrize("case", BITS)
+def test_bits_that_no_field_names_are_written_as_they_were(case: str, codec: Codec) -> None:
+    x = codec(BITS[case])
+    for data in (b"\xff\xff\xff\xff", b"\x5a\xa5\x5a\xa5", b"\xa5\x5a\xa5\x5a"):
+        read = x.X.from_bytes(data)
+        assert case != "before an empty type" or read.t.at == 2
+        assert case != "in an instance" or read.a is not None
+        assert read.to_bytes() == data
+        assert read == x.X.from_bytes(data)
+    assert case == "in a part" or x.X.from_bytes(b"\xff\xff\xff").to_bytes() == b"\xff\xff\xff"
+
+
+BEHIND = {
+    "a field": "seq:\n- {id: a, size: 5, terminator: 0}\n- {id: b, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}\n",
+    "an instance": "seq: []\ninstances:\n  a: {pos: 0, size: 5, terminator: 0}\n  b: {pos: 5, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}\n",
+    "a type": "seq:\n- {id: p, type: p, size: 9}\ntypes:\n  p: {seq: [{id: a, size: 5, terminator: 0}, {id: b, type: strz, size: 4, encoding: ASCII, pad-right: 0x20}]}\n",
+}
+
+
+@pytest.mark.parametrize("case", BEHIND)
+def test_bytes_behind_a_terminator_are_written_as_they_were(case: str, codec: Codec) -> None:
+    x = codec(BEHIND[case])
+    data = b"ab\0cdq\0x "
+    read = x.X.from_bytes(data)
+    at = read.p if case == "a type" else read
+    assert (at.a, at.b) == (b"ab", "q")
+    assert read.to_bytes() == data
+    at.a, at.b = b"", "rst"
+    assert read.to_bytes() == b"\0" + data[1:5] + b"rst\0"
+    made = x.X() if case == "an instance" else None
+    if made is not None:
+        made.a, made.b = b"ab", "q"
+        assert made.to_bytes() == b"ab\0\0\0q\0  "
+
+
+def test_bits_that_no_field_names_are_zeros_in_what_is_new(codec: Codec) -> None:
+    x = codec("seq:\n- {id: n, type: u1}\n- {id: a, size: n}\n- {id: b, type: b3}\n")
+    assert x.X(n=1, a=b"a", b=7).to_bytes() == b"\x01a\xe0"
+    read = x.X.from_bytes(b"\x01a\xff")
+    read.n, read.a = 2, b"ab"
+    assert read.to_bytes() == b"\x02ab\xe0"
 
 
 def test_a_registered_process(codec: Codec) -> None:
@@ -550,3 +654,20 @@ def test_parameters_in_order_or_by_name(codec: Codec) -> None:
     assert read == x.X.from_bytes(b"ab\0", k=2, b=True) == x.X.from_bytes(b"ab\0", 2, b=True)
     with pytest.raises(TypeError):
         x.X.from_bytes(b"ab\0", k=2)
+
+
+def test_bits_behind_an_instance_in_the_middle_of_a_byte_are_refused(codec: Codec) -> None:
+    # Stock Kaitai's targets forget the bits that are left when they seek.
+    fields = "seq:\n- {id: a, type: %s}\n- {id: b, type: %s, if: i > 0}\n- {id: c, type: %s}\n"
+    instances = "instances:\n  i: {pos: 2, type: u1}\n"
+    for first, then in (("b2", "b6"), ("b2le", "b6le")):
+        x = codec(fields % (first, then, then) + instances)
+        with pytest.raises(Unsupported, match="b: bits of the byte before were left when an instance"):
+            x.X.from_bytes(b"\xc1\x02\x03")
+        with pytest.raises(Unsupported, match="c: bits of the byte before"):
+            x.X.from_bytes(b"\xc1\x02\x00")
+    # A whole byte comes next, or nothing.
+    x = codec(fields % ("b2", "u1", "u1") + instances)
+    assert (read := x.X.from_bytes(b"\xc1\x02\x03")).b == 2 and read.c == 3
+    x = codec("seq:\n- {id: a, type: b2}\n- {id: b, type: b2}\ninstances:\n  j: {pos: 0, type: u1}\n")
+    assert x.X.from_bytes(b"\xc1").j == 0xC1

@@ -13,14 +13,23 @@ import kodec
 from kodec.errors import EncodeError, Malformed
 from kodec.log.files.listing import TopicPartition
 from kodec.log.writing import addition
-from kodec.log.writing.addition import JOURNAL, FinishedSegment, add_segments, finish_additions
+from kodec.log.writing.addition import (
+    JOURNAL,
+    FinishedSegment,
+    add_segments,
+    finish_additions,
+    is_unfinished,
+    staging_folder,
+)
 from kodec.log.writing.segment_writer import SegmentWriter
 
 OWNER = TopicPartition("orders", 0)
+GONE = f"../.logs.kodec-sink-q/{0:020d}.log"
 
 
 def finished(folder: Path, size: int, base: int = 0, topic: str = "orders") -> FinishedSegment:
-    """A segment of `size` records in two batches."""
+    """A segment of `size` records in two batches, in a staging folder of the `logs` beside it."""
+    folder = staging_folder(folder.with_name("logs"), folder.name)
     folder.mkdir(parents=True)
     records = [kodec.Record(key=b"k", value=b"%d" % n, timestamp=1_000 + n) for n in range(size)]
     data = kodec.encode(records, base_offset=base, batch_records=max(size // 2, 1), partition_leader_epoch=0)
@@ -50,7 +59,7 @@ def test_batches_get_the_offsets_from_the_end_of_the_log_on(tmp_path: Path) -> N
     ]
     assert list(kodec.verify(root)) == []
     assert (root / "orders-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
-    assert not list(tmp_path.glob("s*/*"))
+    assert not list(tmp_path.glob(".logs*/*"))
     # As a broker's log, it can be written on.
     with kodec.LogWriter(root / "orders-0") as writer:
         assert writer.append([kodec.Record(value=b"v", timestamp=1)]).first_offset == 12
@@ -134,7 +143,7 @@ def _interrupted(folder: Path, at: int) -> str:
     found = len(offsets(root))
     assert found in (2, 10)
     # Spark makes a batch that may have failed again.
-    again = [finished(folder / "again" / name, 4) for name in ("a", "b")]
+    again = [finished(folder / f"again-{name}", 4) for name in ("a", "b")]
     assert (add_segments(root, again, batch=("q", 3)) is None) == (found == 10)
     assert offsets(root) == list(range(10))
     assert list(kodec.verify(root)) == []
@@ -160,6 +169,105 @@ def test_a_log_that_is_to_be_recovered_or_is_in_use_is_refused(
         other.kill()
 
 
+def moving(root: Path, source: str, target: str = f"orders-0/{0:020d}.log") -> None:
+    """A log directory in which somebody has written down a move."""
+    root.mkdir(exist_ok=True)
+    journal = {"version": 1, "batches": {}, "moves": [[source, target]]}
+    (root / JOURNAL).write_text(json.dumps(journal))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("/other/orders-0/{log}", "orders-0/{log}"),
+        ("../other/orders-0/{log}", "orders-0/{log}"),
+        ("../.logs.kodec-sink-q/../other/orders-0/{log}", "orders-0/{log}"),
+        ("../../.logs.kodec-sink-q/{log}", "orders-0/{log}"),
+        ("orders-0/{log}", "orders-0/{log}"),
+        ("{log}", "orders-0/{log}"),
+        ("../.logs.kodec-sink-q/secret", "orders-0/{log}"),
+        ("../.logs.kodec-sink-q/{log}", "orders-0/partition.metadata"),
+        ("../.logs.kodec-sink-q/{log}", "orders-0/{index}"),
+        ("../.logs.kodec-sink-q/{log}", "orders-0/{snapshot}"),
+        ("../.logs.kodec-sink-q/{log}", "orders-0/x/{log}"),
+        ("../.logs.kodec-sink-q/{log}", "/orders-0/{log}"),
+        ("../.logs.kodec-sink-q/{log}", "../orders-0/{log}"),
+    ],
+)
+def test_a_strangers_journal_moves_nothing_but_segments_of_an_addition(
+    tmp_path: Path, source: str, target: str
+) -> None:
+    other = tmp_path / "other" / "orders-0" / f"{0:020d}.log"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"mine")
+    staging = tmp_path / ".logs.kodec-sink-q"
+    staging.mkdir()
+    for name in (other.name, "secret"):
+        (staging / name).write_bytes(b"theirs")
+    names = {kind: f"{0:020d}.{kind}" for kind in ("log", "index", "snapshot")}
+    moving(tmp_path / "logs", source.format(**names), target.format(**names))
+    with pytest.raises(Malformed, match="not a journal"):
+        finish_additions(tmp_path / "logs")
+    assert other.read_bytes() == b"mine" and len(list(staging.iterdir())) == 2
+
+
+@pytest.mark.parametrize("linked", ["staging", "segment", "partition"])
+def test_segments_are_not_moved_through_links(tmp_path: Path, linked: str) -> None:
+    other, root = tmp_path / "other", tmp_path / "logs"
+    staging = staging_folder(root, "q")
+    other.mkdir()
+    (other / f"{0:020d}.log").write_bytes(b"mine")
+    moving(root, f"../{staging.name}/{0:020d}.log")
+    if linked == "staging":
+        staging.symlink_to(other)
+    else:
+        staging.mkdir()
+        (staging / f"{0:020d}.log").write_bytes(b"theirs")
+    if linked == "segment":
+        (staging / f"{0:020d}.log").unlink()
+        (staging / f"{0:020d}.log").symlink_to(other / f"{0:020d}.log")
+    if linked == "partition":
+        (root / "orders-0").symlink_to(other)
+    with pytest.raises(ValueError, match="is a symbolic link"):
+        finish_additions(root)
+    assert [path.read_bytes() for path in other.iterdir()] == [b"mine"]
+    if linked == "partition":
+        (root / JOURNAL).unlink()
+        with pytest.raises(ValueError, match="is a symbolic link"):
+            add_segments(root, [finished(tmp_path / "s", 4)])
+
+
+def test_an_addition_goes_on_in_a_directory_that_was_renamed(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addition, "_finish", lambda *_: None)
+        add_segments(tmp_path / "logs", [finished(tmp_path / "s", 4)])
+    renamed = (tmp_path / "logs").rename(tmp_path / "restored")
+    assert is_unfinished(renamed)
+    finish_additions(renamed)
+    assert offsets(renamed) == list(range(4)) and not is_unfinished(renamed)
+
+
+def test_segments_elsewhere_and_segments_that_were_used_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "logs"
+    add_segments(root, [finished(tmp_path / "first", 2)])
+    elsewhere = finished(tmp_path / "a" / "logs", 4)
+    before = elsewhere.path.read_bytes()
+    with pytest.raises(ValueError, match="not in a staging folder"):
+        add_segments(root, [elsewhere])
+    assert elsewhere.path.read_bytes() == before
+    # An addition that ends after the offsets were set, before it is known what is to be moved.
+    part = finished(tmp_path / "b", 4)
+    with monkeypatch.context() as patch:
+        patch.setattr(addition, "replace_file", lambda *_: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            add_segments(root, [part])
+    with pytest.raises(EncodeError, match=r"make it anew.*need 0, have 2"):
+        add_segments(root, [part])
+    assert offsets(root) == [0, 1]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -178,8 +286,8 @@ def test_a_damaged_journal_is_an_error(tmp_path: Path, text: bytes) -> None:
 
 
 def test_what_was_lost_before_it_was_moved_is_said(tmp_path: Path) -> None:
-    journal = {"version": 1, "batches": {}, "moves": [["../gone.log", f"orders-0/{0:020d}.log"]]}
+    journal = {"version": 1, "batches": {}, "moves": [[GONE, f"orders-0/{0:020d}.log"]]}
     (tmp_path / JOURNAL).write_text(json.dumps(journal))
-    with pytest.raises(kodec.errors.KodecError, match=r"gone\.log: gone before it was moved"):
+    with pytest.raises(kodec.errors.KodecError, match=r"0\.log: gone before it was moved"):
         finish_additions(tmp_path)
     assert list((tmp_path / "orders-0").iterdir()) == []

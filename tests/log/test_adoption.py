@@ -10,8 +10,10 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
+from kodec.log.adoption import adopt
 from kodec.log.adoption.adopt import plan_adoption
 from kodec.log.views.metadata import read_metadata
+from kodec.log.writing.addition import staging_folder
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 NOW = 1_700_000_000_000
@@ -162,3 +164,66 @@ def test_files_belong_to_whom_the_brokers_directory_belongs(broker: Path, writte
         found = path.stat()
         assert (found.st_uid, found.st_gid) == (like.st_uid, like.st_gid)
         assert found.st_mode & 0o777 == (0o750 if path.is_dir() else 0o640)
+
+
+def test_links_in_the_source_are_refused(broker: Path, written: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"of root alone")
+    (written / "orders-1" / f"{7:020d}.snapshot").symlink_to(secret)
+    plan = plan_adoption(written, broker, now=NOW)
+    assert [text for text in plan.problems if "orders-1: " in text and "is a symbolic link" in text]
+    with pytest.raises(ValueError, match="is a symbolic link"):
+        plan.apply()
+    # One that comes between the plan and the copy.
+    plan.partitions[1].problems.clear()
+    with pytest.raises(ValueError, match="is a symbolic link"):
+        plan.apply()
+    for path in (broker / "orders-1").iterdir():
+        assert path.read_bytes() != b"of root alone"
+
+
+def test_the_broker_looks_at_the_logs_whatever_ends_the_adoption(
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_adoption(written, broker, now=NOW)
+    first = plan.partitions[0].target
+
+    def stopping(path: Path, topic_id: UUID) -> None:
+        if first.joinpath(f"{100:020d}.log").exists():
+            raise KeyboardInterrupt
+        write(path, topic_id)
+
+    write = adopt.write_partition_metadata
+    monkeypatch.setattr(adopt, "write_partition_metadata", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        plan.apply()
+    assert len(records(broker)) == 30
+    assert not (broker / ".kafka_cleanshutdown").exists()
+
+
+def test_a_source_in_use_is_refused(broker: Path, written: Path) -> None:
+    plan = plan_adoption(written, broker, now=NOW)
+    with kodec.LogDirectoryWriter(written) as directory:
+        directory.partition("orders", 0)
+        with pytest.raises(BlockingIOError, match="in use"):
+            plan.apply()
+    assert (broker / ".kafka_cleanshutdown").exists()
+
+
+def test_a_dry_run_leaves_an_interrupted_addition_as_it_is(
+    broker: Path, written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    staging = staging_folder(written, "q")
+    staging.mkdir()
+    (written / "orders-1" / f"{100:020d}.log").rename(staging / f"{0:020d}.log")
+    move = [f"../{staging.name}/{0:020d}.log", f"orders-1/{100:020d}.log"]
+    journal = {"version": 1, "batches": {}, "moves": [move]}
+    (written / "kodec-sink.json").write_text(json.dumps(journal))
+    with pytest.raises(ValueError, match="not in place: finish that first"):
+        plan_adoption(written, broker, now=NOW)
+    command = ["adopt", str(written), "--into", str(broker), "--allow-expired"]
+    assert main(command) == 1
+    assert "not in place" in capsys.readouterr().err
+    assert (staging / f"{0:020d}.log").exists()
+    assert main([*command, "--apply"]) == 0
+    assert len(list(kodec.LogDirectory(broker).partition("orders", 1).records())) == 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import struct
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,7 @@ if not kernel.is_built():
 
 from kodec.generated.kernels import message_set, record_batch
 from kodec.log.backends.native.order import LAYOUT
+from kodec.log.batches.partitioner import SEED
 from kodec.runtime.native import face
 
 RECORDS = [kodec.Record(offset=at, timestamp=1000 + at, key=b"k", value=bytes(at)) for at in range(50)]
@@ -109,6 +111,33 @@ def test_a_layout_of_units_is_refused_whose_numbers_are_outside_of_them() -> Non
             assert 0 <= found[0] <= len(DATA)
     with pytest.raises(ValueError, match="fewest bytes"):
         face.in_order(DATA, 0, len(DATA), (0,) * 9, -1, 2**62, False)
+
+
+def test_offsets_of_what_is_hashed_lie_in_the_data() -> None:
+    def places(*numbers: int) -> bytes:
+        return struct.pack(f"{len(numbers)}i", *numbers)
+
+    (wanted,) = struct.unpack("I", face.murmur2(b"foobar", places(0, 6), 0, 1, SEED))
+    # As `Utils.murmur2` of Kafka.
+    assert wanted == -790332482 & 0xFFFFFFFF
+    assert face.murmur2(b"xfoobarx", places(9, 1, 7), 1, 1, SEED) == struct.pack("I", wanted)
+    assert face.murmur2(b"", places(0, 0), 0, 1, SEED) == face.murmur2(b"x", places(1, 1), 0, 1, SEED)
+    assert face.murmur2(b"", places(0), 0, 0, SEED) == b""
+    for offsets, first, count in [
+        (places(0, 7), 0, 1),
+        (places(-1, 3), 0, 1),
+        (places(3, 2), 0, 1),
+        (places(0, 6), 0, 2),
+        (places(0, 6), 2, 0),
+        (places(0, 6), 0, 2**64 - 1),
+        (places(0, 6), 2**64 - 1, 1),
+        (b"", 0, 0),
+        (places(0, 6)[:-1], 0, 1),
+    ]:
+        with pytest.raises(ValueError, match="offsets: "):
+            face.murmur2(b"foobar", offsets, first, count, SEED)
+    with pytest.raises(ValueError, match="not aligned"):
+        face.murmur2(b"foobar", memoryview(b"." + places(0, 6))[1:], 0, 1, SEED)
 
 
 def test_a_view_bars_rows_that_were_decompressed() -> None:

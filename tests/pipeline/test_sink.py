@@ -229,3 +229,77 @@ def test_a_stream_is_written_once_also_where_it_is_replayed(spark: Any, tmp_path
     assert {name: len(found) for name, found in read(root).items()} == wanted
     assert list(kodec.verify(root)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "out"]
+
+
+def test_paths_are_said_as_in_reading(tmp_path: Path) -> None:
+    assert WriteOptions.parse({"path": f"file:{tmp_path}/a%20b"}).root == tmp_path / "a b"
+    assert WriteOptions.parse({"path": f"file://{tmp_path}/logs"}).root == tmp_path / "logs"
+    for path in ("s3a://bucket/logs", "hdfs://name/logs", "file://host/logs", "file:logs"):
+        with pytest.raises(OptionError, match="only local paths can be written"):
+            WriteOptions.parse({"path": path})
+
+
+def test_rows_without_a_partition_go_where_a_producer_sends_them(tmp_path: Path) -> None:
+    found = [
+        {"key": b"k%d" % (n % 50), "value": b"%d" % n, "partition": 2 if n % 10 == 0 else None}
+        for n in range(500)
+    ]
+    writer = sink(tmp_path / "some", "key binary, value binary, partition int", topic="t", partitions="3")
+    writer.commit([writer.write(iter(batches(found, "key binary, value binary, partition int")))])
+    writer = sink(tmp_path / "none", "key string, value binary", topic="t", partitions="3")
+    keys = [{"key": row["key"].decode(), "value": row["value"]} for row in found]
+    writer.commit([writer.write(iter(batches(keys, "key string, value binary")))])
+    for root, given in (("some", True), ("none", False)):
+        logs = read(tmp_path / root)
+        wanted: dict[str, list[bytes]] = {f"t-{number}": [] for number in range(3)}
+        for row in found:
+            own = row["partition"] if given else None
+            number = kodec.partition_of(row["key"], 3) if own is None else own
+            wanted[f"t-{number}"].append(row["value"])
+        assert {name: [record[3] for record in log] for name, log in logs.items()} == wanted
+
+
+def test_rows_without_a_key_take_turns_and_stay_together(tmp_path: Path) -> None:
+    found = [{"value": b"%d" % n} for n in range(4_500)]
+    made = []
+    for size in (1, 700):
+        root = tmp_path / str(size)
+        writer = sink(root, "value binary", topic="t", partitions="2", queryId="q", batchId="1")
+        writer.commit([writer.write(iter(batches(found, "value binary", size)))])
+        made.append({name: [int(record[3]) for record in log] for name, log in read(root).items()})
+    # The first run of the query's second batch goes to the second partition.
+    assert (
+        made[0]
+        == made[1]
+        == {
+            "t-1": [*range(1_000), *range(2_000, 3_000), *range(4_000, 4_500)],
+            "t-0": [*range(1_000, 2_000), *range(3_000, 4_000)],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        (
+            "value binary",
+            {"topic": "t"},
+            "partition: there is no column partition: name one",
+        ),
+        ("value binary", {"topic": "t", "partitions": "0"}, "partitions: a topic has at least one"),
+        ("value binary", {"topic": "t", "partition": "1", "partitions": "3"}, "partitions: it is for rows"),
+        ("value binary, offset bigint", {"topic": "t", "partitions": "3"}, "partitions: rows with offsets"),
+        ("value binary", {"partitions": "3"}, "topic: there is no column topic"),
+    ],
+)
+def test_a_partitioner_that_cannot_be_is_refused(
+    columns: str, options: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        sink(tmp_path / "logs", columns, **options)
+
+
+def test_a_row_without_a_partition_says_what_would_choose_one(tmp_path: Path) -> None:
+    writer = sink(tmp_path / "logs", "value binary, partition int", topic="t")
+    with pytest.raises(KodecError, match=r"partition None.*the option partitions chooses one"):
+        writer.write(iter(batches([{"value": b"v", "partition": None}], "value binary, partition int")))

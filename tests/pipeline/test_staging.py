@@ -79,3 +79,13 @@ def test_what_a_killed_job_left_is_removed_and_what_it_moved_is_put_back(tmp_pat
             assert running.path.exists()
         assert not dead.exists()
     assert tree(tmp_path) == [other.name, "out", "out/precious"]
+
+
+def test_a_name_with_wildcards_is_a_name(tmp_path: Path) -> None:
+    other = tmp_path / f".out1.kodec-{'0' * 32}"
+    dead = tmp_path / f".out[1].kodec-{'0' * 32}"
+    for each in (other, dead):
+        each.mkdir()
+    with staged(tmp_path / "out[1]"):
+        pass
+    assert tree(tmp_path) == [other.name]

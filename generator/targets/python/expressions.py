@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "emit", "negate", "operand"]
+__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "negate", "operand"]
 
 Resolve = Callable[[str], str]
 _PYTHON = {"/": "//"}
@@ -32,6 +33,14 @@ BINDS = {
 }
 
 TERNARY, COMPARED, SUM, PRODUCT, TIGHT = _TERNARY, _BAR, _SUM, _PRODUCT, _ATOM
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Python text of an expression: as it is, and as it stands `beside` an operator."""
+
+    alone: str
+    beside: str
 
 
 def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -> str:

@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Field, Prim, Ref, Str, Struct, Switch, Tag, TypeRef
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.derived import Derived
-from kodec.generator.targets.python.expressions import COMPARED, SUM, emit
+from kodec.generator.targets.python.expressions import COMPARED, SUM, Operand, emit
 from kodec.generator.targets.python.facts import NOTHING, Env, bare, expressions_of, fields_of, of_tag
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.spans import Spans
@@ -139,9 +139,11 @@ class Reader(Derived):
         stands_for = transparent(struct)
         return "" if stands_for is not None and stands_for.id == spec.id else spec.id
 
-    def _size(self, spec: Field, env: Env) -> str | None:
+    def _size(self, spec: Field, env: Env) -> Operand | None:
+        if spec.size is None:
+            return None
         # it is put beside `pos +`
-        return None if spec.size is None else emit(spec.size, env, self.model, SUM)
+        return Operand(emit(spec.size, env, self.model), emit(spec.size, env, self.model, SUM))
 
     def _repeat(self, struct: Struct, spec: Field, env: Env, item: str) -> ReadRepeat:
         inner = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
@@ -159,9 +161,7 @@ class Reader(Derived):
 
     def least_of_element(self, spec: Field) -> int:
         """The fewest bytes that one element of a repeated field can take."""
-        if isinstance(spec.size, ex.Literal) and isinstance(spec.size.value, int):
-            return spec.size.value
-        return self.layouts.least_of(spec.type) if spec.size is None else 0
+        return self.layouts.least_of_element(spec)
 
     def _tags(self, spec: Field, tags: tuple[Tag, ...]) -> ReadTags:
         known = []

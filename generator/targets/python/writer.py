@@ -9,7 +9,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Derive, Field, Prim, Ref, Str, Struct, Switch, TypeRef, Valid
 from kodec.generator.schema.roles import transparent
 from kodec.generator.targets.python.context import BIT_CODES
-from kodec.generator.targets.python.expressions import COMPARED, TERNARY, emit
+from kodec.generator.targets.python.expressions import COMPARED, TERNARY, Operand, emit
 from kodec.generator.targets.python.facts import Env, fields_of, of_tag, with_type
 from kodec.generator.targets.python.names import attribute, local
 from kodec.generator.targets.python.reader import Reader
@@ -101,6 +101,10 @@ class LayoutWriter:
 
     def _emit(self, expr: ex.Expr, binds: int = TERNARY) -> str:
         return emit(expr, self.env, self.m.model, binds)
+
+    def _compared(self, expr: ex.Expr) -> Operand:
+        """What stands beside a comparison, and is what an error says was needed."""
+        return Operand(self._emit(expr), self._emit(expr, COMPARED))
 
     # -- what a version cannot carry --------------------------------------------------------------
 
@@ -322,7 +326,7 @@ class LayoutWriter:
             return WriteOne(self._element(spec, source, into, self.m.shown(self.struct, spec)))
         count = None
         if spec.repeat_expr is not None and not self._free(spec.repeat_expr, spec):
-            count = self._emit(spec.repeat_expr, COMPARED)
+            count = self._compared(spec.repeat_expr)
         if (code := self.m.code_of_numbers(spec)) is not None:
             return WriteNumbers(value, count, code)
         bare = Field(spec.id, spec.type, spec.place, size=spec.size, enum=spec.enum)
@@ -348,7 +352,7 @@ class LayoutWriter:
             return None
 
         env = Env({**self.env.names, "_": self._item(spec), "_count": "count"}, self.struct)
-        return emit(ex.fold(ex.replace(until, so_far)), env, self.m.model)
+        return emit(ex.fold(ex.replace(until, so_far)), env, self.m.model, COMPARED)
 
     def _free(self, expr: ex.Expr, target: Field) -> bool:
         """Whether a size follows from `target` itself: what it names is derived of that, or peeked."""
@@ -376,7 +380,7 @@ class LayoutWriter:
     # -- one value --------------------------------------------------------------------------------
 
     def _element(self, spec: Field, source: str, into: str, path: str) -> WriteElement:
-        size = None if spec.size is None or self._free(spec.size, spec) else self._emit(spec.size, COMPARED)
+        size = None if spec.size is None or self._free(spec.size, spec) else self._compared(spec.size)
         value = source
         if isinstance(spec.type, Str) and source != f"bytes_of_{spec.id}":
             form = ENCODINGS[spec.type.encoding]

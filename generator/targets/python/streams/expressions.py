@@ -9,7 +9,7 @@ from kodec.generator.schema.kinds import Kind, Kinds, Scope
 from kodec.generator.schema.model import Model
 from kodec.generator.schema.widths import bits_of
 from kodec.generator.targets.python.context import Context
-from kodec.generator.targets.python.expressions import BINDS, PRODUCT, SUM, TIGHT
+from kodec.generator.targets.python.expressions import BINDS, COMPARED, PRODUCT, SUM, TIGHT, Operand
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS, encoding_named
 
@@ -51,6 +51,7 @@ class Here:
         names: the text of names that are no attributes: `_` and `_index`.
         unread: whether the fields of the type itself may not have been read yet.
         part: the name of the stream that holds all that a field can be, where there is one.
+        each: whether the elements of the field, or those of a list inside, are given one by one.
     """
 
     scope: Scope
@@ -59,6 +60,7 @@ class Here:
     names: dict[str, str] = field(default_factory=dict)
     unread: bool = False
     part: str = ""
+    each: bool = False
 
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))
@@ -84,6 +86,10 @@ class Emitter:
         if self.kinds.of(expr, here.scope).maybe or self._unread(expr, here):
             return f'self._given({self.text(expr, here)}, "{_last(expr)}")'
         return self.text(expr, here, binds)
+
+    def compared(self, expr: ex.Expr, here: Here) -> Operand:
+        """Text of a value that must be there, which stands beside a comparison too."""
+        return Operand(self.value(expr, here), self.value(expr, here, COMPARED))
 
     def argument(self, expr: ex.Expr, here: Here) -> str:
         """Text of a value that a type is told, which must be there."""

@@ -11,7 +11,7 @@ from kodec.generator.targets.python.names import attribute, camel
 from kodec.generator.targets.python.streams.expressions import Here
 from kodec.generator.targets.python.streams.reader import Reader
 from kodec.generator.targets.python.streams.runs import looks_at_stream
-from kodec.generator.targets.python.streams.views import ClassView, Code, Each, Property, StreamModule
+from kodec.generator.targets.python.streams.views import ClassView, Code, Property, StreamModule
 from kodec.generator.targets.python.streams.writer import Writer
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass, EnumMember
 from kodec.generator.text import Text, docstring
@@ -33,6 +33,7 @@ class _Module:
         self.fields: dict[tuple[str, tuple[str, ...]], int] = {}
         self.reader = Reader(self.context, kinds, self.fields)
         self.writer = Writer(self.context, kinds, self.fields)
+        self.each = self.reader.eachable(schema.root)
 
     def build(self) -> StreamModule:
         classes = tuple(self._class(struct) for struct in self.schema.structs)
@@ -74,6 +75,7 @@ class _Module:
         doc = struct.doc or Text(f"`{struct.id}` of {self.schema.path}.")
         for index, source in enumerate(struct.doc_ref):
             doc = Text.of(doc, "; " if index else "\n\nSource: ", source)
+        each = self.each.get(struct.name, ())
         return ClassView(
             name=self.back.classes[struct.name],
             doc=docstring(doc, "    "),
@@ -83,10 +85,8 @@ class _Module:
             properties=tuple(self._property(struct, instance) for instance in struct.instances),
             read=tuple(self.reader.read(struct)),
             write=tuple(self.writer.write(struct)),
-            each=tuple(
-                Each(spec.id, self.reader.py_type(spec.type, spec), tuple(self.reader.read(struct, spec)))
-                for spec in self.reader.eachable(struct)
-            ),
+            each=tuple(attribute(spec.id) for spec in each),
+            read_each=tuple(self.reader.read(struct, each)) if each else (),
         )
 
     def _param(self, param: Param) -> Attribute:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
@@ -21,6 +21,7 @@ from kodec.generator.schema.model import (
 )
 from kodec.generator.schema.widths import least_bytes
 from kodec.generator.targets.python.context import Context
+from kodec.generator.targets.python.expressions import COMPARED, Operand
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
 from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
@@ -69,23 +70,27 @@ class Plans:
         inner = here.with_item(kind, value, here.names.get("_index", "0"))
         found: list[tuple[str, str]] = []
 
-        def emit(expr: ex.Expr) -> str:
-            return self.emitter.value(expr, inner, 6)
+        def emit(expr: ex.Expr) -> Operand:
+            return self.emitter.compared(expr, inner)
 
         floating = kind.name == "float"
         if valid.eq is not None:
-            found.append((f"{value} != {emit(valid.eq)}", emit(valid.eq)))
+            wanted = emit(valid.eq)
+            found.append((f"{value} != {wanted.beside}", wanted.alone))
         if valid.min is not None:
             low = emit(valid.min)
-            found.append((f"not {value} >= {low}" if floating else f"{value} < {low}", low))
+            bad = f"not {value} >= {low.beside}" if floating else f"{value} < {low.beside}"
+            found.append((bad, low.alone))
         if valid.max is not None:
             high = emit(valid.max)
-            found.append((f"not {value} <= {high}" if floating else f"{value} > {high}", high))
+            bad = f"not {value} <= {high.beside}" if floating else f"{value} > {high.beside}"
+            found.append((bad, high.alone))
         if valid.any_of is not None:
-            choices = ", ".join(emit(choice) for choice in valid.any_of)
+            choices = ", ".join(emit(choice).alone for choice in valid.any_of)
             found.append((f"{value} not in ({choices},)", f"({choices},)"))
         if valid.expr is not None:
-            found.append((f"not ({self.emitter.value(valid.expr, inner)})", repr(ex.text_of(valid.expr))))
+            holds = self.emitter.value(valid.expr, inner, COMPARED)
+            found.append((f"not {holds}", repr(ex.text_of(valid.expr))))
         if valid.in_enum and spec.enum is not None:
             enum = self.enum(spec.enum)
             found.append((f"not isinstance({value}, {enum})", f'"a value of {enum}"'))
@@ -130,8 +135,9 @@ class Plans:
         for case, kind in switch.cases:
             joined.setdefault(kind, []).append(case)
         for kind, cases in joined.items():
-            values = [self.emitter.value(case, here, 6) for case in cases]
-            yield (f"on == {values[0]}" if len(values) == 1 else f"on in ({', '.join(values)})"), kind
+            values = [self.emitter.compared(case, here) for case in cases]
+            any_of = ", ".join(value.alone for value in values)
+            yield (f"on == {values[0].beside}" if len(values) == 1 else f"on in ({any_of})"), kind
 
     def py_type(self, kind: TypeRef, spec: Field) -> str:
         if spec.enum is not None:
@@ -188,7 +194,7 @@ class Plans:
             if case is None:
                 last = f"self._is_le = {order == 'le'}"
                 continue
-            test = self.emitter.value(case, here, 6)
+            test = self.emitter.value(case, here, COMPARED)
             lines.append(Block(f"{word} on == {test}:", (f"self._is_le = {order == 'le'}",)))
             word = "elif"
         lines.append(Block("else:", (last,)) if word == "elif" else last)
@@ -198,20 +204,48 @@ class Plans:
 class Reader(Plans):
     """The lines that read."""
 
-    def eachable(self, struct: Struct) -> list[Field]:
-        """The lists of a root that can be read without being kept: no expression asks for them."""
-        if "::" in struct.name:
-            return []
-        return [
-            spec
-            for spec in struct.fields
-            if spec.repeat is not None
-            and isinstance(spec.type, (Ref, Switch))
-            and not self.kinds.asked(spec.id)
-        ]
+    def eachable(self, root: Struct) -> dict[str, list[Field]]:
+        """By the name of a type: its lists that can be read without being kept, as no expression asks for
+        them, and its objects that hold such. It is the outermost type, or held outside of lists and switches.
+        """
+        reached = {root.name}
+        for struct in (todo := [root]):
+            for spec in struct.fields:
+                if (inner := self._held(struct, spec)) is not None and inner.name not in reached:
+                    reached.add(inner.name)
+                    todo.append(inner)
+        lists = {struct.name for struct in todo if any(map(self._lone_list, struct.fields))}
+        # a type that holds one that has any; types may hold each other
+        before = -1
+        while before < len(lists):
+            before = len(lists)
+            for struct in reversed(todo):
+                if any(self._leads_to(struct, spec, lists) for spec in struct.fields):
+                    lists.add(struct.name)
+        return {
+            struct.name: [
+                spec for spec in struct.fields if self._lone_list(spec) or self._leads_to(struct, spec, lists)
+            ]
+            for struct in todo
+        }
 
-    def read(self, struct: Struct, each: Field | None = None) -> list[Code]:
-        """All of a type; the elements of `each` are given one by one."""
+    def _lone_list(self, spec: Field) -> bool:
+        """Whether a field is a list of objects that no expression asks for."""
+        objects = spec.repeat is not None and isinstance(spec.type, (Ref, Switch))
+        return objects and not self.kinds.asked(spec.id)
+
+    def _leads_to(self, struct: Struct, spec: Field, lists: set[str]) -> bool:
+        inner = self._held(struct, spec)
+        return inner is not None and inner.name in lists
+
+    def _held(self, struct: Struct, spec: Field) -> Struct | None:
+        """The type of the same schema of which a field always holds one object, where it holds any."""
+        if spec.repeat is not None or not isinstance(spec.type, Ref):
+            return None
+        return self.model.struct(spec.type.target) if self.kinds.near(struct, spec.type) else None
+
+    def read(self, struct: Struct, each: Sequence[Field] = ()) -> list[Code]:
+        """All of a type; of `each`, the elements of the one that is called `name` are given one by one."""
         here = Here(Scope(struct), io="io")
         lines: list[Code] = []
         if struct.endian is not None:
@@ -228,9 +262,12 @@ class Reader(Plans):
                 lines += self.aligned(self.run(step, here))
             else:
                 target = f"self.{attribute(step.id)}"
-                lines += self.guarded(
-                    step.condition, here, self.field(struct, step, here, target, each=step is each)
-                )
+                body = self.field(struct, step, here, target)
+                if step in each:
+                    given = self.field(struct, step, replace(here, each=True), target)
+                    chosen = Block(f'if name == "{attribute(step.id)}":', tuple(given))
+                    body = given if len(each) == 1 else [chosen, Block("else:", tuple(body))]
+                lines += self.guarded(step.condition, here, body)
         return lines
 
     def run(self, run: Run, here: Here) -> list[Code]:
@@ -258,14 +295,12 @@ class Reader(Plans):
         comma = "," if len(targets) == 1 else ""
         return [f"{', '.join(targets)}{comma} = io.unpack({self.run_name(run)})", *after]
 
-    def field(
-        self, struct: Struct, spec: Field, here: Here, target: str, *, each: bool = False
-    ) -> list[Code]:
-        """Read all values of a field into `target`; with `each`, give them instead."""
+    def field(self, struct: Struct, spec: Field, here: Here, target: str) -> list[Code]:
+        """Read all values of a field into `target`, or give them instead."""
         if spec.repeat is None:
             read = self.value(struct, spec.type, spec, here, target, "")
             return [*read, *self.rules(spec, target, here, width_of(spec))]
-        name = f'"{spec.id}", held=False' if each else f'"{spec.id}"'
+        name = f'"{spec.id}", held=False' if here.each else f'"{spec.id}"'
         loop = {"eos": f"io.each({name})", "until": f"io.again({name})"}.get(spec.repeat)
         if spec.repeat_expr is not None:
             least = 0 if spec.process is not None else least_bytes(self.model, spec.type, spec)
@@ -276,7 +311,7 @@ class Reader(Plans):
         body = self.value(struct, spec.type, spec, inner, "item", ", i")
         body += [
             *self.rules(spec, "item", inner, width_of(spec)),
-            "yield item" if each else f"{target}.append(item)",
+            "yield item" if here.each else f"{target}.append(item)",
         ]
         if spec.repeat_until is not None:
             body.append(Block(f"if {self.emitter.value(spec.repeat_until, inner)}:", ("break",)))
@@ -308,6 +343,9 @@ class Reader(Plans):
                 made = f"{self.module.class_of(target_type)}({given})"
                 stream = self.stream(kind, spec, here)
                 lines: list[Code] = [f"{target} = {stream}.read({made}, {parent}, {name}{index}{root})"]
+                if here.each and spec.repeat is None:
+                    walk = f"yield from {stream}.each_in(node, {parent}, {name}, path{root})"
+                    lines = [f"node = {made}", walk, f"{target} = node"]
                 return lines if stream == "io" else self.aligned(lines)
             case Switch():
                 return self.switch(struct, kind, spec, here, target, index)
@@ -398,7 +436,8 @@ class Reader(Plans):
         lines: list[Code] = []
         condition = instance.condition
         if condition is not None:
-            lines.append(Block(f"if not ({self.emitter.value(condition, before)}):", ("return None",)))
+            holds = self.emitter.value(condition, before, COMPARED)
+            lines.append(Block(f"if not {holds}:", ("return None",)))
         other = other_stream(instance)
         stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:

@@ -8,7 +8,7 @@ from kodec.generator.schema.model import Schema
 from kodec.generator.targets.python.names import RUNTIME
 from kodec.generator.targets.python.views.modules import Attribute, EnumClass
 
-__all__ = ["Block", "ClassView", "Code", "Each", "Property", "StreamModule"]
+__all__ = ["Block", "ClassView", "Code", "Property", "StreamModule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,11 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
-    """A list whose elements can be read one by one."""
-
-    id: str
-    type: str
-    read: tuple[Code, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ClassView:
-    """A type: its parameters come first, then its fields. A `part` is read and written in its root only."""
+    """A type: its parameters come first, then its fields. A `part` is read and written in its root only.
+
+    `each` are its lists whose elements can be read one by one (by `read_each`), and objects that hold such.
+    """
 
     name: str
     doc: str
@@ -57,7 +51,8 @@ class ClassView:
     properties: tuple[Property, ...]
     read: tuple[Code, ...]
     write: tuple[Code, ...]
-    each: tuple[Each, ...] = ()
+    each: tuple[str, ...] = ()
+    read_each: tuple[Code, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.kinds import Scope
 from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
+from kodec.generator.targets.python.expressions import COMPARED
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Here
 from kodec.generator.targets.python.streams.reader import Plans
@@ -70,16 +71,16 @@ class Writer(Plans):
             return [*self.value(struct, spec.type, spec, here, value, ""), *self.rules(spec, value, here)]
         lines: list[Code] = []
         if spec.repeat_expr is not None and not looks_at_stream(spec.repeat_expr, struct):
-            count = self.emitter.value(spec.repeat_expr, here, 6)
-            wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count}, len({value}))'
-            lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count}:', (wrong,)))
+            count = self.emitter.compared(spec.repeat_expr, here)
+            wrong = f'io.refuse("{spec.id}", "wrong number of elements", {count.alone}, len({value}))'
+            lines.append(Block(f'if len(io.items({value}, "{spec.id}")) != {count.beside}:', (wrong,)))
         inner = here.with_item(self.kinds.element(spec), "item", "i")
         body = [*self.value(struct, spec.type, spec, inner, "item", ", i"), *self.rules(spec, "item", inner)]
         if spec.repeat_until is not None and not looks_at_stream(spec.repeat_until, struct):
-            ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner)
+            ends = self.emitter.value(self.so_far(spec, spec.repeat_until), inner, COMPARED)
             text = "the condition that ends it must hold at its last element, and only there"
             wrong = f'io.refuse("{spec.id}", "{text}", None, item)'
-            body.append(Block(f"if ({ends}) != (i + 1 == len({value})):", (wrong,)))
+            body.append(Block(f"if {ends} != (i + 1 == len({value})):", (wrong,)))
             wrong = f'io.refuse("{spec.id}", "at least one element is needed", None, {value})'
             lines.append(Block(f"if not {value}:", (wrong,)))
         lines.append(Block(f'for i, item in enumerate(io.items({value}, "{spec.id}")):', tuple(body)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kodec.generator.targets.python.expressions import Operand
 from kodec.generator.targets.python.views.checks import After, Check
 
 __all__ = [
@@ -85,7 +86,7 @@ class ReadElement:
 
     var: str
     path: str
-    size: str | None
+    size: Operand | None
     eos: bool
     enum: str | None
     how: ReadPrim | ReadBytes | ReadText | ReadWire | ReadStruct | ReadSwitch
@@ -118,7 +119,7 @@ class Stored:
     """Bytes of a compressible field, as they are stored."""
 
     kind: ClassVar[str] = "stored"
-    size: str | None
+    size: Operand | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from kodec.generator.targets.python.expressions import Operand
 from kodec.generator.targets.python.views.checks import Check
 from kodec.generator.targets.python.views.reading import Place
 
@@ -90,7 +91,7 @@ class WriteElement:
     value: str
     path: str
     out: str
-    size: str | None
+    size: Operand | None
     how: WritePrim | WriteBytes | WriteWire | WriteStruct | WriteSwitch
 
 
@@ -118,7 +119,7 @@ class WriteRepeat:
     kind: ClassVar[str] = "repeat"
     value: str
     item: str
-    count: str | None
+    count: Operand | None
     until: str | None
     element: WriteElement
     maybe_empty: bool
@@ -130,7 +131,7 @@ class WriteNumbers:
 
     kind: ClassVar[str] = "numbers"
     value: str
-    count: str | None
+    count: Operand | None
     code: str
 
 

@@ -1,0 +1,46 @@
+"""Which partition of a topic a record belongs to, by its key, as Kafka's producers decide it.
+
+Followed: `org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey` and
+`org.apache.kafka.common.utils.Utils.murmur2`, Kafka 4.3; librdkafka calls it `murmur2_random`.
+"""
+
+from __future__ import annotations
+
+__all__ = ["POSITIVE", "SEED", "partition_of"]
+
+SEED = 0x9747B28C
+POSITIVE = 0x7FFFFFFF
+"""The bits of a hash that count: Kafka's is signed, and its sign is dropped."""
+_M = 0x5BD1E995
+_WORD = 0xFFFFFFFF
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition to which Kafka's producers send records with a key.
+
+    It says nothing of records without a key, nor of a producer with a partitioner of its own.
+
+    Args:
+        key: as it is stored, that is, serialized.
+        partitions: how many the topic has.
+
+    Raises: ValueError where there are no partitions; TypeError for a key that is no bytes.
+    """
+    if not isinstance(key, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a key is bytes, not {type(key).__name__}")
+    if partitions < 1:
+        raise ValueError(f"a topic has at least one partition, not {partitions}")
+    return (_murmur2(bytes(key)) & POSITIVE) % partitions
+
+
+def _murmur2(data: bytes) -> int:
+    value = SEED ^ len(data)
+    whole = len(data) & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * _M & _WORD
+        word = (word ^ word >> 24) * _M & _WORD
+        value = value * _M & _WORD ^ word
+    if rest := data[whole:]:
+        value = (value ^ int.from_bytes(rest, "little")) * _M & _WORD
+    value = (value ^ value >> 13) * _M & _WORD
+    return value ^ value >> 15
