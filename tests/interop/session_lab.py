@@ -102,15 +102,16 @@ print(json.dumps({"rows": len(rows), "segments": summary.segments}))
 
 
 def bare(folder: Path) -> dict[str, str]:
-    """What runs Python with pyspark and without kodec."""
+    """The environment of a Python that has pyspark and no kodec."""
     site = folder / "site"
     site.mkdir()
-    for name in ("pyspark", "py4j", "pyarrow", "pyarrow.libs", "numpy", "numpy.libs"):
-        spec = find_spec("pyspark")
-        assert spec is not None and spec.origin is not None
-        there = Path(spec.origin).parent.parent / name
-        if there.exists():
-            (site / name).symlink_to(there)
+    spec = find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    installed = Path(spec.origin).parent.parent
+    # With what kodec needs, and without kodec.
+    for name in ("pyspark", "py4j", "pyarrow", "numpy", "crc32c", "cramjam", "snappy", "lz4", "zstandard"):
+        for there in installed.glob(f"{name}*"):
+            (site / there.name).symlink_to(there)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     return {
         **kept,
