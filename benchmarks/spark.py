@@ -9,12 +9,12 @@ of 16 bytes of key and 100 of value.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import functools
 import json
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -118,30 +118,51 @@ def build(folder: Path, rows: int, codec: str) -> None:
             offset += count
 
 
-def processes() -> Iterator[tuple[int, int, int]]:
-    """(process, parent, ticks of CPU with those of children that have ended) of all processes."""
+class Process(NamedTuple):
+    """A process as /proc has it; its ticks are those of children too that ended and were waited for."""
+
+    pid: int
+    parent: int
+    ticks: int
+    start: int
+
+
+def processes() -> Iterator[Process]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 words = (folder / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            yield int(folder.name), int(words[1]), sum(map(int, words[11:15]))
+            yield Process(int(folder.name), int(words[1]), sum(map(int, words[11:15])), int(words[19]))
 
 
-def keep_orphans() -> None:
-    """Make this process the parent of what its children leave behind, whose CPU would else be lost."""
-    set_child_subreaper = 36
-    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+def waits(pid: int) -> bool:
+    """Whether the CPU of children is added to a process at their end: not where it ignores SIGCHLD."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+    return not int(status.split("SigIgn:")[1].split()[0], 16) >> (signal.SIGCHLD - 1) & 1
+
+
+_unwaited: dict[tuple[int, int], int] = {}
 
 
 def cpu() -> float:
-    """Seconds of CPU of this process and all under it."""
-    found = list(processes())
+    """Seconds of CPU of this process and all under it, Spark's Python workers too that it has ended since.
+
+    They end when they were idle for a minute, and their daemon ignores it.
+    """
+    found = {each.pid: each for each in processes()}
     ours = {os.getpid()}
-    while more := {pid for pid, parent, _ in found if parent in ours} - ours:
+    while more := {each.pid for each in found.values() if each.parent in ours} - ours:
         ours |= more
-    return sum(ticks for pid, _, ticks in found if pid in ours) / _TICKS
+    living = [found[pid] for pid in ours if pid in found]
+    _unwaited.update({(each.pid, each.start): each.ticks for each in living if not waits(each.parent)})
+    there = {(each.pid, each.start) for each in living}
+    gone = sum(ticks for key, ticks in _unwaited.items() if key not in there)
+    return (sum(each.ticks for each in living) + gone) / _TICKS
 
 
 def prebuilt(folder: Path) -> Path:
@@ -184,7 +205,8 @@ def main() -> None:
     given = parser.parse_args()
     sizes = [int(each) << 20 for each in given.sizes.split(",")]
     codecs, parts = given.codecs.split(","), given.parts.split(",")
-    keep_orphans()
+    # so that folders of gigabytes are deleted then too
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(f"stopped by signal {number}"))
     with folder_of("kodec-spark-") as folder:
         if {"sources", "codecs", "jobs"} & set(parts):
             measure(folder, given.rows, given.rounds, codecs, parts)
@@ -410,7 +432,7 @@ class Peak:
 
     def _run(self) -> None:
         while not self.over.wait(0.05):
-            parents = {pid: parent for pid, parent, _ in processes()}
+            parents = {each.pid: each.parent for each in processes()}
             for pid in parents:
                 above = pid
                 while above in parents and above != os.getpid():
