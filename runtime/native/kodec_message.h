@@ -1,8 +1,8 @@
 /* Layouts of messages, as `messages.c` reads and writes by them. Needs Python.h.
  *
  * A layout is what one version of a class is on the wire, field by field, with where an object keeps each value. It is
- * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met. Nothing here knows
- * a format: there are wire types, lengths, lists, objects and tags. */
+ * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met.
+ * Nothing here knows a format: there are wire types, lengths, lists, objects and tags. */
 #ifndef KODEC_MESSAGE_H
 #define KODEC_MESSAGE_H
 
@@ -153,7 +153,8 @@ static int km_parse(km_message *message, const char *text, long version, km_valu
   if (strncmp(text, "+1", 2) == 0) value->plus = 1, text += 2;
   if (value->kind == KM_TEXT || value->kind == KM_BYTES) return *text ? km_refuse(message, whole) : 0;
   if (*text++ != ':') return km_refuse(message, whole);
-  if (value->kind == KM_OBJECT) return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
+  if (value->kind == KM_OBJECT)
+    return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
   value->element = PyMem_Calloc(1, sizeof *value->element);
   if (value->element == NULL) {
     PyErr_NoMemory();
@@ -358,7 +359,7 @@ static int km_begin_all(km_message *message) {
   return status;
 }
 
-/* The place of a version's layout; -1 where the class has no such version. What holds a class that has none may be in any. */
+/* The place of a version's layout; -1 where the class has no such version. A class that has none may be in any. */
 KD_INLINE long km_index(const km_message *message, long version) {
   if (!message->versions) return 0;
   return version < message->first || version - message->first >= message->versions ? -1 : version - message->first;
