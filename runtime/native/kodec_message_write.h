@@ -248,7 +248,9 @@ static int km_is_initial(const km_field *field, PyObject *value) {
   }
   if (field->start == KM_BLANK) return km_is_blank(field->blank, value);
   if (field->start == KM_CALLED) return -1;
-  if (value == initial) return PyFloat_CheckExact(value) ? -1 : 1;
+  if (PyFloat_CheckExact(value) && PyFloat_CheckExact(initial))
+    return PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(initial); /* what is not a number equals nothing */
+  if (value == initial) return 1;
   if (initial == Py_None || value == Py_None) {
     PyObject *const other = initial == Py_None ? value : initial;
     PyTypeObject *const kind = Py_TYPE(other);

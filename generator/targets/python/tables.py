@@ -238,6 +238,9 @@ class _Tables:
         target = self.model.struct(kind.target)
         if target.wire or self.model.schema_of(kind.target).id != self.schema.id:
             raise _Beyond
+        if target.versions and not target.params:
+            # its own bytes say which version it is in
+            raise _Beyond
         for param, arg in zip(target.params, kind.args, strict=True):
             own = ex.Name(target.version_field)
             if param.id != target.version_field or version is None:
