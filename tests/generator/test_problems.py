@@ -393,6 +393,31 @@ def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Callable[.
     assert "with those that hold each other 1500" in found.text
 
 
+DOUBLED = "".join(f"  i{index + 1}: {{value: i{index} + i{index}}}\n" for index in range(2000))
+LONGER = "".join(f"  i{index}: {{value: i{index + 1} + 1}}\n" for index in reversed(range(1, 2000)))
+
+
+@pytest.mark.parametrize(
+    ("chain", "first"), [(DOUBLED, "x.i12"), (LONGER + "  i2000: {value: n}\n", "x.i1925")]
+)
+@pytest.mark.parametrize("key", ["", "-topic: t\n"])
+def test_instances_that_use_each_other_too_often(key: str, chain: str, first: str, problems: Find) -> None:
+    """Each would be computed for each use, and for each use of what uses it."""
+    schema = f"{key}seq:\n- {{id: n, type: u1}}\n- {{id: z, size: i1}}\ninstances:\n  i0: {{value: n}}\n"
+    found = problems(schema + chain)
+    assert {"too long with the instances that it uses"} == {each.text for each in found}
+    assert first in {each.path for each in found}
+
+
+@pytest.mark.parametrize("key", ["", "-topic: t\n"])
+def test_operations_in_each_other(key: str, problems: Find, codec: Callable[..., Any]) -> None:
+    schema = key + "seq:\n- {id: n, type: u1}\n- {id: a, size: 'N'}\n"
+    text = " + ".join(["n"] * 100)
+    assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(100)).a == bytes(100)
+    (found,) = problems(schema.replace("N", f"{text} + n"))
+    assert "more than 100 operations in each other" in found.text
+
+
 ROWS_BESIDE = """meta: {id: x, endian: be}
 seq:
 - {id: rows, type: r, repeat: eos}
