@@ -546,9 +546,9 @@ class Kinds:
         return [self._structs[name] for name in sorted(self.parents.get(owner.name, ()))]
 
     def of_method(self, of: ex.Expr, name: str, args: tuple[ex.Expr, ...], scope: Scope) -> Kind:
-        owner = self.of(of, scope)
         if not args:
             return self.of_attribute(of, name, scope)
+        owner = self.of(of, scope)
         found = _WITH_ARGUMENTS.get((owner.name, name))
         if found is None:
             raise KindError(f"{a(owner)} has no `.{name}(...)`")

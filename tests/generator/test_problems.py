@@ -17,6 +17,7 @@ from kodec.generator.driver import generate, load
 from kodec.generator.problems import Problem, SchemaError
 from kodec.generator.schema.keys import KEYS
 
+Codec = Callable[..., Any]
 Find = Callable[..., list[Problem]]
 
 # Rows of docs/schema-language.md that are not supported. The text of `x.ksy` starts at line 4;
@@ -382,7 +383,7 @@ def chain(count: int, last: str = "") -> str:
     return "seq: [{id: a, type: t0}]\ntypes:\n" + "".join(types)
 
 
-def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Callable[..., Any]) -> None:
+def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Codec) -> None:
     data = b"\1" + bytes(1)
     assert codec(chain(99)).X.from_bytes(data).to_bytes() == data
     (found,) = problems(chain(150))
@@ -409,8 +410,16 @@ def test_instances_that_use_each_other_too_often(key: str, chain: str, first: st
     assert first in {each.path for each in found}
 
 
+def test_calls_in_each_other_are_looked_at_once_each(codec: Codec) -> None:
+    text = "n"
+    for _ in range(20):
+        text = f'({text}.to_s + "1").length()'
+    x = codec(f"seq:\n- {{id: n, type: u1}}\n- {{id: a, size: '{text}'}}\n")
+    assert x.X.from_bytes(b"\1ab").a == b"ab"
+
+
 @pytest.mark.parametrize("key", ["", "-topic: t\n"])
-def test_operations_in_each_other(key: str, problems: Find, codec: Callable[..., Any]) -> None:
+def test_operations_in_each_other(key: str, problems: Find, codec: Codec) -> None:
     schema = key + "seq:\n- {id: n, type: u1}\n- {id: a, size: 'N'}\n"
     text = " + ".join(["n"] * 100)
     assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(100)).a == bytes(100)
