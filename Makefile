@@ -49,6 +49,8 @@ fuzz: setup ## break kernels under sanitizers, compare them with pure Python, ge
 	@$(BIN)/python tests/fuzz/run.py
 	@$(BIN)/python tests/fuzz/differential.py --inputs 3000
 	@$(BIN)/python tests/fuzz/faces.py
+	@$(BIN)/python tests/fuzz/messages.py --seconds 20
+	@$(BIN)/python tests/fuzz/messages.py --seconds 25 --seed 2 --sanitize
 	@$(BIN)/python -m tests.fuzz.schemas --seconds 60
 
 mutants: setup ## change the code in small ways and see whether a test fails, for half an hour; goes on where it ended

@@ -39,11 +39,16 @@ def extension(source: Path, *parts: Path) -> Extension:
 
 
 def extensions() -> list[Extension]:
-    """The kernels, and their face."""
+    """The kernels, and their face; and messages."""
     cores = sorted(KERNELS.glob("*_core.c"))
     kernels = [core.with_name(core.name.replace("_core.c", ".c")) for core in cores]
-    return [extension(HEADERS / "face.pyx", *sorted(HEADERS.glob("*.pxi")))] + [
-        extension(kernel, core, core.with_suffix(".h")) for kernel, core in zip(kernels, cores, strict=True)
+    return [
+        extension(HEADERS / "face.pyx", *sorted(HEADERS.glob("*.pxi"))),
+        extension(HEADERS / "messages.c"),
+        *(
+            extension(kernel, core, core.with_suffix(".h"))
+            for kernel, core in zip(kernels, cores, strict=True)
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import ReadOptions
+from kodec.runtime.messages import in_python
 from kodec.runtime.streams import StreamNode
 
 __all__ = [
@@ -66,7 +67,32 @@ def check_round_trip(value: Codec, canonical: bool = True) -> bytes:
     twice = again.to_bytes()
     assert same(read(twice), again) or not canonical
     assert twice == data or not canonical
+    native = type(value).to_bytes
+    plain = in_python(native)
+    if plain is not native:
+        assert plain(value) == data, f"Python does not write {data!r}"
+        _read(type(value), data)
     return data
+
+
+def _read(kind: Any, data: bytes) -> Any:
+    """What the bytes hold, with any error; natively and in Python, where there is both, it is the same."""
+    native = kind.from_bytes
+    plain = in_python(native)
+    if plain is native:
+        return native(data)
+    try:
+        wanted = plain(data)
+    except FormatError as error:
+        try:
+            found = native(data)
+        except FormatError as other:
+            assert (type(other), str(other), vars(other)) == (type(error), str(error), vars(error))
+            raise
+        raise AssertionError(f"read {found}, and in Python: {error}") from error
+    found = native(data)
+    assert same(found, wanted), f"read {found}, and in Python {wanted}"
+    return found
 
 
 def check_truncation(kind: Any, data: bytes) -> None:
@@ -74,7 +100,7 @@ def check_truncation(kind: Any, data: bytes) -> None:
     for size in range(len(data)):
         cut = data[:size]
         try:
-            value = kind.from_bytes(cut)
+            value = _read(kind, cut)
         except FormatError as error:
             assert 0 <= error.at <= size
             continue
@@ -88,7 +114,7 @@ def check_flips(kind: Any, data: bytes, covered: range) -> None:
             changed = bytearray(data)
             changed[at] ^= mask
             try:
-                kind.from_bytes(bytes(changed))
+                _read(kind, bytes(changed))
             except FormatError:
                 continue
             assert at not in covered, f"byte {at} was changed and nothing noticed"

@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_READ",
     "DEFAULT_WRITE",
     "MIB",
+    "NO_UUID",
     "ReadOptions",
     "WriteOptions",
     "bad_run",
@@ -177,7 +178,7 @@ def read_uuid(buf: bytes, pos: int, end: int, name: str = "") -> tuple[UUID, int
     return uuid_of(buf[pos:stop]), stop
 
 
-_NO_UUID = UUID(int=0)
+NO_UUID = UUID(int=0)
 _UNKNOWN = SafeUUID.unknown
 _new = object.__new__
 # UUIDs cannot be assigned to; their slots can
@@ -189,7 +190,7 @@ def uuid_of(data: bytes) -> UUID:
     """The UUID of 16 bytes: `UUID(bytes=data)` without what that checks, which takes three times as long."""
     number = int.from_bytes(data, "big")
     if not number:
-        return _NO_UUID
+        return NO_UUID
     found = _new(UUID)
     _set_int(found, number)
     _set_is_safe(found, _UNKNOWN)

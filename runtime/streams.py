@@ -64,6 +64,10 @@ class StreamFields:
         raise AssertionError("they are all there")
 
 
+# In the place of how many bits of a byte are left.
+_FORGOTTEN = -1
+
+
 class _State:
     """What all streams of one reading have in common.
 
@@ -125,7 +129,7 @@ class ByteSource:
 
     @property
     def eof(self) -> bool:
-        return self.at >= self.end and not self._left
+        return self.at >= self.end and self._left <= 0
 
     u1, s1 = _number("B"), _number("b")
     u2le, s2le, u4le, s4le = _number("<H"), _number("<h"), _number("<I"), _number("<i")
@@ -203,6 +207,9 @@ class ByteSource:
 
     def seek(self, pos: int, name: str) -> ByteSource:
         """The same stream, read from `pos` on."""
+        if self._left:
+            # Stock Kaitai forgets bits that are left: whoever goes on with them is told.
+            self._bits, self._left = 0, _FORGOTTEN
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
         found = ByteSource(self.buf, self.base, self.end, self.state)
@@ -213,6 +220,8 @@ class ByteSource:
         """The next `width` bits, the most significant of a byte first."""
         size = (width - self._left + 7) // 8
         if size > 0:
+            if self._left == _FORGOTTEN:
+                self._refuse(name)
             at = self.skip(size, name)
             self._bits = self._bits << size * 8 | int.from_bytes(self.buf[at : self.at], "big")
             self._left += size * 8
@@ -225,6 +234,8 @@ class ByteSource:
         """The next `width` bits, the least significant of a byte first."""
         size = (width - self._left + 7) // 8
         if size > 0:
+            if self._left == _FORGOTTEN:
+                self._refuse(name)
             at = self.skip(size, name)
             self._bits |= int.from_bytes(self.buf[at : self.at], "little") << self._left
             self._left += size * 8
@@ -236,6 +247,9 @@ class ByteSource:
     def align(self) -> None:
         """Go on with a whole byte."""
         self._bits = self._left = 0
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise Unsupported(name, "bits of the byte before were left when an instance was read", at=self.at)
 
     def fixed(self, contents: bytes, name: str) -> bytes:
         """Bytes that are always these."""

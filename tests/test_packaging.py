@@ -23,6 +23,8 @@ FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipel
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
+HEADERS |= {"kodec_message.h", "kodec_message_read.h", "kodec_message_write.h"}
+SOURCES = {"face.pyx", "face.pyi", "messages.c", "messages.pyi"}
 PARTS = {"table.pxi", "kernel.pxi", "columns.pxi", "objects.pxi", "writing.pxi", "order.pxi"}
 NO_COMPILER = {"CC": "/bin/false"}
 
@@ -135,7 +137,8 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
 
 def test_the_wheel_holds_the_kernels_that_this_clone_has(wheel: Path) -> None:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    modules = ("runtime/native/face", *(f"generated/kernels/{name}" for name in KERNELS))
+    faces = ("runtime/native/face", "runtime/native/messages")
+    modules = (*faces, *(f"generated/kernels/{name}" for name in KERNELS))
     wanted = {f"kodec/{name}{suffix}" for name in modules} if kernel.is_built() else set()
     assert {name for name in names_in(wheel) if name.endswith((".so", ".pyd"))} == wanted
     assert wheel.name.endswith("-py3-none-any.whl") == (not kernel.is_built())
@@ -152,7 +155,7 @@ def test_the_sdist_holds_the_root_folders_and_no_links(sdist: Path) -> None:
 def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         held = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
-    assert {f"runtime/native/{name}" for name in (*HEADERS, *PARTS, "face.pyx", "face.pyi")} <= held
+    assert {f"runtime/native/{name}" for name in (*HEADERS, *PARTS, *SOURCES)} <= held
     assert "runtime/native/face.c" not in held
     in_kernels = {name.rpartition("/")[2] for name in held if name.startswith("generated/kernels/")}
     parts = (".c", ".pyi", "_core.c", "_core.h")

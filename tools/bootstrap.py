@@ -138,7 +138,7 @@ def make_environment() -> None:
 def make_kodec() -> None:
     """Install kodec itself, editable, with its native kernels built in place where that can be done."""
     native = os.environ.get("KODEC_NATIVE", "auto")
-    sources = [ROOT / "pyproject.toml", ROOT / "setup.py"]
+    sources = [ROOT / "pyproject.toml", ROOT / "setup.py", HEADERS / "messages.c"]
     for folder, pattern in ((KERNELS, "*.[ch]"), (HEADERS, "*.h"), (HEADERS, "*.p[xy][ix]")):
         sources += sorted(folder.glob(pattern))
     itself = Step("kodec", sources, f"native: {native != 'off'}")

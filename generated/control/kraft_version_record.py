@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "KraftVersionRecord",
@@ -171,3 +172,14 @@ def write_kraft_version_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+KraftVersionRecord
+  version s2 version
+  kraft_version s2
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -526,3 +527,21 @@ def write_leader_change_message(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-1", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+LeaderChangeMessage
+  version s2 version
+  leader_id s4
+  voters list:uvarint32+1:Voter
+  granting_voters list:uvarint32+1:Voter
+  tagged_fields tags
+
+Voter
+  voter_id s4
+  voter_directory_id uuid 1-1
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "SnapshotFooterRecord",
@@ -164,3 +165,13 @@ def write_snapshot_footer_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+SnapshotFooterRecord
+  version s2 version
+  tagged_fields tags
+""",
+)

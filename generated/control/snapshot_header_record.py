@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "SnapshotHeaderRecord",
@@ -178,3 +179,14 @@ def write_snapshot_header_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+SnapshotHeaderRecord
+  version s2 version
+  last_contained_log_timestamp s8
+  tagged_fields tags
+""",
+)

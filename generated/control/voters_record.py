@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -562,3 +563,32 @@ def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEF
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+VotersRecord
+  version s2 version
+  voters list:uvarint32+1:Voter
+  tagged_fields tags
+
+Voter
+  voter_id s4
+  voter_directory_id uuid
+  endpoints list:uvarint32+1:Endpoint
+  kraft_version_feature KraftVersionFeature
+  tagged_fields tags
+
+Endpoint
+  name text:uvarint32+1
+  host text:uvarint32+1
+  port u2
+  tagged_fields tags
+
+KraftVersionFeature
+  min_supported_version s2
+  max_supported_version s2
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -144,3 +145,14 @@ def write_consumer_group_current_member_assignment_key(
         write_text(out, v.member_id, opt)
     except EncodeError as error:
         raise error.within("member_id")
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupCurrentMemberAssignmentKey
+  record_type s2=8
+  group_id text:s2
+  member_id text:s2
+""",
+)

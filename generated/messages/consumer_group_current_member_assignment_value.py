@@ -30,6 +30,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -469,3 +470,24 @@ def write_consumer_group_current_member_assignment_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupCurrentMemberAssignmentValue
+  version s2 version
+  member_epoch s4
+  previous_member_epoch s4
+  state s1
+  assigned_partitions list:uvarint32+1:TopicPartitions
+  partitions_pending_revocation list:uvarint32+1:TopicPartitions
+  tagged_fields tags
+
+TopicPartitions
+  topic_id uuid
+  partitions list:uvarint32+1:s4
+  assignment_epochs ?list:uvarint32+1:s4 #0
+  tagged_fields tags
+""",
+)

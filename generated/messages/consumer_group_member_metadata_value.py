@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.blob import read_blob_is_compact, write_blob_is_compact
@@ -595,3 +596,32 @@ def write_consumer_group_member_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupMemberMetadataValue
+  version s2 version
+  instance_id ?text:uvarint32+1
+  rack_id ?text:uvarint32+1
+  client_id text:uvarint32+1
+  client_host text:uvarint32+1
+  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
+  subscribed_topic_regex ?text:uvarint32+1
+  rebalance_timeout_ms s4
+  server_assignor ?text:uvarint32+1
+  classic_member_metadata ?object:uvarint32+1:ClassicMemberMetadata #0
+  tagged_fields tags
+
+ClassicMemberMetadata
+  session_timeout_ms s4
+  supported_protocols list:uvarint32+1:ClassicProtocol
+  tagged_fields tags
+
+ClassicProtocol
+  name text:uvarint32+1
+  metadata bytes:uvarint32+1
+  tagged_fields tags
+""",
+)

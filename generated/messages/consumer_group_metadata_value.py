@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "ConsumerGroupMetadataValue",
@@ -205,3 +206,15 @@ def write_consumer_group_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupMetadataValue
+  version s2 version
+  epoch s4
+  metadata_hash s8 #0
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -489,3 +490,26 @@ def write_consumer_group_partition_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupPartitionMetadataValue
+  version s2 version
+  topics list:uvarint32+1:TopicMetadata
+  tagged_fields tags
+
+TopicMetadata
+  topic_id uuid
+  topic_name text:uvarint32+1
+  num_partitions s4
+  partition_metadata list:uvarint32+1:PartitionMetadata
+  tagged_fields tags
+
+PartitionMetadata
+  partition s4
+  racks list:uvarint32+1:text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -141,3 +142,14 @@ def write_consumer_group_regular_expression_key(
         write_text(out, v.regular_expression, opt)
     except EncodeError as error:
         raise error.within("regular_expression")
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupRegularExpressionKey
+  record_type s2=16
+  group_id text:s2
+  regular_expression text:s2
+""",
+)

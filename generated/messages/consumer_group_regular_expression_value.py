@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -239,3 +240,16 @@ def write_consumer_group_regular_expression_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupRegularExpressionValue
+  version s2 version
+  topics list:uvarint32+1:text:uvarint32+1
+  version_field s8
+  timestamp s8
+  tagged_fields tags
+""",
+)

@@ -30,6 +30,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -324,3 +325,19 @@ def write_consumer_group_target_assignment_member_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupTargetAssignmentMemberValue
+  version s2 version
+  topic_partitions list:uvarint32+1:TopicPartition
+  tagged_fields tags
+
+TopicPartition
+  topic_id uuid
+  partitions list:uvarint32+1:s4
+  tagged_fields tags
+""",
+)

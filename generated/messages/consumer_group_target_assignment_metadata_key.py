@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -131,3 +132,13 @@ def write_consumer_group_target_assignment_metadata_key(
         write_text(out, v.group_id, opt)
     except EncodeError as error:
         raise error.within("group_id")
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupTargetAssignmentMetadataKey
+  record_type s2=6
+  group_id text:s2
+""",
+)

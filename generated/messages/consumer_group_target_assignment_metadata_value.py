@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "ConsumerGroupTargetAssignmentMetadataValue",
@@ -213,3 +214,15 @@ def write_consumer_group_target_assignment_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerGroupTargetAssignmentMetadataValue
+  version s2 version
+  assignment_epoch s4
+  assignment_timestamp s8 ignorable #0
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_numbers,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 from ..primitives.text import read_text, write_text
@@ -291,3 +292,18 @@ def write_consumer_protocol_assignment(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-3", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerProtocolAssignment
+  version s2 version
+  assigned_partitions list:s4:TopicPartition
+  user_data ?bytes:s4
+
+TopicPartition
+  topic text:s2
+  partitions list:s4:s4
+""",
+)

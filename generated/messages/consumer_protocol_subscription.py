@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_numbers,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 from ..primitives.nullable_text import read_nullable_text, write_nullable_text
@@ -566,3 +567,21 @@ def write_consumer_protocol_subscription(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-3", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ConsumerProtocolSubscription
+  version s2 version
+  topics list:s4:text:s2
+  user_data ?bytes:s4
+  owned_partitions list:s4:TopicPartition 1-3 ignorable
+  generation_id s4 2-3 ignorable
+  rack_id ?text:s2 3-3 ignorable
+
+TopicPartition
+  topic text:s2
+  partitions list:s4:s4
+""",
+)

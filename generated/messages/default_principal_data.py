@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -211,3 +212,16 @@ def write_default_principal_data(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+DefaultPrincipalData
+  version s2 version
+  type text:uvarint32+1
+  name text:uvarint32+1
+  token_authenticated bool8
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -126,3 +127,13 @@ def write_group_metadata_key(out: bytearray, v: GroupMetadataKey, opt: WriteOpti
         write_text(out, v.group, opt)
     except EncodeError as error:
         raise error.within("group")
+
+
+natively(
+    globals(),
+    """
+GroupMetadataKey
+  record_type s2=2
+  group text:s2
+""",
+)

@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.blob import read_blob, read_blob_is_compact, write_blob, write_blob_is_compact
@@ -1119,3 +1120,40 @@ def write_group_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-4", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+GroupMetadataValue
+  version s2 version
+  protocol_type text:s2 0-3
+  protocol_type text:uvarint32+1 4-4
+  generation s4
+  protocol ?text:s2 0-3
+  protocol ?text:uvarint32+1 4-4
+  leader ?text:s2 0-3
+  leader ?text:uvarint32+1 4-4
+  current_state_timestamp s8 2-4 ignorable
+  members list:s4:MemberMetadata 0-3
+  members list:uvarint32+1:MemberMetadata 4-4
+  tagged_fields tags 4-4
+
+MemberMetadata
+  member_id text:s2 0-3
+  member_id text:uvarint32+1 4-4
+  group_instance_id ?text:s2 3-3 ignorable
+  group_instance_id ?text:uvarint32+1 4-4 ignorable
+  client_id text:s2 0-3
+  client_id text:uvarint32+1 4-4
+  client_host text:s2 0-3
+  client_host text:uvarint32+1 4-4
+  rebalance_timeout s4 1-4 ignorable
+  session_timeout s4
+  subscription bytes:s4 0-3
+  subscription bytes:uvarint32+1 4-4
+  assignment bytes:s4 0-3
+  assignment bytes:uvarint32+1 4-4
+  tagged_fields tags 4-4
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -154,3 +155,15 @@ def write_legacy_offset_commit_key(
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
+
+
+natively(
+    globals(),
+    """
+LegacyOffsetCommitKey
+  record_type s2=0
+  group text:s2
+  topic text:s2
+  partition s4
+""",
+)

@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     truncated_run,
     unknown_version,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -196,3 +197,15 @@ def write_legacy_offset_commit_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+LegacyOffsetCommitValue
+  version s2 version
+  offset s8
+  metadata text:s2
+  commit_timestamp s8
+""",
+)

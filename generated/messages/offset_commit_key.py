@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -155,3 +156,15 @@ def write_offset_commit_key(out: bytearray, v: OffsetCommitKey, opt: WriteOption
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
+
+
+natively(
+    globals(),
+    """
+OffsetCommitKey
+  record_type s2=1
+  group text:s2
+  topic text:s2
+  partition s4
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
 
@@ -415,3 +416,20 @@ def write_offset_commit_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-4", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+OffsetCommitValue
+  version s2 version
+  committed_offset s8
+  leader_epoch s4 3-4 ignorable
+  metadata text:s2 0-3
+  metadata text:uvarint32+1 4-4
+  commit_timestamp s8
+  expire_timestamp s8 1-1 ignorable
+  topic_id uuid 4-4 ignorable #0
+  tagged_fields tags 4-4
+""",
+)

@@ -30,6 +30,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -373,3 +374,22 @@ def write_share_group_current_member_assignment_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ShareGroupCurrentMemberAssignmentValue
+  version s2 version
+  member_epoch s4
+  previous_member_epoch s4
+  state s1
+  assigned_partitions list:uvarint32+1:TopicPartitions
+  tagged_fields tags
+
+TopicPartitions
+  topic_id uuid
+  partitions list:uvarint32+1:s4
+  tagged_fields tags
+""",
+)

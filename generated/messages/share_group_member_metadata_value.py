@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -259,3 +260,17 @@ def write_share_group_member_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ShareGroupMemberMetadataValue
+  version s2 version
+  rack_id ?text:uvarint32+1
+  client_id text:uvarint32+1
+  client_host text:uvarint32+1
+  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "ShareGroupMetadataValue",
@@ -186,3 +187,15 @@ def write_share_group_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ShareGroupMetadataValue
+  version s2 version
+  epoch s4
+  metadata_hash s8
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -128,3 +129,13 @@ def write_share_group_state_partition_metadata_key(
         write_text(out, v.group_id, opt)
     except EncodeError as error:
         raise error.within("group_id")
+
+
+natively(
+    globals(),
+    """
+ShareGroupStatePartitionMetadataKey
+  record_type s2=15
+  group_id text:s2
+""",
+)

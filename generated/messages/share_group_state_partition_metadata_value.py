@@ -30,6 +30,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -519,3 +520,27 @@ def write_share_group_state_partition_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ShareGroupStatePartitionMetadataValue
+  version s2 version
+  initializing_topics list:uvarint32+1:TopicPartitionsInfo
+  initialized_topics list:uvarint32+1:TopicPartitionsInfo
+  deleting_topics list:uvarint32+1:TopicInfo
+  tagged_fields tags
+
+TopicPartitionsInfo
+  topic_id uuid
+  topic_name text:uvarint32+1
+  partitions list:uvarint32+1:s4
+  tagged_fields tags
+
+TopicInfo
+  topic_id uuid
+  topic_name text:uvarint32+1
+  tagged_fields tags
+""",
+)

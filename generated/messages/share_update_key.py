@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     truncated_run,
     uuid_of,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -155,3 +156,15 @@ def write_share_update_key(out: bytearray, v: ShareUpdateKey, opt: WriteOptions 
         out += _RUN_2.pack(*values_2)
     except StructError:
         raise bad_run(_CODES_2, values_2) from None
+
+
+natively(
+    globals(),
+    """
+ShareUpdateKey
+  record_type s2=1
+  group_id text:s2
+  topic_id uuid
+  partition s4
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -407,3 +408,25 @@ def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOpti
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+ShareUpdateValue
+  version s2 version
+  snapshot_epoch s4
+  leader_epoch s4
+  start_offset s8
+  state_batches list:uvarint32+1:StateBatch
+  delivery_complete_count s4 #0
+  tagged_fields tags
+
+StateBatch
+  first_offset s8
+  last_offset s8
+  delivery_state s1
+  delivery_count s2
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -622,3 +623,28 @@ def write_streams_group_current_member_assignment_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+StreamsGroupCurrentMemberAssignmentValue
+  version s2 version
+  member_epoch s4
+  previous_member_epoch s4
+  state s1
+  active_tasks list:uvarint32+1:TaskIds
+  standby_tasks list:uvarint32+1:TaskIds
+  warmup_tasks list:uvarint32+1:TaskIds
+  active_tasks_pending_revocation list:uvarint32+1:TaskIds
+  standby_tasks_pending_revocation list:uvarint32+1:TaskIds
+  warmup_tasks_pending_revocation list:uvarint32+1:TaskIds
+  tagged_fields tags
+
+TaskIds
+  subtopology_id text:uvarint32+1
+  partitions list:uvarint32+1:s4
+  assignment_epochs ?list:uvarint32+1:s4 #0
+  tagged_fields tags
+""",
+)

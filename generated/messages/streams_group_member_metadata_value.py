@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -532,3 +533,32 @@ def write_streams_group_member_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+StreamsGroupMemberMetadataValue
+  version s2 version
+  instance_id ?text:uvarint32+1
+  rack_id ?text:uvarint32+1
+  client_id text:uvarint32+1
+  client_host text:uvarint32+1
+  rebalance_timeout_ms s4
+  topology_epoch s4
+  process_id text:uvarint32+1
+  user_endpoint ?object:s1:Endpoint
+  client_tags list:uvarint32+1:KeyValue
+  tagged_fields tags
+
+Endpoint
+  host text:uvarint32+1
+  port u2
+  tagged_fields tags
+
+KeyValue
+  key text:uvarint32+1
+  value text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -436,3 +437,24 @@ def write_streams_group_metadata_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+StreamsGroupMetadataValue
+  version s2 version
+  epoch s4
+  metadata_hash s8
+  validated_topology_epoch s4 #0
+  last_assignment_configs ?list:uvarint32+1:LastAssignmentConfig #1
+  stored_description_topology_epoch s4 #2
+  failed_description_topology_epoch s4 #3
+  tagged_fields tags
+
+LastAssignmentConfig
+  key text:uvarint32+1
+  value text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -388,3 +389,21 @@ def write_streams_group_target_assignment_member_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+StreamsGroupTargetAssignmentMemberValue
+  version s2 version
+  active_tasks list:uvarint32+1:TaskIds
+  standby_tasks list:uvarint32+1:TaskIds
+  warmup_tasks list:uvarint32+1:TaskIds
+  tagged_fields tags
+
+TaskIds
+  subtopology_id text:uvarint32+1
+  partitions list:uvarint32+1:s4
+  tagged_fields tags
+""",
+)

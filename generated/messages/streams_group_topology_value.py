@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -931,3 +932,43 @@ def write_streams_group_topology_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+StreamsGroupTopologyValue
+  version s2 version
+  epoch s4
+  subtopologies list:uvarint32+1:Subtopology
+  tagged_fields tags
+
+Subtopology
+  subtopology_id text:uvarint32+1
+  source_topics list:uvarint32+1:text:uvarint32+1
+  source_topic_regex list:uvarint32+1:text:uvarint32+1
+  state_changelog_topics list:uvarint32+1:TopicInfo
+  repartition_sink_topics list:uvarint32+1:text:uvarint32+1
+  repartition_source_topics list:uvarint32+1:TopicInfo
+  copartition_groups list:uvarint32+1:CopartitionGroup
+  tagged_fields tags
+
+TopicInfo
+  name text:uvarint32+1
+  partitions s4
+  replication_factor s2
+  topic_configs list:uvarint32+1:TopicConfig
+  tagged_fields tags
+
+TopicConfig
+  key text:uvarint32+1
+  value text:uvarint32+1
+  tagged_fields tags
+
+CopartitionGroup
+  source_topics list:uvarint32+1:s2
+  source_topic_regex list:uvarint32+1:s2
+  repartition_source_topics list:uvarint32+1:s2
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     truncated_run,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -128,3 +129,13 @@ def write_transaction_log_key(
         write_text(out, v.transactional_id, opt)
     except EncodeError as error:
         raise error.within("transactional_id")
+
+
+natively(
+    globals(),
+    """
+TransactionLogKey
+  record_type s2=0
+  transactional_id text:s2
+""",
+)

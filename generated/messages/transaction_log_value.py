@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
@@ -690,3 +691,32 @@ def write_transaction_log_value(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-1", have=v.version)
     writer(out, v, opt)
+
+
+natively(
+    globals(),
+    """
+TransactionLogValue
+  version s2 version
+  producer_id s8
+  producer_epoch s2
+  transaction_timeout_ms s4
+  transaction_status s1
+  transaction_partitions ?list:s4:PartitionsSchema 0-0
+  transaction_partitions ?list:uvarint32+1:PartitionsSchema 1-1
+  transaction_last_update_timestamp_ms s8
+  transaction_start_timestamp_ms s8
+  previous_producer_id s8 1-1 #0
+  next_producer_id s8 1-1 #1
+  client_transaction_version s2 1-1 #2
+  next_producer_epoch s2 1-1 #3
+  tagged_fields tags 1-1
+
+PartitionsSchema
+  topic text:s2 0-0
+  topic text:uvarint32+1 1-1
+  partition_ids list:s4:s4 0-0
+  partition_ids list:uvarint32+1:s4 1-1
+  tagged_fields tags 1-1
+""",
+)

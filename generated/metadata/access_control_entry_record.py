@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -295,3 +296,20 @@ def write_access_control_entry_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+AccessControlEntryRecord
+  id uuid
+  resource_type s1
+  resource_name text:uvarint32+1
+  pattern_type s1
+  principal text:uvarint32+1
+  host text:uvarint32+1
+  operation s1
+  permission_type s1
+  tagged_fields tags
+""",
+)

@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
 
@@ -175,3 +176,13 @@ def write_begin_transaction_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+BeginTransactionRecord
+  name ?text:uvarint32+1 #0
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -606,3 +607,18 @@ def write_broker_registration_change_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-3", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+BrokerRegistrationChangeRecord
+  broker_id s4
+  broker_epoch s8
+  fenced s1 #0
+  in_controlled_shutdown s1 1-3 #1
+  log_dirs list:uvarint32+1:uuid 2-3 #2
+  cordoned_log_dirs ?list:uvarint32+1:uuid 3-3 #3
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -162,3 +163,13 @@ def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions,
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+ClearElrRecord
+  topic_name text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -319,3 +320,21 @@ def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOp
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+ClientQuotaRecord
+  entity list:uvarint32+1:EntityData
+  key text:uvarint32+1
+  value f8
+  remove bool8
+  tagged_fields tags
+
+EntityData
+  entity_type text:uvarint32+1
+  entity_name ?text:uvarint32+1
+  tagged_fields tags
+""",
+)

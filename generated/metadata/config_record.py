@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -220,3 +221,16 @@ def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, vers
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+ConfigRecord
+  resource_type s1
+  resource_name text:uvarint32+1
+  name text:uvarint32+1
+  value ?text:uvarint32+1
+  tagged_fields tags
+""",
+)

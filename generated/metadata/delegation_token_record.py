@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -280,3 +281,19 @@ def write_delegation_token_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+DelegationTokenRecord
+  owner text:uvarint32+1
+  requester text:uvarint32+1
+  renewers list:uvarint32+1:text:uvarint32+1
+  issue_timestamp s8
+  max_timestamp s8
+  expiration_timestamp s8
+  token_id text:uvarint32+1
+  tagged_fields tags
+""",
+)

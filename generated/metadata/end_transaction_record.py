@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "EndTransactionRecord",
@@ -151,3 +152,12 @@ def write_end_transaction_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+EndTransactionRecord
+  tagged_fields tags
+""",
+)

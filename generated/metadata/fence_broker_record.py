@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "FenceBrokerRecord",
@@ -183,3 +184,14 @@ def write_fence_broker_record(out: bytearray, v: FenceBrokerRecord, opt: WriteOp
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+FenceBrokerRecord
+  id s4
+  epoch s8
+  tagged_fields tags
+""",
+)

@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "NoOpRecord",
@@ -145,3 +146,12 @@ def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+NoOpRecord
+  tagged_fields tags
+""",
+)

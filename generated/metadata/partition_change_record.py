@@ -31,6 +31,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -793,3 +794,23 @@ def write_partition_change_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-2", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+PartitionChangeRecord
+  partition_id s4
+  topic_id uuid
+  isr ?list:uvarint32+1:s4 #0
+  leader s4 #1
+  replicas ?list:uvarint32+1:s4 #2
+  removing_replicas ?list:uvarint32+1:s4 #3
+  adding_replicas ?list:uvarint32+1:s4 #4
+  leader_recovery_state s1 #5
+  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #6
+  last_known_elr ?list:uvarint32+1:s4 2-2 #7
+  directories ?list:uvarint32+1:uuid 1-2 #8
+  tagged_fields tags
+""",
+)

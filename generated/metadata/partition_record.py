@@ -30,6 +30,7 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -832,3 +833,25 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-2", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+PartitionRecord
+  partition_id s4
+  topic_id uuid
+  replicas list:uvarint32+1:s4
+  isr list:uvarint32+1:s4
+  removing_replicas list:uvarint32+1:s4
+  adding_replicas list:uvarint32+1:s4
+  leader s4
+  leader_epoch s4
+  partition_epoch s4
+  directories list:uvarint32+1:uuid 1-2
+  leader_recovery_state s1 #0
+  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #1
+  last_known_elr ?list:uvarint32+1:s4 2-2 #2
+  tagged_fields tags
+""",
+)

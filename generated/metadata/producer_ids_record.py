@@ -24,6 +24,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "ProducerIdsRecord",
@@ -202,3 +203,15 @@ def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOp
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+ProducerIdsRecord
+  broker_id s4
+  broker_epoch s8
+  next_producer_id s8
+  tagged_fields tags
+""",
+)

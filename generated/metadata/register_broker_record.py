@@ -29,6 +29,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -1227,3 +1228,36 @@ def write_register_broker_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0-4", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RegisterBrokerRecord
+  broker_id s4
+  is_migrating_zk_broker bool8 2-4
+  incarnation_id uuid
+  broker_epoch s8
+  end_points list:uvarint32+1:BrokerEndpoint
+  features list:uvarint32+1:BrokerFeature
+  rack ?text:uvarint32+1
+  fenced bool8
+  in_controlled_shutdown bool8 1-4
+  log_dirs list:uvarint32+1:uuid 3-4 #0
+  cordoned_log_dirs ?list:uvarint32+1:uuid 4-4 #1
+  tagged_fields tags
+
+BrokerEndpoint
+  name text:uvarint32+1
+  host text:uvarint32+1
+  port u2
+  security_protocol s2
+  tagged_fields tags
+
+BrokerFeature
+  name text:uvarint32+1
+  min_supported_version s2
+  max_supported_version s2
+  tagged_fields tags
+""",
+)

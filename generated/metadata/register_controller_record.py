@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -525,3 +526,30 @@ def write_register_controller_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RegisterControllerRecord
+  controller_id s4
+  incarnation_id uuid
+  zk_migration_ready bool8
+  end_points list:uvarint32+1:ControllerEndpoint
+  features list:uvarint32+1:ControllerFeature
+  tagged_fields tags
+
+ControllerEndpoint
+  name text:uvarint32+1
+  host text:uvarint32+1
+  port u2
+  security_protocol s2
+  tagged_fields tags
+
+ControllerFeature
+  name text:uvarint32+1
+  min_supported_version s2
+  max_supported_version s2
+  tagged_fields tags
+""",
+)

@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "RemoveAccessControlEntryRecord",
@@ -181,3 +182,13 @@ def write_remove_access_control_entry_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoveAccessControlEntryRecord
+  id uuid
+  tagged_fields tags
+""",
+)

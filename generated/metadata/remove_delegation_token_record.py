@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -167,3 +168,13 @@ def write_remove_delegation_token_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoveDelegationTokenRecord
+  token_id text:uvarint32+1
+  tagged_fields tags
+""",
+)

@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "RemoveTopicRecord",
@@ -174,3 +175,13 @@ def write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOp
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoveTopicRecord
+  topic_id uuid
+  tagged_fields tags
+""",
+)

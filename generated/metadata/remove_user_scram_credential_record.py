@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -194,3 +195,14 @@ def write_remove_user_scram_credential_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoveUserScramCredentialRecord
+  name text:uvarint32+1
+  mechanism s1
+  tagged_fields tags
+""",
+)

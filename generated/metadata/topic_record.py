@@ -26,6 +26,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -186,3 +187,14 @@ def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, versio
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+TopicRecord
+  name text:uvarint32+1
+  topic_id uuid
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "UnfenceBrokerRecord",
@@ -188,3 +189,14 @@ def write_unfence_broker_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+UnfenceBrokerRecord
+  id s4
+  epoch s8
+  tagged_fields tags
+""",
+)

@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "UnregisterBrokerRecord",
@@ -190,3 +191,14 @@ def write_unregister_broker_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+UnregisterBrokerRecord
+  broker_id s4
+  broker_epoch s8
+  tagged_fields tags
+""",
+)

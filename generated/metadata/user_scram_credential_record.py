@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.blob import read_blob_is_compact, write_blob_is_compact
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -256,3 +257,18 @@ def write_user_scram_credential_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+UserScramCredentialRecord
+  name text:uvarint32+1
+  mechanism s1
+  salt bytes:uvarint32+1
+  stored_key bytes:uvarint32+1
+  server_key bytes:uvarint32+1
+  iterations s4
+  tagged_fields tags
+""",
+)

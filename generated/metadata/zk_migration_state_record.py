@@ -25,6 +25,7 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 __all__ = [
     "ZkMigrationStateRecord",
@@ -179,3 +180,13 @@ def write_zk_migration_state_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+ZkMigrationStateRecord
+  zk_migration_state s1
+  tagged_fields tags
+""",
+)

@@ -28,6 +28,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
@@ -475,3 +476,28 @@ def write_remote_log_segment_metadata_snapshot_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoteLogSegmentMetadataSnapshotRecord
+  segment_id uuid
+  start_offset s8
+  end_offset s8
+  broker_id s4
+  max_timestamp_ms s8
+  event_timestamp_ms s8
+  segment_leader_epochs list:uvarint32+1:SegmentLeaderEpochEntry
+  segment_size_in_bytes s4
+  custom_metadata ?bytes:uvarint32+1
+  remote_log_segment_state s1
+  txn_index_empty bool8 #0
+  tagged_fields tags
+
+SegmentLeaderEpochEntry
+  leader_epoch s4
+  offset s8
+  tagged_fields tags
+""",
+)

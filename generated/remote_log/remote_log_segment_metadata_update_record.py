@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -461,3 +462,28 @@ def write_remote_log_segment_metadata_update_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemoteLogSegmentMetadataUpdateRecord
+  remote_log_segment_id RemoteLogSegmentIdEntry
+  broker_id s4
+  event_timestamp_ms s8
+  custom_metadata ?bytes:uvarint32+1
+  remote_log_segment_state s1
+  tagged_fields tags
+
+RemoteLogSegmentIdEntry
+  topic_id_partition TopicIdPartitionEntry
+  id uuid
+  tagged_fields tags
+
+TopicIdPartitionEntry
+  name text:uvarint32+1
+  id uuid
+  partition s4
+  tagged_fields tags
+""",
+)

@@ -27,6 +27,7 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
+from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -340,3 +341,22 @@ def write_remote_partition_delete_metadata_record(
     if writer is None:
         raise EncodeError("version", "unknown version", need="0", have=version)
     writer(out, v, opt, version)
+
+
+natively(
+    globals(),
+    """
+RemotePartitionDeleteMetadataRecord
+  topic_id_partition TopicIdPartitionEntry
+  broker_id s4
+  event_timestamp_ms s8
+  remote_partition_delete_state s1
+  tagged_fields tags
+
+TopicIdPartitionEntry
+  name text:uvarint32+1
+  id uuid
+  partition s4
+  tagged_fields tags
+""",
+)

@@ -224,7 +224,7 @@ def test_metadata_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_metadata_of_a_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
     (newest,) = sorted((VIEWS / "__cluster_metadata-0").glob("*-0000000001.checkpoint"))[-1:]
     assert main(["metadata", str(newest), "--json"]) == 0
-    assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 8
+    assert len([row for row in rows(capsys) if row["kind"] == "topic"]) == 9
     assert main(["metadata", str(newest), "--offset", "3"]) == 2
 
 

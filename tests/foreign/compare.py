@@ -32,6 +32,7 @@ STRICTER = (
     "negative count",
     "shifts by too many bits",
     "an argument is not there",
+    "bits of the byte before were left",
 )
 # what ksc's Python refuses and the documents say that we keep
 # (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a
@@ -282,7 +283,8 @@ def _forget_halves(error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None:
         code, given = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
-        if isinstance(getattr(type(given), code.co_name, None), property):
+        # Ours keep nothing of what failed, and have slots.
+        if hasattr(given, "__dict__") and isinstance(getattr(type(given), code.co_name, None), property):
             vars(given).pop(f"_m_{code.co_name}", None)
         trace = trace.tb_next
 

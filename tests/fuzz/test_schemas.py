@@ -57,3 +57,16 @@ def test_half_an_instance_is_forgotten_and_nothing_else() -> None:
             getattr(stock, name)
         compare._forget_halves(caught.value)
         assert vars(stock) == {"_m_kept": [1]}
+
+    class Ours:
+        """What we make of it: nothing is kept of what failed."""
+
+        __slots__ = ()
+
+        @property
+        def half(self) -> list[int]:
+            raise EOFError
+
+    with pytest.raises(EOFError) as caught:
+        Ours().half  # noqa: B018  # it fails
+    compare._forget_halves(caught.value)

@@ -654,3 +654,20 @@ def test_parameters_in_order_or_by_name(codec: Codec) -> None:
     assert read == x.X.from_bytes(b"ab\0", k=2, b=True) == x.X.from_bytes(b"ab\0", 2, b=True)
     with pytest.raises(TypeError):
         x.X.from_bytes(b"ab\0", k=2)
+
+
+def test_bits_behind_an_instance_in_the_middle_of_a_byte_are_refused(codec: Codec) -> None:
+    # Stock Kaitai's targets forget the bits that are left when they seek.
+    fields = "seq:\n- {id: a, type: %s}\n- {id: b, type: %s, if: i > 0}\n- {id: c, type: %s}\n"
+    instances = "instances:\n  i: {pos: 2, type: u1}\n"
+    for first, then in (("b2", "b6"), ("b2le", "b6le")):
+        x = codec(fields % (first, then, then) + instances)
+        with pytest.raises(Unsupported, match="b: bits of the byte before were left when an instance"):
+            x.X.from_bytes(b"\xc1\x02\x03")
+        with pytest.raises(Unsupported, match="c: bits of the byte before"):
+            x.X.from_bytes(b"\xc1\x02\x00")
+    # A whole byte comes next, or nothing.
+    x = codec(fields % ("b2", "u1", "u1") + instances)
+    assert (read := x.X.from_bytes(b"\xc1\x02\x03")).b == 2 and read.c == 3
+    x = codec("seq:\n- {id: a, type: b2}\n- {id: b, type: b2}\ninstances:\n  j: {pos: 0, type: u1}\n")
+    assert x.X.from_bytes(b"\xc1").j == 0xC1

@@ -77,7 +77,7 @@ def test_committed_offsets_and_lag(groups: Groups) -> None:
         )
         for row in table("groups-offsets.txt")
     }
-    assert len(expected) == 9
+    assert len(expected) == 10
     assert (
         expected
         == {
@@ -104,7 +104,7 @@ def test_what_is_pending_is_that_of_the_open_transaction(
 
 def test_states_and_members_of_groups(groups: Groups) -> None:
     states = {row["GROUP"]: row for row in table("groups-state.txt")}
-    found = {each.group: each for each in groups.groups if each.type != "share"}
+    found = {each.group: each for each in groups.groups if each.type in ("classic", "consumer")}
     assert {name: each.state for name, each in found.items()} == {
         name: _cells(row)[-2] for name, row in states.items()
     }
@@ -129,6 +129,32 @@ def test_states_and_members_of_groups(groups: Groups) -> None:
         expected = [line[0], member.member_id, *instance, member.client_host, member.client_id]
         assert line[: len(expected)] == expected
         assert line[len(expected) + 1 : len(expected) + 3] == [epoch, assigned]
+
+
+def test_a_streams_group_and_its_tasks(groups: Groups) -> None:
+    (group,) = (each for each in groups.groups if each.type == "streams")
+    expected = said("streams.json")
+    (row,) = table("streams-state.txt")
+    assert (group.group, group.state, str(group.epoch)) == ("streams-group", row["STATE"], row["GROUP-EPOCH"])
+    assert (group.state, group.epoch) == (expected["state"], expected["epoch"])
+    assert (str(group.assignment_epoch), str(len(group.members))) == (
+        row["TARGET-ASSIGNMENT-EPOCH"],
+        row["#MEMBERS"],
+    )
+    for member in group.members:
+        told = expected["members"].pop(member.member_id)
+        assert (member.epoch, member.client_id, member.client_host) == (
+            told["epoch"],
+            told["clientId"],
+            told["clientHost"],
+        )
+        for role in ("active", "standby", "warmup"):
+            tasks = {one.subtopology: one.partitions for one in member.assignment or () if one.role == role}
+            assert tasks == told[role]
+    assert expected["members"] == {}
+    # Its partitions have no committed offset: nothing was processed.
+    assert {row["CURRENT-OFFSET"] for row in table("streams-offsets.txt")} == {"-"}
+    assert not [each for each in groups.offsets if each.group == "streams-group"]
 
 
 def _cells(row: dict[str, str]) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import kodec
 import kodec.generated.kernels as kernels
 import kodec.runtime.native
+from kodec.generated.metadata.topic_record import TopicRecord
 
 FOLDERS = ["cli", "formats", "generated", "generator", "log", "pipeline", "runtime", "schemas"]
 
@@ -22,8 +23,9 @@ faces = {path.name.removesuffix(".pyi") for path in files(kernels).iterdir() if 
 built = {module.name for module in pkgutil.iter_modules(kernels.__path__)}
 assert faces
 assert built == (faces if wanted == "native" else set()), f"kernels: {built} of {faces}"
-face = importlib.util.find_spec("kodec.runtime.native.face")
-assert (face is not None) == (wanted == "native")
+for name in ("face", "messages"):
+    found = importlib.util.find_spec(f"kodec.runtime.native.{name}")
+    assert (found is not None) == (wanted == "native")
 for name in built:
     importlib.import_module(f"{kernels.__name__}.{name}")
 
@@ -34,6 +36,10 @@ if importlib.util.find_spec("pyarrow"):
     table = kodec.read_table(data)
     assert table.column("value").to_pylist() == [b"value"]
     assert kodec.read_table(kodec.encode_table(table)).equals(table)
+
+message = TopicRecord(name="orders")
+assert TopicRecord.from_bytes(message.to_bytes(version=0), version=0) == message
+assert (type(TopicRecord.to_bytes).__name__ == "Method") == (wanted == "native")
 
 headers = {path.name for path in Path(kodec.runtime.native.include_dir()).glob("*.h")}
 assert {"kodec_core.h", "kodec_arrow.h", "kodec_kernel.h", "kodec_objects.h"} <= headers

@@ -11,6 +11,7 @@ from kodec.generator.targets.python.containers import Containers
 from kodec.generator.targets.python.facts import of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
+from kodec.generator.targets.python.tables import message_tables
 from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views.modules import (
     Attribute,
@@ -54,6 +55,7 @@ class Module(Containers):
             tuple(enums),
             tuple(structs),
             tuple(sorted(exports)),
+            message_tables(self.back, self.schema),
         )
 
     def _ordered(self) -> list[Struct]:

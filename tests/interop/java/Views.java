@@ -1,9 +1,13 @@
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -28,6 +33,9 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.ProducerState;
 import org.apache.kafka.clients.admin.ScramCredentialInfo;
 import org.apache.kafka.clients.admin.ScramMechanism;
+import org.apache.kafka.clients.admin.StreamsGroupDescription;
+import org.apache.kafka.clients.admin.StreamsGroupMemberAssignment;
+import org.apache.kafka.clients.admin.StreamsGroupMemberDescription;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.TransactionDescription;
 import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
@@ -37,15 +45,25 @@ import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.quota.ClientQuotaFilter;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.requests.StreamsGroupHeartbeatRequest;
+import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
@@ -217,6 +235,7 @@ public final class Views {
         admin.deleteConsumerGroups(List.of("deleted")).all().get();
         admin.deleteConsumerGroupOffsets("manual-group", Set.of(new TopicPartition("payments", 0))).all().get();
         share();
+        streams();
         settled();
     }
 
@@ -280,6 +299,89 @@ public final class Views {
         require(ready.await(PATIENCE_MS, TimeUnit.MILLISECONDS), "the share group did not read");
     }
 
+    /** Two members of a streams group, each task with a standby. They are heartbeats alone: nothing is processed. */
+    private void streams() throws Exception {
+        admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.GROUP, "streams-group"),
+            List.of(new AlterConfigOp(new ConfigEntry("streams.num.standby.replicas", "1"), AlterConfigOp.OpType.SET)))).all().get();
+        for (String client : List.of("four", "five")) {
+            Thread thread = new Thread(() -> {
+                try {
+                    beat("streams-group", client);
+                } catch (Exception thrown) {
+                    thrown.printStackTrace();
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+        }
+        long deadline = System.currentTimeMillis() + PATIENCE_MS;
+        while (true) {
+            StreamsGroupDescription group = streamsGroup();
+            boolean shared = group.members().stream().allMatch(each -> !each.assignment().activeTasks().isEmpty()
+                && !each.assignment().standbyTasks().isEmpty() && each.assignment().equals(each.targetAssignment()));
+            if (group.members().size() == 2 && shared && group.groupState().toString().equals("Stable")) {
+                break;
+            }
+            require(System.currentTimeMillis() < deadline, "the streams group is " + group.groupState() + " with " + group.members());
+            Thread.sleep(100);
+        }
+        admin.alterStreamsGroupOffsets("streams-other", Map.of(new TopicPartition("orders", 0), new OffsetAndMetadata(2))).all().get();
+    }
+
+    private StreamsGroupDescription streamsGroup() throws Exception {
+        try {
+            return admin.describeStreamsGroups(List.of("streams-group")).all().get().get("streams-group");
+        } catch (ExecutionException thrown) {
+            if (thrown.getCause() instanceof GroupIdNotFoundException) {
+                return new StreamsGroupDescription("streams-group", 0, 0, 0, List.of(), List.of(), GroupState.EMPTY,
+                    org.apache.kafka.common.Node.noNode(), Set.of());
+            }
+            throw thrown;
+        }
+    }
+
+    /** Joins a streams group and stays in it, with the tasks that it is given, for as long as this program runs. */
+    private void beat(String group, String client) throws Exception {
+        String[] address = bootstrap.split(":");
+        StreamsGroupHeartbeatRequestData beat = new StreamsGroupHeartbeatRequestData().setGroupId(group)
+            .setMemberId(Uuid.randomUuid().toString()).setMemberEpoch(0).setRebalanceTimeoutMs(60_000).setProcessId("process-" + client)
+            .setRackId("rack-" + client).setUserEndpoint(new StreamsGroupHeartbeatRequestData.Endpoint().setHost("host-" + client).setPort(4_000))
+            .setClientTags(List.of(new StreamsGroupHeartbeatRequestData.KeyValue().setKey("zone").setValue("a")))
+            .setActiveTasks(List.of()).setStandbyTasks(List.of()).setWarmupTasks(List.of())
+            .setTopology(new StreamsGroupHeartbeatRequestData.Topology().setEpoch(0).setSubtopologies(List.of(
+                new StreamsGroupHeartbeatRequestData.Subtopology().setSubtopologyId("0").setSourceTopics(List.of("orders"))
+                    .setStateChangelogTopics(List.of(new StreamsGroupHeartbeatRequestData.TopicInfo().setName("streams-group-store-changelog")
+                        .setReplicationFactor((short) 1))))));
+        try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
+            DataOutputStream out = new DataOutputStream(socket.getOutputStream());
+            DataInputStream in = new DataInputStream(socket.getInputStream());
+            for (int number = 0; ; number++) {
+                StreamsGroupHeartbeatRequest request = new StreamsGroupHeartbeatRequest.Builder(beat).build((short) 0);
+                RequestHeader header = new RequestHeader(ApiKeys.STREAMS_GROUP_HEARTBEAT, (short) 0, client, number);
+                ByteBuffer sent = request.serializeWithHeader(header);
+                out.writeInt(sent.remaining());
+                out.write(sent.array(), sent.arrayOffset() + sent.position(), sent.remaining());
+                byte[] answer = new byte[in.readInt()];
+                in.readFully(answer);
+                var found = ((StreamsGroupHeartbeatResponse) AbstractResponse.parseResponse(ByteBuffer.wrap(answer), header)).data();
+                require(found.errorCode() == 0, "heartbeat: " + found);
+                beat.setMemberEpoch(found.memberEpoch()).setTopology(null);
+                if (found.activeTasks() != null) {
+                    beat.setActiveTasks(owned(found.activeTasks())).setStandbyTasks(owned(found.standbyTasks()))
+                        .setWarmupTasks(owned(found.warmupTasks()));
+                }
+                Thread.sleep(300);
+            }
+        }
+    }
+
+    private static List<StreamsGroupHeartbeatRequestData.TaskIds> owned(List<StreamsGroupHeartbeatResponseData.TaskIds> tasks) {
+        List<StreamsGroupHeartbeatRequestData.TaskIds> found = new ArrayList<>();
+        tasks.forEach(each -> found.add(new StreamsGroupHeartbeatRequestData.TaskIds().setSubtopologyId(each.subtopologyId())
+            .setPartitions(each.partitions())));
+        return found;
+    }
+
     /** Waits until both members of the consumer group have what they are to have. */
     private void settled() throws Exception {
         long deadline = System.currentTimeMillis() + PATIENCE_MS;
@@ -340,6 +442,11 @@ public final class Views {
         tool(folder, "groups-state.txt", groups, "--describe", "--all-groups", "--state");
         tool(folder, "groups-members.txt", groups, "--describe", "--all-groups", "--members", "--verbose");
         tool(folder, "share-offsets.txt", "org.apache.kafka.tools.consumer.group.ShareGroupCommand", "--describe", "--all-groups", "--offsets");
+        String streams = "org.apache.kafka.tools.streams.StreamsGroupCommand";
+        tool(folder, "streams-state.txt", streams, "--describe", "--all-groups", "--state", "--verbose");
+        tool(folder, "streams-members.txt", streams, "--describe", "--all-groups", "--members", "--verbose");
+        tool(folder, "streams-offsets.txt", streams, "--describe", "--all-groups", "--offsets", "--verbose");
+        write(folder, "streams.json", streamsJson());
         tool(folder, "transactions-list.txt", transactions, "list");
         tool(folder, "transactions-hanging.txt", transactions, "find-hanging", "--broker-id", node, "--max-transaction-timeout", "0");
         for (String id : List.of("committed", "aborted", "undecided", "idle")) {
@@ -394,6 +501,25 @@ public final class Views {
         return object(found);
     }
 
+    private String streamsJson() throws Exception {
+        StreamsGroupDescription group = streamsGroup();
+        Map<String, String> members = new TreeMap<>();
+        for (StreamsGroupMemberDescription each : group.members()) {
+            members.put(quoted(each.memberId()), "{\"epoch\":" + each.memberEpoch() + ",\"clientId\":" + quoted(each.clientId())
+                + ",\"clientHost\":" + quoted(each.clientHost()) + ",\"processId\":" + quoted(each.processId())
+                + ",\"active\":" + tasks(each.assignment().activeTasks()) + ",\"standby\":" + tasks(each.assignment().standbyTasks())
+                + ",\"warmup\":" + tasks(each.assignment().warmupTasks()) + "}");
+        }
+        return object(Map.of(quoted("state"), quoted(group.groupState().toString()), quoted("epoch"), String.valueOf(group.groupEpoch()),
+            quoted("members"), object(members)));
+    }
+
+    private static String tasks(List<StreamsGroupMemberAssignment.TaskIds> tasks) {
+        Map<String, String> found = new TreeMap<>();
+        tasks.forEach(each -> found.put(quoted(each.subtopologyId()), String.valueOf(new TreeSet<>(each.partitions()))));
+        return object(found);
+    }
+
     private List<TopicPartition> partitions() throws Exception {
         List<TopicPartition> found = new ArrayList<>();
         for (TopicDescription each : topicDescriptions()) {
@@ -440,6 +566,7 @@ public final class Views {
         all.put(quoted("topics"), object(topics));
         resources.add(new ConfigResource(ConfigResource.Type.BROKER, ""));
         resources.add(new ConfigResource(ConfigResource.Type.GROUP, "share-group"));
+        resources.add(new ConfigResource(ConfigResource.Type.GROUP, "streams-group"));
         Map<String, String> configs = new TreeMap<>();
         for (Map.Entry<ConfigResource, Config> each : admin.describeConfigs(resources).all().get().entrySet()) {
             Map<String, String> own = new TreeMap<>();

@@ -18,6 +18,8 @@ from kodec.importer.definitions import FieldDef, MessageDef, StructDef
 from kodec.importer.places import place_of
 from kodec.importer.schemas import snake
 from kodec.log.messages.plain import uuid_text
+from kodec.runtime.errors import KodecError
+from kodec.runtime.messages import in_python
 
 __all__ = ["class_of", "made", "random_document", "read", "written"]
 
@@ -160,19 +162,23 @@ def _of(hint: Any, value: Any) -> Any:
 
 
 def written(value: Any, message: MessageDef, version: int) -> bytes:
-    """The bytes of our object."""
-    if place_of(message).frame == "given":
-        return bytes(value.to_bytes(version=version))
-    return bytes(value.to_bytes())
+    """The bytes of our object, written natively and in Python. Raises KodecError where these differ."""
+    given = {"version": version} if place_of(message).frame == "given" else {}
+    data = bytes(value.to_bytes(**given))
+    plain = in_python(type(value).to_bytes)(value, **given)
+    if plain != data:
+        raise KodecError(f"natively {data.hex()}, in Python {plain.hex()}")
+    return data
 
 
 def read(kind: Any, data: bytes, message: MessageDef, version: int) -> Any:
-    """Our object of the bytes, all of them."""
-    return (
-        kind.from_bytes(data, version=version)
-        if place_of(message).frame == "given"
-        else kind.from_bytes(data)
-    )
+    """Our object of all of the bytes, read natively and in Python. Raises KodecError where these differ."""
+    given = {"version": version} if place_of(message).frame == "given" else {}
+    value = kind.from_bytes(data, **given)
+    plain = in_python(kind.from_bytes)(data, **given)
+    if plain != value:
+        raise KodecError(f"natively {value}, in Python {plain}")
+    return value
 
 
 def same(one: Any, other: Any) -> bool:

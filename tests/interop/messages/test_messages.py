@@ -18,6 +18,7 @@ from scale import stored
 from vectors import FILE
 
 from kodec.log.messages.plain import plain
+from kodec.runtime.messages import in_python
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS = [json.loads(line) for line in FILE.read_text().splitlines()]
@@ -40,8 +41,8 @@ def test_kept_vectors(module: str) -> None:
         kind, data, version = kind_of(vector), base64.b64decode(vector["bytes"]), vector["version"]
         keys = {"version": version} if vector["given"] else {}
         value = made(kind, vector["document"], version)
-        assert value.to_bytes(**keys) == data
-        assert kind.from_bytes(data, **keys) == value
+        assert value.to_bytes(**keys) == in_python(kind.to_bytes)(value, **keys) == data
+        assert kind.from_bytes(data, **keys) == in_python(kind.from_bytes)(data, **keys) == value
         shown = plain(value, version)
         tags = {
             name[:1].lower() + name[1:] for name in (kind.NAMES[each] for each in getattr(kind, "TAGS", ()))

@@ -217,7 +217,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ModuleView:
-    """A module; `uses` is every name in its text: known when it is rendered, and imported then."""
+    """A module; `uses` is every name in its text: known when it is rendered, and imported then.
+
+    `table` is what messages are read and written by natively; empty where nothing is.
+    """
 
     schema: Schema
     path: str
@@ -227,6 +230,7 @@ class ModuleView:
     enums: tuple[EnumClass, ...]
     structs: tuple[StructView, ...]
     exports: tuple[str, ...]
+    table: str = ""
     uses: frozenset[str] = frozenset()
 
     @property

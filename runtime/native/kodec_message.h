@@ -1,0 +1,381 @@
+/* Layouts of messages, as `messages.c` reads and writes by them. Needs Python.h.
+ *
+ * A layout is what one version of a class is on the wire, field by field, with where an object keeps each value. It is
+ * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met. Nothing here knows
+ * a format: there are wire types, lengths, lists, objects and tags. */
+#ifndef KODEC_MESSAGE_H
+#define KODEC_MESSAGE_H
+
+#include "kodec_objects.h"
+
+enum {
+  KM_MOST_DEPTH = 64, /* objects in each other, beyond which pure Python goes on */
+  KM_MOST_TAGS = 64,
+  KM_ANY = -1 /* as a version: of a class that has none */
+};
+
+/* Wire types. Those of fixed width come first. */
+typedef enum {
+  KM_U1, KM_S1, KM_U2, KM_S2, KM_U4, KM_S4, KM_U8, KM_S8, KM_F4, KM_F8, KM_BOOL, KM_UUID,
+  KM_UVARINT, KM_ZIGZAG32, KM_ZIGZAG64, KM_TEXT, KM_BYTES, KM_LIST, KM_OBJECT, KM_TAGS
+} km_kind;
+
+static const struct {
+  const char *name;
+  int width; /* 0 where it varies */
+  int least; /* the fewest bytes */
+} km_kinds[] = {
+    {"u1", 1, 1}, {"s1", 1, 1}, {"u2", 2, 2}, {"s2", 2, 2}, {"u4", 4, 4}, {"s4", 4, 4}, 
+    {"u8", 8, 8}, {"s8", 8, 8}, {"f4", 4, 4}, {"f8", 8, 8}, {"bool8", 1, 1}, {"uuid", 16, 16},
+    {"uvarint32", 0, 1}, {"zigzag32", 0, 1}, {"zigzag64", 0, 1},
+    {"text", 0, 0}, {"bytes", 0, 0}, {"list", 0, 0}, {"object", 0, 0}, {"tags", 0, 1},
+};
+
+typedef struct km_layout km_layout;
+typedef struct km_message km_message;
+
+/* What stands on the wire for one value. */
+typedef struct km_value {
+  uint8_t kind;
+  uint8_t counted;  /* whether a length, a count or a presence stands in front, a number of kind `length` */
+  uint8_t length;
+  uint8_t plus;     /* what is added to it when it is stored; what is stored for null is less by one */
+  uint8_t nullable;
+  uint8_t has_only; /* whether `only` is the one number that is allowed */
+  int64_t only;
+  struct km_value *element; /* of a list */
+  km_layout *layout;        /* of an object */
+  km_message *message;      /* what the layout belongs to; a reference */
+} km_value;
+
+/* How the value of an attribute comes about that the bytes do not have. */
+typedef enum { KM_SHARED, KM_NEW_LIST, KM_BLANK, KM_CALLED } km_start;
+
+typedef struct {
+  km_value value;
+  Py_ssize_t slot;
+  int need;        /* bytes of the neighbours of fixed width that start here; 0 where they were looked at before */
+  uint32_t tag;
+  uint8_t start;
+  uint8_t ignorable; /* what a version lacks of it is dropped when it is written */
+  PyObject *initial; /* the value itself, or what is called for it; a reference */
+  km_layout *blank;   /* of KM_BLANK, an object of one of these classes: a layout of it, to name its attributes */
+  km_message *called; /* what that belongs to; a reference */
+} km_field;
+
+struct km_layout {
+  PyTypeObject *cls; /* the message's reference */
+  Py_ssize_t fields, tags, absent;
+  km_field *field; /* as they stand on the wire */
+  km_field *tag;   /* of the section of tags, by their numbers */
+  km_field *gone;  /* what this version lacks */
+  Py_ssize_t least; /* the fewest bytes; less where that is not known */
+  int whole;        /* made without an error */
+};
+
+/* A class and its lines. */
+struct km_message {
+  PyObject_HEAD
+  PyObject *cls, *lines, *peers, *parse;
+  PyObject *entries;     /* what `parse` made of `lines`; NULL until it is needed */
+  int started;           /* whether what follows is known */
+  long first, versions;  /* 0 versions: the class has none */
+  int inside;            /* whether the bytes say the version: at `at`, a number of kind `kind`, kept at `slot` */
+  Py_ssize_t at, slot;
+  uint8_t kind;
+  km_layout **layouts;
+};
+
+static int km_begin(km_message *message);
+static km_layout *km_layout_of(km_message *message, long version);
+static PyTypeObject *km_message_type;
+
+/* ------------------------------------------------------------------ from lines to layouts */
+
+/* The kind that is named from `text` up to `size`; -1 where none is. */
+static int km_kind_named(const char *text, size_t size) {
+  for (int kind = KM_U1; kind <= KM_TAGS; kind++)
+    if (strlen(km_kinds[kind].name) == size && memcmp(km_kinds[kind].name, text, size) == 0) return kind;
+  return -1;
+}
+
+static void km_value_clear(km_value *value) {
+  if (value->element != NULL) {
+    km_value_clear(value->element);
+    PyMem_Free(value->element);
+    value->element = NULL;
+  }
+  Py_CLEAR(value->message);
+}
+
+static int km_refuse(km_message *message, const char *text) {
+  PyErr_Format(PyExc_ValueError, "%R: %s is nothing on the wire", message->cls, text);
+  return -1;
+}
+
+static int km_parse_object(km_message *message, const char *name, long version, km_value *value) {
+  PyObject *found = PyDict_GetItemString(message->peers, name);
+  if (found == NULL || !PyObject_TypeCheck(found, km_message_type)) return km_refuse(message, name);
+  value->kind = KM_OBJECT;
+  value->message = (km_message *)found;
+  Py_INCREF(found);
+  value->layout = km_layout_of(value->message, version);
+  return value->layout == NULL ? -1 : 0;
+}
+
+/* `?list:uvarint32+1:text:s2` and the like. */
+static int km_parse(km_message *message, const char *text, long version, km_value *value) {
+  const char *const whole = text;
+  size_t size;
+  int kind;
+  if (*text == '?') value->nullable = 1, text++;
+  size = strcspn(text, ":=");
+  kind = km_kind_named(text, size);
+  if (kind < 0) return value->nullable ? km_refuse(message, whole) : km_parse_object(message, text, version, value);
+  value->kind = (uint8_t)kind;
+  text += size;
+  if (kind < KM_TEXT || kind == KM_TAGS) {
+    if (*text == '=') {
+      char *end;
+      value->has_only = 1;
+      value->only = strtoll(text + 1, &end, 10);
+      text = end;
+      if (kind >= KM_U8) return km_refuse(message, whole);
+    }
+    return *text || value->nullable ? km_refuse(message, whole) : 0;
+  }
+  if (*text++ != ':') return km_refuse(message, whole);
+  size = strcspn(text, ":+");
+  kind = km_kind_named(text, size);
+  if (kind < 0 || (kind > KM_S4 && kind != KM_UVARINT)) return km_refuse(message, whole);
+  value->counted = 1;
+  value->length = (uint8_t)kind;
+  text += size;
+  if (strncmp(text, "+1", 2) == 0) value->plus = 1, text += 2;
+  if (value->kind == KM_TEXT || value->kind == KM_BYTES) return *text ? km_refuse(message, whole) : 0;
+  if (*text++ != ':') return km_refuse(message, whole);
+  if (value->kind == KM_OBJECT) return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
+  value->element = PyMem_Calloc(1, sizeof *value->element);
+  if (value->element == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  return km_parse(message, text, version, value->element);
+}
+
+/* The fewest bytes that a value takes. */
+static Py_ssize_t km_least(const km_value *value) {
+  if (value->counted) return km_kinds[value->length].least;
+  return value->kind == KM_OBJECT ? value->layout->least : km_kinds[value->kind].least;
+}
+
+static int km_set_field(km_message *message, PyObject *entry, long version, km_field *field, int present) {
+  PyObject *const initial = PyTuple_GET_ITEM(entry, 6);
+  const char *text;
+  field->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(entry, 0));
+  if (field->slot < 0) return -1;
+  field->ignorable = (uint8_t)PyObject_IsTrue(PyTuple_GET_ITEM(entry, 4));
+  field->tag = (uint32_t)PyLong_AsLong(PyTuple_GET_ITEM(entry, 5));
+  field->start = PyObject_IsTrue(PyTuple_GET_ITEM(entry, 7)) ? KM_CALLED : KM_SHARED;
+  if (field->start == KM_CALLED && initial == (PyObject *)&PyList_Type) field->start = KM_NEW_LIST;
+  field->initial = initial;
+  Py_INCREF(initial);
+  if (PyErr_Occurred()) return -1;
+  if (field->start == KM_CALLED && PyType_Check(initial)) {
+    PyObject *name = PyObject_GetAttrString(initial, "__name__");
+    PyObject *found = name == NULL ? NULL : PyDict_GetItemWithError(message->peers, name);
+    Py_XDECREF(name);
+    if (found != NULL && PyObject_TypeCheck(found, km_message_type) && ((km_message *)found)->cls == initial) {
+      km_message *const called = (km_message *)found;
+      if (km_begin(called) < 0) return -1;
+      field->blank = km_layout_of(called, called->versions ? called->first : KM_ANY);
+      if (field->blank == NULL) return -1;
+      field->called = called;
+      Py_INCREF(called);
+      field->start = KM_BLANK;
+    } else if (PyErr_Occurred()) {
+      return -1;
+    }
+  }
+  if (!present) return 0;
+  text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 1));
+  return text == NULL ? -1 : km_parse(message, text, version, &field->value);
+}
+
+/* Whether a line holds for the version. */
+static int km_holds(PyObject *entry, long version) {
+  const long first = PyLong_AsLong(PyTuple_GET_ITEM(entry, 2)), last = PyLong_AsLong(PyTuple_GET_ITEM(entry, 3));
+  return first < 0 || (first <= version && version <= last);
+}
+
+static int km_by_tag(const void *a, const void *b) {
+  const uint32_t x = ((const km_field *)a)->tag, y = ((const km_field *)b)->tag;
+  return x < y ? -1 : x > y;
+}
+
+/* Whether an attribute of the lines has one that holds for the version. */
+static int km_has(PyObject *entries, PyObject *name, long version) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); i++) {
+    PyObject *entry = PyTuple_GET_ITEM(entries, i);
+    if (PyTuple_GET_ITEM(entry, 0) == name && km_holds(entry, version)) return 1;
+  }
+  return 0;
+}
+
+static int km_fill(km_message *message, long version, km_layout *layout) {
+  PyObject *const entries = message->entries;
+  const Py_ssize_t count = PyTuple_GET_SIZE(entries);
+  PyObject *before = NULL;
+  layout->cls = (PyTypeObject *)message->cls;
+  if (layout->cls->tp_itemsize || layout->cls->tp_alloc != PyType_GenericAlloc || !PyType_IS_GC(layout->cls) ||
+      layout->cls->tp_dictoffset || layout->cls->tp_weaklistoffset) {
+    PyErr_Format(PyExc_TypeError, "%R: objects are not plain slots", message->cls);
+    return -1;
+  }
+  layout->field = PyMem_Calloc((size_t)count + 1, sizeof(km_field));
+  layout->tag = PyMem_Calloc((size_t)count + 1, sizeof(km_field));
+  layout->gone = PyMem_Calloc((size_t)count + 1, sizeof(km_field));
+  if (layout->field == NULL || layout->tag == NULL || layout->gone == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *const entry = PyTuple_GET_ITEM(entries, i);
+    PyObject *const name = PyTuple_GET_ITEM(entry, 0);
+    const int tagged = PyLong_AsLong(PyTuple_GET_ITEM(entry, 5)) >= 0;
+    if (km_holds(entry, version)) {
+      km_field *const field = tagged ? &layout->tag[layout->tags++] : &layout->field[layout->fields++];
+      if (km_set_field(message, entry, version, field, 1) < 0) return -1;
+    } else if (name != before && !km_has(entries, name, version)) {
+      if (km_set_field(message, entry, version, &layout->gone[layout->absent++], 0) < 0) return -1;
+    }
+    before = name; /* the lines of an attribute are neighbours */
+  }
+  if (layout->tags > KM_MOST_TAGS || (layout->tags && layout->field[layout->fields - 1].value.kind != KM_TAGS)) {
+    PyErr_SetString(PyExc_ValueError, "tags without a section of tags at the end");
+    return -1;
+  }
+  qsort(layout->tag, (size_t)layout->tags, sizeof(km_field), km_by_tag);
+  for (Py_ssize_t i = layout->fields - 1, run = 0; i >= 0; i--) {
+    km_field *const field = &layout->field[i];
+    const int width = km_kinds[field->value.kind].width;
+    layout->least += km_least(&field->value);
+    run = width ? run + width : 0;
+    field->need = (int)run;
+    if (i > 0 && run && km_kinds[layout->field[i - 1].value.kind].width) field->need = 0;
+  }
+  return 0;
+}
+
+static void km_layout_free(km_layout *layout) {
+  km_field *const lists[] = {layout->field, layout->tag, layout->gone};
+  const Py_ssize_t counts[] = {layout->fields, layout->tags, layout->absent};
+  for (int i = 0; i < 3; i++) {
+    for (Py_ssize_t j = 0; j < counts[i]; j++) {
+      km_value_clear(&lists[i][j].value);
+      Py_CLEAR(lists[i][j].initial);
+      Py_CLEAR(lists[i][j].called);
+    }
+    PyMem_Free(lists[i]);
+  }
+  PyMem_Free(layout);
+}
+
+/* What of a message is known once its lines have been read. */
+static int km_begin(km_message *message) {
+  PyObject *versions = NULL, *first = NULL, *entries = NULL;
+  Py_ssize_t at = 0;
+  int status = -1;
+  if (message->started) return 0;
+  entries = PyObject_CallFunctionObjArgs(message->parse, message->cls, message->lines, NULL);
+  if (entries == NULL) return -1;
+  if (!PyTuple_CheckExact(entries)) {
+    PyErr_SetString(PyExc_TypeError, "lines are a tuple");
+    goto done;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); i++)
+    if (!PyTuple_CheckExact(PyTuple_GET_ITEM(entries, i)) || PyTuple_GET_SIZE(PyTuple_GET_ITEM(entries, i)) != 9) {
+      PyErr_SetString(PyExc_TypeError, "a line is a tuple of nine");
+      goto done;
+    }
+  if (message->started) { /* by what was called */
+    status = 0;
+    goto done;
+  }
+  versions = PyObject_GetAttrString(message->cls, "VERSIONS");
+  if (versions == NULL) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) goto done;
+    PyErr_Clear();
+    message->versions = 0;
+  } else {
+    const Py_ssize_t count = PyObject_Length(versions);
+    if (count <= 0 || count > INT16_MAX || (first = PySequence_GetItem(versions, 0)) == NULL) goto done;
+    message->versions = (long)count;
+    message->first = PyLong_AsLong(first);
+    if (message->first == -1 && PyErr_Occurred()) goto done;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries) && !message->inside; i++) {
+    PyObject *entry = PyTuple_GET_ITEM(entries, i);
+    const char *const text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 1));
+    const int kind = text == NULL ? -1 : km_kind_named(text, strcspn(text, ":="));
+    if (text == NULL) goto done;
+    if (PyObject_IsTrue(PyTuple_GET_ITEM(entry, 8))) {
+      message->slot = kd_slot((PyTypeObject *)message->cls, PyTuple_GET_ITEM(entry, 0));
+      if (message->slot < 0) goto done;
+      if (kind < 0 || kind > KM_S4) {
+        km_refuse(message, text);
+        goto done;
+      }
+      message->inside = 1;
+      message->kind = (uint8_t)kind;
+      message->at = at;
+    }
+    if (kind < 0 || km_kinds[kind].width == 0) break;
+    at += km_kinds[kind].width;
+  }
+  message->layouts = PyMem_Calloc((size_t)message->versions + 1, sizeof *message->layouts);
+  if (message->layouts == NULL) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  message->entries = entries;
+  entries = NULL;
+  message->started = 1;
+  status = 0;
+done:
+  Py_XDECREF(entries);
+  Py_XDECREF(versions);
+  Py_XDECREF(first);
+  return status;
+}
+
+/* The layout of a version, made now where it was not met before. NULL with an error, or without one where the class
+ * has no such version. What holds a class that has no version may be in any. */
+static km_layout *km_layout_of(km_message *message, long version) {
+  km_layout *layout;
+  long index = 0;
+  if (KD_UNLIKELY(km_begin(message) < 0)) return NULL;
+  if (message->versions) {
+    index = version - message->first;
+    if (version < 0 || index < 0 || index >= message->versions) return NULL;
+  }
+  layout = message->layouts[index];
+  if (KD_LIKELY(layout != NULL && layout->whole)) return layout;
+  if (layout == NULL) {
+    layout = PyMem_Calloc(1, sizeof *layout);
+    if (layout == NULL) {
+      PyErr_NoMemory();
+      return NULL;
+    }
+    message->layouts[index] = layout; /* a type may hold itself */
+    layout->whole = 1;
+    if (km_fill(message, version, layout) == 0) return layout;
+    layout->whole = 0; /* others may have it already: it stays */
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%R: a part of version %ld has no such version", message->cls, version);
+    return NULL;
+  }
+  PyErr_Format(PyExc_ValueError, "%R: version %ld could not be laid out", message->cls, version);
+  return NULL;
+}
+
+#endif
