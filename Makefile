@@ -6,10 +6,10 @@ OUT ?= out/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint generate jar bench bench-spark fuzz mutants bounds interop messages foreign wheels lock
-.PHONY: clean setup java clients node sparks connector
+.PHONY: clean setup java clients node sparks connector s3 kills
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: java ## regenerate the codecs, export a real broker's log with Spark, show the table
 	@echo "== 1. regenerate the codecs from schemas/"
@@ -41,6 +41,12 @@ bench-spark: java ## measure a row in Spark: sources, codecs, Parquet, in CPU of
 
 sparks: java ## run the source for the JVM in each version of Spark, which are fetched
 	@$(BIN)/python tests/interop/spark_versions.py
+
+s3: java ## read log directories from a real server of the S3 API, and count its requests (needs Go, Maven)
+	@$(BIN)/python tests/interop/s3_lab.py
+
+kills: java ## kill processes of a Spark cluster in the middle of reads, streams, jobs and writes
+	@$(BIN)/python tests/interop/kill_lab.py
 
 connector: java ## compare it, and its cost, with Spark's own Kafka source on a real broker
 	@$(BIN)/python tests/interop/spark_connector.py

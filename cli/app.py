@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -13,6 +15,9 @@ import typer
 from kodec import __version__
 
 __all__ = ["run"]
+
+# As in `main`.
+_BAD_USAGE = 2
 
 # In the order of --help: each verb's function, in a module of the verb's name with `_` for `-`.
 _VERBS = {
@@ -62,12 +67,26 @@ def _application(verbs: Iterable[str]) -> typer.Typer:
     return app
 
 
+def _url(given: Sequence[str]) -> str | None:
+    """An argument that is a URL where a path is expected; else None."""
+    for before, word in pairwise(["", *given]):
+        value = word.removeprefix("--to=")
+        of_an_option = before.startswith("-") and before != "--to"
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", value) and not of_an_option:
+            return value
+    return None
+
+
 def run(arguments: list[str] | None) -> int:
     """Parse and run; the exit code. Bad usage is reported on stderr.
 
     A verb that is named first is imported alone: `generate` has to run where what it made before does not.
     """
     given = sys.argv[1:] if arguments is None else arguments
+    if (url := _url(given)) is not None:
+        text = "commands read and write file systems of this machine, those that are mounted too"
+        print(f"kodec: {url} is not a path of this machine: {text}", file=sys.stderr)
+        return _BAD_USAGE
     try:
         _application(given[:1] if given and given[0] in _VERBS else _VERBS)(arguments)
     except SystemExit as end:

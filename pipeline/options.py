@@ -193,7 +193,6 @@ class Options:
         mode = _mode(given)
         permissive = mode != "failfast"
         return cls(
-            paths=_paths(given),
             subscribe=_names(given, "subscribe"),
             pattern=_pattern(given),
             assign=_assignment(given),
@@ -219,6 +218,8 @@ class Options:
                 limits=_limits(given),
             ),
             task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
+            # the last one: of a path that the source for the JVM has, that one asks here what is wrong
+            paths=_paths(given),
         )
 
     @property

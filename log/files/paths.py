@@ -7,6 +7,7 @@ since `Path(".").parent` is `.`, and a symbolic link has two folders around it.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from kodec.log.files.names import (
 __all__ = [
     "PartitionPath",
     "is_log_directory",
+    "on_this_machine",
     "partition_path",
     "require_apart",
     "require_no_link",
@@ -30,6 +32,7 @@ __all__ = [
     "writable_partition",
 ]
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _OF_A_LOG_DIRECTORY = (
     META_PROPERTIES,
     CLEAN_SHUTDOWN,
@@ -120,6 +123,18 @@ def is_log_directory(path: Path) -> bool:
     A `.lock` alone says nothing: many programs call theirs so.
     """
     return any((path / name).exists() for name in _OF_A_LOG_DIRECTORY)
+
+
+def on_this_machine(path: str | os.PathLike[str]) -> Path:
+    """The path. Raises ValueError for a URL, of which `Path` makes a relative path that nobody means."""
+    text, found = os.fspath(path), Path(path)
+    if _URL.match(text) and not Path(found.parts[0]).exists():
+        url = text if "://" in text else text.replace(":/", "://", 1)
+        raise ValueError(
+            f"{url} is not a path of this machine: commands and jobs work on its file systems, mounted ones "
+            "too; what Hadoop can reach Spark reads with kafka-log's source for the JVM"
+        )
+    return found
 
 
 def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

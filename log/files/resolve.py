@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.files.listing import find_replicas, parse_folder_name, parse_segment_name
-from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path, resolved
+from kodec.log.files.paths import PartitionPath, is_log_directory, on_this_machine, partition_path, resolved
 
 __all__ = ["LogDirectoryPath", "NotALog", "SegmentPath", "resolve"]
 
@@ -42,7 +42,10 @@ def resolve(path: str | os.PathLike[str]) -> LogDirectoryPath | PartitionPath | 
 
     Raises: NotALog for anything else; OSError where nothing is there, or it cannot be listed.
     """
-    given = Path(path)
+    try:
+        given = on_this_machine(path)
+    except ValueError as error:
+        raise NotALog(str(error)) from None
     if not given.is_dir():
         given.stat()
         base_offset = parse_segment_name(given.name)

@@ -103,7 +103,7 @@ def list_tiered(folder: TieredFolder) -> list[SegmentFiles]:
             else:
                 beside.append((match[1], match[3], Path(entry.path)))
     whole = set()
-    for name, kind, path in beside:
+    for name, kind, path in sorted(beside):
         if name in logs and kind == "rsm-manifest":
             _require_plain(path)
             whole.add(name)

@@ -15,7 +15,7 @@ from kodec.log.files.descriptors import make_folders
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import LOG_START_OFFSETS
-from kodec.log.files.paths import partition_path, require_apart
+from kodec.log.files.paths import on_this_machine, partition_path, require_apart
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
 
@@ -70,7 +70,7 @@ def convert(
     MissingDependency where there is no Java; PySparkException where a task fails otherwise.
     """
     say = progress or (lambda text: None)
-    target = Path(to).resolve()
+    target = on_this_machine(to).resolve()
     sources = [partition_path(folder).path for folder in folders]
     for source in sources:
         require_apart(source, target)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from kodec.log.batches.options import OnError, ReadOptions
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import require_apart
+from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import SourceSegment, Task, list_segments, shown, tasks_of
@@ -281,10 +281,10 @@ def prepared(
     overwrite: bool,
 ) -> tuple[Path, dict[str, str]]:
     """The target, and the options of the source, of what becomes Parquet. Raises as `export`."""
-    target = Path(out).resolve()
+    target = on_this_machine(out).resolve()
     if compression not in COMPRESSIONS:
         raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
-    require_apart(log_dir, target)
+    require_apart(on_this_machine(log_dir), target)
     if shown(target) != str(target):
         raise ValueError(f"{target} is not UTF-8: Spark and Arrow cannot write there")
     require_free(target, overwrite=overwrite, ours=is_of_an_export)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import require_apart
+from kodec.log.files.paths import on_this_machine, require_apart
 from kodec.log.writing.addition import FinishedSegment, note_epoch
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.pipeline.staging import Staging, require_free, staged
@@ -131,7 +131,7 @@ def restore(
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
-    source, target = Path(parquet).resolve(), Path(out).resolve()
+    source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
     if compression not in CODECS:
         raise ValueError(f"compression is one of {', '.join(CODECS)}, not {compression!r}")
     require_apart(source, target)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Kills executors and Python workers of a real Spark cluster in the middle of jobs: all rows, each once.
 
-A master and two workers on loopback, each a process of its own. While an export, a verification and a write
-of the sink run, processes of the cluster that do the work are killed with SIGKILL.
+A master and two workers on loopback, each a process of its own. While a read and a stream of either source,
+an export, a verification and a write of the sink run, processes of the cluster that do the work are killed
+with SIGKILL. The streams are stopped in the middle too, and started again from their checkpoints.
 
 Usage: kill_lab.py [--kills N] [--megabytes N]
 """
@@ -10,6 +11,8 @@ Usage: kill_lab.py [--kills N] [--megabytes N]
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import os
 import random
 import shutil
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,10 +29,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pyspark
-from kafka_lab import CACHE, Unusable, free_ports, say, step, wait_for
+from kafka_lab import CACHE, Unusable, free_ports, say, step, stop_on_signal, wait_for
+from pyspark.sql import DataFrame, SparkSession
 
 import kodec
-from kodec.pipeline import export, session, verify
+from kodec.pipeline import export, served_by, session, verify
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import QUIET
 
@@ -126,11 +131,15 @@ def workers_of(processes: list[subprocess.Popen[bytes]]) -> dict[str, list[int]]
     return found
 
 
+BOTH = ("Python worker", "Python worker", "executor")
+
+
 class Killer:
     """Kills one process of each kind by turns, some times, while something runs."""
 
-    def __init__(self, processes: list[subprocess.Popen[bytes]], kills: int) -> None:
+    def __init__(self, processes: list[subprocess.Popen[bytes]], kills: int, kinds: tuple[str, ...]) -> None:
         self.processes = processes
+        self.kinds = kinds
         self.left = kills
         self.killed: list[str] = []
         self.over = threading.Event()
@@ -139,7 +148,7 @@ class Killer:
     def _run(self) -> None:
         while self.left and not self.over.wait(self.dice.uniform(0.7, 2.5)):
             found = workers_of(self.processes)
-            kind = "Python worker" if self.left % 3 else "executor"
+            kind = self.kinds[len(self.killed) % len(self.kinds)]
             if found[kind]:
                 os.kill(self.dice.choice(found[kind]), signal.SIGKILL)
                 self.killed.append(kind)
@@ -153,6 +162,41 @@ class Killer:
         finally:
             self.over.set()
             thread.join()
+
+
+# So that it takes long enough.
+COPIES, COPIES_TO_VERIFY = 6, 100
+SUMS = ("partition", "offset", "crc32(value) AS sum")
+
+
+def read_rows(spark: SparkSession, source: str, logs: Path) -> tuple[DataFrame, DataFrame]:
+    """The log, and what a read of several copies of it at once gives: copy, partition, offset, checksum."""
+    one = spark.read.format(source).option("maxPartitionBytes", "1m").load(str(logs))
+    copies = [one.selectExpr(f"{copy} AS copy", *SUMS) for copy in range(COPIES)]
+    return one, functools.reduce(DataFrame.unionAll, copies)
+
+
+def stream(spark: SparkSession, source: str, logs: Path, folder: Path) -> int:
+    """Reads the log as a stream into Parquet; stopped twice in the middle. How often it was started."""
+    rows = spark.readStream.format(source).options(startingOffsets="earliest", maxOffsetsPerTrigger="9000")
+    for starts in itertools.count(1):
+        query = (
+            rows.option("maxPartitionBytes", "1m")
+            .load(str(logs))
+            .selectExpr(*SUMS)
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(folder / "state"))
+            .trigger(availableNow=True)
+            .start(str(folder / "rows"))
+        )
+        if starts < 3:
+            query.awaitTermination(8)
+            query.stop()
+        elif query.awaitTermination(600):
+            return starts
+        else:
+            raise Unusable("the stream does not end")
+    raise AssertionError
 
 
 def require(what: str, have: object, need: object) -> None:
@@ -170,6 +214,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=5, help="processes to kill in each job")
     parser.add_argument("--megabytes", type=int, default=96, help="size of the log")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, stop_on_signal)
     folder = CACHE / "work" / "kills"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -199,10 +244,10 @@ def main() -> int:
     }
     require("records", len(wanted), count)
     with cluster(folder) as (url, processes):
-        spark = session(url, config=config, jvm=False)
+        spark = session(url, config=config)
 
-        def during(what: str, work: Callable[[], Any]) -> Any:
-            killer, begun = Killer(processes, options.kills), time.monotonic()
+        def during(what: str, work: Callable[[], Any], kinds: tuple[str, ...] = BOTH) -> Any:
+            killer, begun = Killer(processes, options.kills, kinds), time.monotonic()
             result = killer.during(work)
             say(f"{what}: {len(killer.killed)} killed ({', '.join(killer.killed)}), "
                 f"{time.monotonic() - begun:.0f} s")  # fmt: skip
@@ -211,6 +256,26 @@ def main() -> int:
             return result
 
         try:
+            sums = {(*place, zlib.crc32(value or b"")) for place, value in wanted.items()}
+            for source, what, kinds in (
+                ("kafka-log", "jvm", ("executor",)),
+                ("kafka-log-python", "python", BOTH),
+            ):
+                one, several = read_rows(spark, source, logs)
+                require("who serves", served_by(one), what)
+                rows = [tuple(row) for row in during(f"read, {what}", several.collect, kinds)]
+                require(f"rows of the read, {what}", len(rows), COPIES * count)
+                copies = {(copy, *row) for copy in range(COPIES) for row in sums}
+                require(f"rows of the read, {what}, each once", set(rows) == copies, True)
+                folder_of = out / f"stream-{what}"
+                starts = during(
+                    f"stream, {what}", functools.partial(stream, spark, source, logs, folder_of), kinds
+                )
+                found = [tuple(row) for row in spark.read.parquet(str(folder_of / "rows")).collect()]
+                require(f"rows of the stream, {what}", len(found), count)
+                require(f"rows of the stream, {what}, each once", set(found) == sums, True)
+                say(f"    started {starts} times")
+
             summary = during("export", lambda: export(logs, out / "parquet", task_bytes="2m"))
             require("exported", summary.records, count)
             rows = {}
@@ -224,11 +289,11 @@ def main() -> int:
                     rows[partition, offset] = value
             require("rows of the export are those of the log", rows == wanted, True)
 
-            found = during("verify", lambda: verify(*[logs] * 6))
+            found = during("verify", lambda: verify(*[logs] * COPIES_TO_VERIFY))
             require("problems", found.problems, [])
-            require("segments", found.segments, 6 * len(list(logs.glob("*/*.log"))))
+            require("segments", found.segments, COPIES_TO_VERIFY * len(list(logs.glob("*/*.log"))))
 
-            frame = spark.read.format("kafka-log").option("maxPartitionBytes", "2m").load(str(logs))
+            frame = spark.read.format("kafka-log-python").option("maxPartitionBytes", "2m").load(str(logs))
             frame = frame.drop("offset")
             writer = frame.write.format("kafka-log").mode("append")
             during("sink", lambda: writer.save(str(out / "sink")))

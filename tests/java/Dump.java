@@ -14,6 +14,7 @@ import org.kodec.runtime.Buffer;
 import org.kodec.runtime.Codecs;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Reads what the lines of its input ask for by the generated classes, and prints values and errors as JSON. */
 public final class Dump {
@@ -41,6 +42,8 @@ public final class Dump {
                             .invoke(null, data) + "}";
                 case "codec":
                     return codec(words, data);
+                case "stored":
+                    return stored(Stored.valueOf(words[1]), data);
                 default:
                     throw new IOException(words[0]);
             }
@@ -61,6 +64,13 @@ public final class Dump {
         long version = Long.parseLong(words[3]);
         Method from = kind.getMethod("from", byte[].class, ReadOptions.class, long.class);
         return from.invoke(null, data, opt, version);
+    }
+
+    /** stored KIND BYTES: the number in them, and the bytes that it is put into. */
+    private static String stored(Stored kind, byte[] data) {
+        byte[] made = new byte[data.length];
+        kind.put(made, 0, kind.get(data, 0));
+        return "{\"value\":[" + kind.get(data, 0) + "," + kind.most + "," + kind.size + "," + json(made) + "]}";
     }
 
     /** What comes of each proper prefix: the error, or "" for a value. */

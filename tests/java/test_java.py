@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -373,6 +374,35 @@ def test_codecs_give_what_they_give_in_python(ask: Ask) -> None:
         if codec == "none" and len(data) > limit:
             continue
         assert answer == python, what
+
+
+STORED = re.compile(r"Stored (\w+)_STORED = Stored\.(\w+);")
+
+
+def test_how_numbers_are_stored_is_what_python_says(ask: Ask) -> None:
+    kinds = {"RecordBatch": record_batch.RecordBatch, "OffsetIndex": offset_index.Entry}
+    for name, python in kinds.items():
+        text = (ROOT / "generated" / "java" / "org" / "kodec" / "kafka" / "log" / f"{name}.java").read_text()
+        found = {field.lower(): kind for field, kind in STORED.findall(text)}
+        assert found == {
+            field: {"b": "S1", "h": "S2BE", "i": "S4BE", "q": "S8BE", "I": "U4BE"}[form[1]]
+            for field, form in python.FORMATS.items()
+        }
+    questions, wanted = [], []
+    for code, sign in (("bhiq", "S"), ("BHIQ", "U")):
+        for each in code:
+            width = struct.calcsize(f"={each}")
+            for order, end in ((">", "BE"), ("<", "LE")):
+                kind = f"{sign}{width}" + ("" if width == 1 else end)
+                for data in (bytes(range(0x81, 0x81 + width)), b"\xff" * width, b"\x7f" + bytes(width - 1)):
+                    (value,) = struct.unpack(order + each, data)
+                    most = (1 << 8 * width - each.islower()) - 1
+                    questions.append(("stored", kind, data.hex()))
+                    # Java's numbers of 64 bits have a sign
+                    wanted.append(
+                        [*(n - (1 << 64) if n >> 63 > 0 else n for n in (value, most)), width, data.hex()]
+                    )
+    assert [answer["value"] for answer in ask(questions)] == wanted
 
 
 # -- what the target refuses -------------------------------------------------------------------------------

@@ -338,6 +338,56 @@ def first_size(path: Path) -> int:
     return next(iter(kodec.read_batches(path))).size
 
 
+# -- remote storage -------------------------------------------------------------------------------
+
+
+def plugins(root: Path, tier: Path, **facts: Any) -> Path:
+    """Kafka's own tier as Aiven's plugin names it, with what else manifests say."""
+    (source,) = tier.iterdir()
+    target = root / f"tiered-{source.name[-22:]}" / "0"
+    target.mkdir(parents=True)
+    for path in source.glob("*.log"):
+        shutil.copy(path, target)
+        manifest = {"version": "1", "compression": False, **facts}
+        (target / f"{path.stem}.rsm-manifest").write_text(json.dumps(manifest))
+    return root
+
+
+def test_remote_storage(ask: Ask, tmp_path: Path) -> None:
+    tiered = DATA / "tiered-4.3.1"
+    tier = tiered / "tier"
+    plain_one = plugins(tmp_path / "plain", tier)
+    (topic,) = plain_one.iterdir()
+    half = plugins(tmp_path / "half", tier)
+    max(half.rglob("*.rsm-manifest")).unlink()
+    packed = plugins(tmp_path / "packed", tier, compression=True)
+    locked = plugins(tmp_path / "locked", tier, encryption={"dataKey": "x"})
+    broken = plugins(tmp_path / "broken", tier)
+    min(broken.rglob("*.rsm-manifest")).write_text("{")
+    hole = plugins(tmp_path / "hole", tier)
+    sorted(hole.rglob("*.log"))[1].unlink()
+    torn = plugins(tmp_path / "torn", tier)
+    log = min(torn.rglob("*.log"))
+    log.write_bytes(log.read_bytes()[:-7])
+    places: list[Path | list[Path]] = [
+        tier, next(tier.iterdir()), tiered, [tiered / "logs", tier], plain_one, topic, topic / "0",
+        tmp_path / "plain*", [tiered / "logs", plain_one], half, packed, locked, broken, hole, torn,
+    ]  # fmt: skip
+    choices: list[dict[str, str]] = [
+        {},
+        {"includeBatchMetadata": "true", "mode": "permissive"},
+        {"mode": "quarantine"},
+        {"kafka.isolation.level": "read_committed", "includeControlRecords": "true"},
+        {"startingOffsets": '{"tiered":{"0":70}}', "endingOffsets": '{"tiered":{"0":150}}'},
+        {"startingTimestamp": "1700000000090", "startingOffsetsByTimestampStrategy": "latest"},
+        {"failOnDataLoss": "false", "maxPartitionBytes": "1k"},
+        {"subscribe": "other"},
+    ]
+    cases: list[Case] = [(place, options) for place in places for options in choices]
+    # a topic that is not there, of each place, and transformed segments, whose words are the same
+    assert compare(ask, cases) == len(places)
+
+
 # -- streams ------------------------------------------------------------------------------------------
 
 

@@ -260,3 +260,37 @@ def test_small_pieces_share_a_task_and_large_ones_come_first() -> None:
     sizes = [1, 90 << 20, 1, 200 << 20]
     found = Recording(None, print).run_sized(str.upper, ["a", "b", "c", "d"], sizes, 100 << 20)
     assert (found, seen) == (["A", "B", "C", "D"], [["d"], ["b", "a", "c"]])
+
+
+def test_a_url_is_no_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url, words = "s3a://bucket/logs", "s3a://bucket/logs is not a path of this machine"
+    logs = str(LOGS)
+    for command in (
+        ["verify", url, "--engine", "spark"],
+        ["inventory", url],
+        ["export", url, "--to", "out"],
+        ["export", logs, "--to", url],
+        ["convert", logs, f"--to={url}", "--apply"],
+        ["compact-view", logs, "--to", url],
+        ["restore", "out", "--to", url],
+    ):
+        assert main(command) == 2 and words in capsys.readouterr().err
+    for call in (
+        lambda: verify(url, engine="local"),
+        lambda: inventory(url, engine="local"),
+        lambda: export(url, "out", engine="local"),
+        lambda: export(logs, url, engine="local"),
+        lambda: compact_view(logs, url, engine="local"),
+        lambda: convert([LOGS / "segments-0"], url, ConvertOptions(), engine="local"),
+        lambda: restore("out", url, engine="local"),
+        lambda: restore(url, "out", engine="local"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert not list(tmp_path.iterdir())
+    # a folder of such a name is one
+    shutil.copytree(LOGS / "segments-0", tmp_path / "s3a:" / "segments-0")
+    assert verify("s3a:/segments-0", engine="local").segments > 0

@@ -210,6 +210,11 @@ def test_what_is_handed_over(spark: Any, tmp_path: Path, write_segment: Write) -
     tiered = tmp_path / "tiered" / "t-0-AAAAAAAAAAAAAAAAAAAAAA"
     write_segment(tiered, 0, 10).rename(tiered / f"{0:020d}-BBBBBBBBBBBBBBBBBBBBBB.log")
     found = frame(spark, tmp_path / "tiered")
+    assert served_by(found) == "jvm" and found.count() == 10
+    swapped = tmp_path / "logs" / "t-0"
+    write_segment(swapped, 0, 10)
+    (swapped / f"{10:020d}.log.swap").touch()
+    found = frame(spark, tmp_path / "logs")
     assert served_by(found) == "python" and found.count() == 10
     decoded = frame(spark, LOGS, includeDecoded="true", subscribe="__consumer_offsets")
     assert served_by(decoded) == "python"

@@ -12,7 +12,7 @@ from kodec.generator.schema.model import Enum, Field, Param, Prim, Ref, Schema, 
 from kodec.generator.schema.roles import codec_enum, codec_field, transparent
 from kodec.generator.targets.java.expressions import plain
 from kodec.generator.targets.java.names import Names, camel, component, constant, local
-from kodec.generator.targets.java.reader import Reader, Scope, load, parts_of
+from kodec.generator.targets.java.reader import Reader, Scope, load, parts_of, stored
 from kodec.generator.targets.java.rows import rows_of
 from kodec.generator.targets.java.types import BYTES, JType
 from kodec.generator.targets.java.views import Code, Component, EnumView, Member, Method, TopView, TypeView
@@ -30,6 +30,7 @@ _RUNTIME = (
     "Input",
     "Load",
     "ReadOptions",
+    "Stored",
     "TaggedField",
     "Values",
     "Varints",
@@ -182,6 +183,20 @@ class ClassOf:
                 f"public static final int {constant(name)}_AT = {at};",
                 f"Where {{@code {name}}} starts, in bytes.",
             )
+        fields = {each.id: each for each in struct.fields}
+        for name in shape.formats:
+            kind = fields[name].type
+            if isinstance(kind, Prim) and not kind.floating:
+                yield Member(
+                    f"public static final Stored {constant(name)}_STORED = Stored.{stored(kind)};",
+                    f"How {{@code {name}}} is stored.",
+                )
+            valid = fields[name].valid
+            if valid is not None and isinstance(valid.eq, ex.Literal) and isinstance(valid.eq.value, int):
+                yield Member(
+                    f"public static final int {constant(name)}_VALUE = {valid.eq.value};",
+                    f"What {{@code {name}}} always is.",
+                )
 
     def _enums_of(self, struct: Struct) -> Iterator[Method]:
         for spec in struct.fields:

@@ -54,7 +54,7 @@ _CLASSES = frozenset(
     """
     ArithmeticException ArrayList Arrays Boolean Buffer Checksums Codecs Double Enum Fields Float
     FormatException IndexOutOfBoundsException Input Integer List Load Long Math Object Objects Override
-    ReadOptions Rows String TaggedField UUID Values Varints
+    ReadOptions Rows Stored String TaggedField UUID Values Varints
     """.split()  # noqa: SIM905  # the same
 )
 

@@ -32,7 +32,7 @@ from kodec.generator.targets.python.names import local as python_local
 from kodec.generator.text import java_literal
 from kodec.generator.wire import ENCODINGS, INTRINSICS
 
-__all__ = ["Reader", "Scope", "load", "opposite", "parts_of"]
+__all__ = ["Reader", "Scope", "load", "opposite", "parts_of", "stored"]
 
 
 @dataclass(slots=True)
@@ -80,6 +80,11 @@ def load(kind: Prim, at: str) -> str:
     """Java that loads a number of `buf` at `at`."""
     order = "" if kind.width == 1 else kind.endian
     return f"Load.{kind.name}{order}(buf, {at})"
+
+
+def stored(kind: Prim) -> str:
+    """The member of the runtime's `Stored` that says how such a number is stored."""
+    return f"{kind.name}{'' if kind.width == 1 else kind.endian}".upper()
 
 
 class _Ranges:

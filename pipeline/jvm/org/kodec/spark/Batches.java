@@ -48,6 +48,8 @@ final class Batches implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
     private static final int WINDOW = 4 << 20;
+    /** Of a store where each read is a request. */
+    private static final int WIDE_WINDOW = 16 << 20;
     /** The most ranges that are kept of what is skipped in a segment: more are counted. */
     private static final int MOST_RANGES = 10_000;
     private static final String GONE = "No such file or directory";
@@ -68,6 +70,7 @@ final class Batches implements Closeable {
     private final Deque<Piece> pieces = new ArrayDeque<>();
     private String lastOwner = "";
     private Files.Source source;
+    private int widest = WINDOW;
     private Pages pages;
     private int at;
     private int end;
@@ -223,11 +226,11 @@ final class Batches implements Closeable {
 
     private void open(Piece next) throws IOException {
         transactions = !reading.committed() ? null
-                : Transactions.between(Files.parent(next.path()), next.start(), next.stop(), reading, conf);
+                : Transactions.between(Files.parent(next.path()), next.tiered(), next.start(), next.stop(), reading, conf);
         try {
             source = Files.open(next.path(), conf);
         } catch (FileNotFoundException error) {
-            List<Piece> now = now(next);
+            List<Piece> now = next.tiered() ? null : now(next);
             if (now == null) {
                 throw new IOException(GONE, error);
             }
@@ -237,6 +240,7 @@ final class Batches implements Closeable {
             return;
         }
         piece = next;
+        widest = Files.isLocal(next.path()) ? WINDOW : WIDE_WINDOW;
         pages = null;
         resumption = null;
         good = new Resumption.Before(next.base(), 0, -1);
@@ -249,7 +253,7 @@ final class Batches implements Closeable {
         omitted = 0;
         omittedBytes = 0;
         last = next.base() - 1;
-        replaced = next.size() < 0 || next.after() >= 0 && source.size() != next.size();
+        replaced = next.size() < 0 || next.after() >= 0 && source.size() != next.size() && !next.tiered();
         if (replaced && next.isPart()) {
             throw new IOException("it was replaced while it was read: run the query again");
         }
@@ -279,7 +283,7 @@ final class Batches implements Closeable {
         if (next.from() == 0 && (first <= next.base() || next.size() < 0)) {
             return 0;
         }
-        try (Segment segment = new Segment(next.path(), next.base(), reading, conf)) {
+        try (Segment segment = new Segment(next.path(), next.base(), reading, conf, source)) {
             long near = 0;
             if (first > next.base()) {
                 try {
@@ -382,8 +386,8 @@ final class Batches implements Closeable {
                 return null;
             }
             byte[] into = window;
-            if (need > window.length || window.length < WINDOW && position() > 0) {
-                into = new byte[Math.max(need, Math.min(WINDOW, 4 * window.length))];
+            if (need > window.length || window.length < widest && position() > 0) {
+                into = new byte[Math.max(need, Math.min(widest, 4 * window.length))];
             }
             System.arraycopy(window, at, into, 0, end - at);
             window = into;
@@ -392,7 +396,9 @@ final class Batches implements Closeable {
             at = 0;
         }
         while (end - at < need) {
-            int more = source.read(origin + end, window, end, window.length - end);
+            // what begins behind the piece is of others
+            long wanted = Math.min(window.length - end, piece.to() - origin - end);
+            int more = source.read(origin + end, window, end, (int) Math.max(need - (end - at), wanted));
             if (more <= 0) {
                 return false;
             }
@@ -510,7 +516,7 @@ final class Batches implements Closeable {
         followed |= damage != null;
         seen = true;
         at += size;
-        if (piece.end() >= 0 && last >= piece.end() - 1) {
+        if (last >= most) {
             // what lies behind was not asked for
             done = true;
         }
@@ -680,6 +686,13 @@ final class Batches implements Closeable {
         if (from > to) {
             return;
         }
+        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
+        String why = tail == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + tail.reason();
+        if (piece.tiered()) {
+            lose(piece, from, to, why);
+            return;
+        }
         String folder = Files.parent(piece.path());
         // a listing of a folder that changes is not of one moment
         List<Piece> found = covering(folder, piece, from, to + 1);
@@ -697,9 +710,7 @@ final class Batches implements Closeable {
         if (tail == null && Gaps.isCompacted(folder, piece, conf)) {
             return;
         }
-        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
-        lose(piece, from, to, tail == null ? what + "in no segment, and not for compaction"
-                : what + "missing: it ends in a torn tail, " + tail.reason());
+        lose(piece, from, to, why);
     }
 
     @Override

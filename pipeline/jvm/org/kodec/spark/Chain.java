@@ -1,12 +1,12 @@
 package org.kodec.spark;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
 
 /**
@@ -119,8 +119,8 @@ final class Chain {
             high[index] = -1;
         }
         long most = last.offset() + Frame.MAX_RELATIVE;
-        return Long.compareUnsigned(ByteBuffer.wrap(low).getLong(), most) <= 0
-                && Long.compareUnsigned(ByteBuffer.wrap(high).getLong(), last.offset()) > 0;
+        return Long.compareUnsigned(LogSegment.Entry.peekBaseOffset(low, 0), most) <= 0
+                && Long.compareUnsigned(LogSegment.Entry.peekBaseOffset(high, 0), last.offset()) > 0;
     }
 
     private boolean zerosFrom(long pos) {

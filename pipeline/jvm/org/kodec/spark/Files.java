@@ -6,16 +6,30 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.URI;
+import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.apache.hadoop.security.AccessControlException;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.util.VersionInfo;
+import org.apache.hadoop.util.functional.FutureIO;
 
 /** Files by their paths: of this machine directly, others through Hadoop's FileSystem. */
 final class Files {
+    /** How S3A reads: what Hadoop 3.5 takes else reads ahead of what is wanted, and keeps it, which fills the heap. */
+    static final String STREAM_TYPE = "fs.s3a.input.stream.type";
+    static final String CLASSIC = "classic";
+    /** By bucket and user: of buckets that something else has opened before, in the other way. */
+    private static final Map<String, FileSystem> CLASSICS = new HashMap<>();
+
     private Files() {}
 
     /** A file or a folder as it is listed. */
@@ -41,6 +55,61 @@ final class Files {
         return path.startsWith("file:") ? new File(URI.create(path.replace(" ", "%20")).getPath()).getPath() : path;
     }
 
+    /** The file system of a path that is not of this machine. Throws IOException, also where its classes are not here. */
+    private static FileSystem system(Path path, Configuration conf) throws IOException {
+        try {
+            FileSystem found = path.getFileSystem(conf);
+            return readsAhead(path, found, conf) ? classic(path, conf) : found;
+        } catch (UnsupportedFileSystemException error) {
+            throw new IOException("no file system is known for " + path.toUri().getScheme() + ":", error);
+        } catch (NoClassDefFoundError error) {
+            throw missing(path, error);
+        } catch (RuntimeException error) {
+            if (error.getCause() instanceof ClassNotFoundException) {
+                throw missing(path, error);
+            }
+            throw error;
+        }
+    }
+
+    /** Whether a bucket was opened before, by something else, to be read in another way than is wanted here. */
+    private static boolean readsAhead(Path path, FileSystem found, Configuration conf) {
+        String ofBucket = "fs.s3a.bucket." + path.toUri().getHost() + STREAM_TYPE.substring("fs.s3a".length());
+        return "s3a".equals(path.toUri().getScheme()) && CLASSIC.equals(conf.get(STREAM_TYPE))
+                && conf.get(ofBucket) == null && !CLASSIC.equals(found.getConf().get(STREAM_TYPE));
+    }
+
+    private static FileSystem classic(Path path, Configuration conf) throws IOException {
+        String key = path.toUri().getAuthority() + " " + UserGroupInformation.getCurrentUser();
+        synchronized (CLASSICS) {
+            FileSystem found = CLASSICS.get(key);
+            if (found == null) {
+                found = FileSystem.newInstance(path.toUri(), conf);
+                CLASSICS.put(key, found);
+            }
+            return found;
+        }
+    }
+
+    private static IOException missing(Path path, Throwable error) {
+        String scheme = path.toUri().getScheme();
+        String module = scheme.startsWith("s3") ? "hadoop-aws" : scheme.startsWith("abfs") ? "hadoop-azure" : null;
+        String of = module == null ? "the Hadoop file system of " + scheme + ":"
+                : "org.apache.hadoop:" + module + ":" + VersionInfo.getVersion() + ", as --packages takes it,";
+        return new IOException(of + " is not on the class path, or not all that it needs", error);
+    }
+
+    /** An error of a file system in one line, with what to do about one of credentials. */
+    static String said(IOException error) {
+        String text = String.valueOf(error.getMessage()).lines().findFirst().orElse("").strip();
+        if (error instanceof FileNotFoundException) {
+            return "there is no " + text;
+        }
+        boolean denied = error instanceof AccessDeniedException || error instanceof AccessControlException;
+        return text + (denied ? "; credentials are spark.hadoop.fs.s3a.access.key and .secret.key, or what"
+                + " fs.s3a.aws.credentials.provider names; of other stores, what their documentation says" : "");
+    }
+
     /** What is at a path. */
     static Entry at(String path, Configuration conf) throws IOException {
         if (isLocal(path)) {
@@ -54,7 +123,7 @@ final class Files {
             return new Entry(file.getPath(), file.getName(), file.isDirectory(), file.length());
         }
         Path given = new Path(path);
-        return entry(given.getFileSystem(conf).getFileStatus(given));
+        return entry(system(given, conf).getFileStatus(given));
     }
 
     private static Entry entry(FileStatus status) {
@@ -76,15 +145,19 @@ final class Files {
             return found;
         }
         Path given = new Path(folder);
-        for (FileStatus each : given.getFileSystem(conf).listStatus(given)) {
+        for (FileStatus each : system(given, conf).listStatus(given)) {
             found.add(entry(each));
         }
         return found;
     }
 
-    /** The folder that a path is in. */
+    /** The folder that a path is in; null where it is in none. */
     static String parent(String path) {
-        return isLocal(path) ? new File(path).getParent() : new Path(path).getParent().toString();
+        if (isLocal(path)) {
+            return new File(path).getParent();
+        }
+        Path parent = new Path(path).getParent();
+        return parent == null ? null : parent.toString();
     }
 
     /** The last name of a path; empty where there is none. */
@@ -125,9 +198,15 @@ final class Files {
             };
         }
         Path given = new Path(path);
-        FileSystem system = given.getFileSystem(conf);
-        long size = system.getFileStatus(given).getLen();
-        FSDataInputStream in = system.open(given);
+        FileSystem system = system(given, conf);
+        FileStatus status = system.getFileStatus(given);
+        long size = status.getLen();
+        // so that a store of objects is asked for the range that is wanted, and not for all that follows
+        FSDataInputStream in = FutureIO.awaitFuture(system.openFile(given)
+                .withFileStatus(status)
+                .opt("fs.option.openfile.read.policy", "random")
+                .opt("fs.s3a.experimental.input.fadvise", "random")
+                .build());
         return new Source() {
             @Override
             public int read(long at, byte[] into, int start, int count) throws IOException {

@@ -1,6 +1,5 @@
 package org.kodec.spark;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
@@ -20,14 +19,13 @@ record Frame(long offset, long size, int magic) {
     static final int LENGTH_AT = LogSegment.Entry.peekLenBodyAt();
     static final int MAGIC_AT = LogSegment.Entry.peekMagicAt();
     /** The offset and the length, which the length does not count. */
-    static final int BEFORE_BODY = RecordBatch.PARTITION_LEADER_EPOCH_AT;
+    static final int BEFORE_BODY = LENGTH_AT + RecordBatch.LEN_BATCH_STORED.size;
     static final int LEAST_BODY = MessageSet.Message.MIN_SIZE;
     static final int LEAST_SIZE = BEFORE_BODY + LEAST_BODY;
     /** The newest message format. */
-    static final int NEWEST = 2;
+    static final int NEWEST = RecordBatch.MAGIC_VALUE;
     /** The largest offset relative to its segment's base offset: as wide as in the offset index. */
-    static final long MAX_RELATIVE =
-            (1L << 8 * (OffsetIndex.Entry.OFS_BATCH_AT - OffsetIndex.Entry.RELATIVE_OFFSET_AT) - 1) - 1;
+    static final long MAX_RELATIVE = OffsetIndex.Entry.RELATIVE_OFFSET_STORED.most;
 
     /** The frame at {@code at}; null where the bytes end before. */
     static Frame peek(byte[] data, int at, int end) {
@@ -63,8 +61,8 @@ record Frame(long offset, long size, int magic) {
     /** The batch in {@code data}, with the magic and a length that says that it is all of them. */
     static byte[] framed(byte[] data, int magic) {
         byte[] made = Arrays.copyOf(data, data.length);
-        ByteBuffer.wrap(made).putInt(LENGTH_AT, data.length - BEFORE_BODY);
-        made[MAGIC_AT] = (byte) magic;
+        RecordBatch.LEN_BATCH_STORED.put(made, LENGTH_AT, data.length - BEFORE_BODY);
+        RecordBatch.MAGIC_STORED.put(made, MAGIC_AT, magic);
         return made;
     }
 }

@@ -36,7 +36,7 @@ final class Globs {
             }
         }
         if (found.isEmpty()) {
-            throw new Options.Elsewhere(text + ": nothing is called so");
+            throw Options.Elsewhere.paths(text + ": nothing is called so");
         }
         return List.copyOf(found);
     }
@@ -72,6 +72,9 @@ final class Globs {
         try {
             entries = Files.in(folder, conf);
         } catch (IOException error) {
+            if (!Files.isLocal(folder) && !(error instanceof FileNotFoundException)) {
+                throw error;
+            }
             return;
         }
         Pattern wanted = pattern(name);

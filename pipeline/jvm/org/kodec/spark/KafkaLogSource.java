@@ -1,7 +1,6 @@
 package org.kodec.spark;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -26,7 +25,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code kafka-log}. Remote storage, a cleaner's unfinished work, decoded messages, options that are
+ * The data source {@code kafka-log}. A cleaner's unfinished work, decoded messages, options that are
  * wrong, and all that is written it hands over to the source of the same rules in Python, where that is registered as
  * {@code kafka-log-python}.
  */
@@ -38,6 +37,8 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             ": this takes the source in Python too: kodec.pipeline.register(spark)";
 
     private TableProvider python;
+    private Map<String, String> known;
+    private Options options;
 
     /** For Spark. */
     public KafkaLogSource() {}
@@ -77,19 +78,25 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return python.getTable(schema, partitioning, properties);
     }
 
-    /** The options, after a look at what is at the paths. */
-    private static Options followed(CaseInsensitiveStringMap given) {
-        Options options = new Options(given.asCaseSensitiveMap());
-        try {
-            Planner.relisted(() -> Planner.logs(options, Planner.Bounds.NONE, conf(given)));
-        } catch (IOException error) {
-            boolean local = options.paths.stream().allMatch(Files::isLocal);
-            if (local) {
-                throw new Options.Elsewhere(error.toString());
-            }
-            throw new UncheckedIOException(error);
+    /** The options, after a look at what is at the paths: once, as Spark asks for the columns and then for the table. */
+    private Options followed(CaseInsensitiveStringMap given) {
+        Map<String, String> all = given.asCaseSensitiveMap();
+        if (all.equals(known)) {
+            return options;
         }
-        return options;
+        Options read = new Options(all);
+        try {
+            Planner.relisted(() -> Planner.logs(read, Planner.Bounds.NONE, conf(given)));
+        } catch (IOException error) {
+            if (read.paths.stream().allMatch(Files::isLocal)) {
+                throw Options.Elsewhere.paths(error.toString());
+            }
+            throw new IllegalArgumentException(
+                    "kafka-log: " + String.join(", ", read.paths) + " cannot be read: " + Files.said(error), error);
+        }
+        known = Map.copyOf(all);
+        options = read;
+        return read;
     }
 
     private static void known(StructType schema, Options options) {
@@ -104,11 +111,15 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     }
 
     private static TableProvider elsewhere(Options.Elsewhere reason, CaseInsensitiveStringMap options) {
-        if (!Files.isLocal(options.getOrDefault("path", ""))) {
-            throw new IllegalArgumentException(
-                    "kafka-log: " + reason.getMessage() + ": this cannot be had of a path that is not of this machine");
-        }
         TableProvider found = python();
+        if (!Files.isLocal(options.getOrDefault("path", ""))) {
+            if (reason.kind == Options.Elsewhere.Kind.OPTION && found != null) {
+                // says what would be right, and refuses the path where that is all
+                found.inferSchema(options);
+            }
+            throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
+                    + (reason.kind == Options.Elsewhere.Kind.ONLY ? ": this cannot be had of a path that is not of this machine" : ""));
+        }
         if (found == null) {
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
         }
@@ -135,6 +146,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                 made.set(name, value);
             }
         });
+        made.setIfUnset(Files.STREAM_TYPE, Files.CLASSIC);
         return made;
     }
 

@@ -62,6 +62,7 @@ final class LogScan
     private byte[] key;
     private long limit = Long.MAX_VALUE;
     private List<String> aggregates;
+    private InputPartition[] tasks;
 
     LogScan(Options options, StructType columns, Configuration conf) {
         this.options = options;
@@ -207,13 +208,18 @@ final class LogScan
 
     @Override
     public InputPartition[] planInputPartitions() {
-        Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
-        return tasks(options, conf, () -> Planner.pieces(options, bounds, conf));
+        if (tasks == null) {
+            // Spark asks for them more than once
+            Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
+            tasks = tasks(options, bounds, conf, () -> Planner.pieces(options, bounds, conf));
+        }
+        return tasks;
     }
 
     /** The tasks for pieces that are found by listing folders. */
-    static InputPartition[] tasks(Options options, Configuration conf, Planner.Listing<List<Piece>> pieces) {
-        List<List<Piece>> found = planned(() -> Planner.tasks(options, pieces.list(), conf));
+    static InputPartition[] tasks(Options options, Planner.Bounds bounds, Configuration conf,
+            Planner.Listing<List<Piece>> pieces) {
+        List<List<Piece>> found = planned(() -> Planner.tasks(options, bounds, pieces.list(), conf));
         return found.stream().map(LogPartition::new).toArray(InputPartition[]::new);
     }
 

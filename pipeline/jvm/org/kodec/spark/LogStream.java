@@ -152,7 +152,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
 
     @Override
     public InputPartition[] planInputPartitions(Offset from, Offset to) {
-        return LogScan.tasks(options, conf, () -> pieces(((At) from).next, ((At) to).next));
+        return LogScan.tasks(options, Planner.Bounds.NONE, conf, () -> pieces(((At) from).next, ((At) to).next));
     }
 
     /** What lies between two offsets. Throws DataLossException where some of it is not there. */

@@ -14,8 +14,6 @@ final class Names {
     private static final Pattern PARTITION = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern SEGMENT = Pattern.compile("([0-9]{20})\\.log");
     private static final Pattern SNAPSHOT = Pattern.compile("([0-9]{20})\\.snapshot");
-    /** Folders of remote storage end in an id. */
-    private static final Pattern WITH_ID = Pattern.compile(".+-[A-Za-z0-9_-]{22}");
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
     static final String LOG_START_OFFSETS = "log-start-offset-checkpoint";
     static final String LEADER_EPOCHS = "leader-epoch-checkpoint";
@@ -76,14 +74,15 @@ final class Names {
         return kept ? live(name.substring(0, dot)) : null;
     }
 
-    /** Whether a folder may be one of remote storage. */
-    static boolean isTiered(String name) {
-        return WITH_ID.matcher(name).matches();
-    }
-
     /** The base offset in the name of a segment's log; -1 for any other name. */
     static long segment(String name) {
         return number(SEGMENT.matcher(name));
+    }
+
+    /** The same, also of a log in remote storage. */
+    static long base(String name) {
+        long found = segment(name);
+        return found < 0 ? Tiered.segment(name) : found;
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */
@@ -92,8 +91,13 @@ final class Names {
     }
 
     private static long number(Matcher match) {
+        return match.matches() ? number(match.group(1)) : -1;
+    }
+
+    /** An offset in a name; -1 where it is too large for one. */
+    static long number(String digits) {
         try {
-            return match.matches() ? Long.parseLong(match.group(1)) : -1;
+            return Long.parseLong(digits);
         } catch (NumberFormatException error) {
             return -1;
         }

@@ -75,8 +75,35 @@ final class Options {
     static final class Elsewhere extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
+        enum Kind {
+            /** An option that is wrong: that one says what would be right. */
+            OPTION,
+            /** What was looked for is not at the paths; that one says so too. */
+            PATHS,
+            /** What that one alone can do. */
+            ONLY
+        }
+
+        final Kind kind;
+
+        /** An option that is wrong. */
         Elsewhere(String reason) {
+            this(Kind.OPTION, reason);
+        }
+
+        Elsewhere(Kind kind, String reason) {
             super(reason, null, false, false);
+            this.kind = kind;
+        }
+
+        /** What is not at the paths. */
+        static Elsewhere paths(String reason) {
+            return new Elsewhere(Kind.PATHS, reason);
+        }
+
+        /** What that one alone can do. */
+        static Elsewhere only(String reason) {
+            return new Elsewhere(Kind.ONLY, reason);
         }
     }
 
@@ -145,7 +172,7 @@ final class Options {
             case "includebatchmetadata" -> metadata = flag(name, value);
             case "includedecoded" -> {
                 if (flag(name, value)) {
-                    throw new Elsewhere(name + "=true");
+                    throw Elsewhere.only("includeDecoded=true");
                 }
             }
             case "includecontrolrecords" -> control = flag(name, value);
@@ -163,7 +190,7 @@ final class Options {
             case "maxbatchbytes" -> batchBytes = size(name, value);
             case "maxdecompressedbytes" -> decompressedBytes = size(name, value);
             case "maxelements" -> elements = size(name, value);
-            default -> throw new Elsewhere("the option " + name);
+            default -> throw new Elsewhere(name + ": there is no such option");
         }
     }
 
@@ -370,8 +397,8 @@ final class Options {
             throw new Elsewhere("its paths");
         }
         for (String each : paths) {
-            if (each.matches(".*[%#].*")) {
-                throw new Elsewhere("the path " + each);
+            if (Files.isLocal(each) && each.matches(".*[%#].*")) {
+                throw Elsewhere.only("the path " + each);
             }
         }
     }

@@ -35,6 +35,11 @@ record Piece(
         return new Piece(owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE);
     }
 
+    /** Whether it is in remote storage, from which segments are never compacted and never replaced. */
+    boolean tiered() {
+        return Tiered.segment(Files.name(path)) >= 0;
+    }
+
     /** The name of the topic-partition. */
     String owner() {
         return topic + "-" + partition;

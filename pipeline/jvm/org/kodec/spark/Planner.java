@@ -14,13 +14,15 @@ import org.apache.hadoop.conf.Configuration;
 
 /**
  * Finds the logs at paths, and decides what each task reads: the rules of {@code kodec.pipeline.plan}, which
- * docs/spark.md has in words. Remote storage, and a cleaner's unfinished work, are {@link Options.Elsewhere}.
+ * docs/spark.md has in words. A cleaner's unfinished work is {@link Options.Elsewhere}.
  */
 final class Planner {
     /** What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task. */
     private static final long OPEN_COST = 64 << 10;
     /** Far more than Spark can run; of one segment. */
     private static final int MOST_PARTS = 100_000;
+    /** Offsets that one task reads, however large their records are. */
+    private static final int FEW = 1_000;
     /** A listing is soon out of date; one that is so again and again is no broker's work. */
     private static final int MOST_LISTINGS = 20;
 
@@ -28,6 +30,8 @@ final class Planner {
     private final Reading reading;
     private final Configuration conf;
     private final TreeMap<Names.TopicPartition, List<Replica>> found = new TreeMap<>();
+    /** What there is, whether it is wanted or not. */
+    private final TreeSet<Names.TopicPartition> seen = new TreeSet<>();
     private final Set<String> folders = new HashSet<>();
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
@@ -87,17 +91,35 @@ final class Planner {
         if (options.allowEmpty) {
             return;
         }
-        for (String topic : options.topics == null ? Set.<String>of() : options.topics) {
-            if (found.keySet().stream().noneMatch(each -> each.topic().equals(topic))) {
-                throw new Options.Elsewhere("there is no topic " + topic);
-            }
+        TreeSet<String> missing = new TreeSet<>();
+        if (options.topics != null) {
+            missing.addAll(options.topics);
+            found.keySet().forEach(each -> missing.remove(each.topic()));
         }
-        if (options.assigned != null && !found.keySet().containsAll(options.assigned)) {
-            throw new Options.Elsewhere("not all that is assigned is there");
+        if (options.assigned != null) {
+            options.assigned.forEach(each -> missing.add(each.toString()));
+            found.keySet().forEach(each -> missing.remove(each.toString()));
+        }
+        if (!missing.isEmpty()) {
+            String option = options.assigned == null ? "subscribe" : "assign";
+            throw Options.Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
+                    + "; there are " + some(seen));
         }
         if (found.isEmpty()) {
-            throw new Options.Elsewhere("nothing that is wanted is there");
+            throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
+                    + "no topic-partition; there are " + some(seen) + "; say allowEmpty=true where no rows are expected");
         }
+    }
+
+    private static String some(Set<Names.TopicPartition> owners) {
+        List<String> names = owners.stream().limit(10).map(Names.TopicPartition::toString).toList();
+        String more = owners.size() > 10 ? " and " + (owners.size() - 10) + " more" : "";
+        return names.isEmpty() ? "none" : String.join(", ", names) + more;
+    }
+
+    private boolean wants(Names.TopicPartition owner, boolean named) {
+        seen.add(owner);
+        return options.wants(owner, named);
     }
 
     // -- from paths to logs -----------------------------------------------------------------------
@@ -107,7 +129,7 @@ final class Planner {
         try {
             what = Files.at(path, conf);
         } catch (FileNotFoundException error) {
-            throw new Options.Elsewhere("there is no " + path);
+            throw Options.Elsewhere.paths("path: there is no " + path);
         }
         if (!what.folder()) {
             segment(what);
@@ -123,13 +145,13 @@ final class Planner {
         }
         Names.TopicPartition owner = Names.replica(what.name());
         if (owner != null) {
-            if (options.wants(owner, true)) {
+            if (wants(owner, true)) {
                 String root = Names.live(what.name()) == null ? null : Files.parent(what.path());
                 add(owner, what.path(), inside, null, start(root, owner));
             }
-        } else if (Names.isTiered(what.name()) || Names.isTiered(Files.name(Files.parent(what.path())))
-                || inside(inside).isEmpty() && !options.allowEmpty) {
-            throw new Options.Elsewhere(path + " is neither a log directory nor a topic-partition's folder");
+        } else if (!tier(what.path(), inside) && inside(inside).isEmpty() && !options.allowEmpty) {
+            throw Options.Elsewhere.paths("path: " + path
+                    + ": neither a log directory, which holds folders named like orders-0, nor such a folder");
         }
     }
 
@@ -141,7 +163,19 @@ final class Planner {
         return inside.stream().anyMatch(each -> each.folder() && Names.replica(each.name()) != null);
     }
 
-    /** Finds what is in the log directories in a folder; which folders those are. */
+    /** Finds what is in remote storage; false where the path is none. */
+    private boolean tier(String path, List<Files.Entry> inside) throws IOException {
+        List<Tiered.Folder> tiered = Tiered.folders(path, inside, conf);
+        for (Tiered.Folder each : tiered) {
+            if (wants(each.owner(), false) && folders.add(Files.real(each.path()))) {
+                found.computeIfAbsent(each.owner(), key -> new ArrayList<>())
+                        .add(Replica.tiered(each, reading, conf));
+            }
+        }
+        return !tiered.isEmpty();
+    }
+
+    /** Finds what is in the log directories and the remote storage in a folder; which folders those are. */
     private Set<String> inside(List<Files.Entry> folder) throws IOException {
         Set<String> inner = new HashSet<>();
         for (Files.Entry each : folder) {
@@ -153,9 +187,8 @@ final class Planner {
             if (isOfABroker(files) || live) {
                 logDirectory(each.path(), files, Set.of());
                 inner.add(each.path());
-            } else if (Names.replica(each.name()) == null && (Names.isTiered(each.name())
-                    || files.stream().anyMatch(one -> one.folder() && Names.isTiered(one.name())))) {
-                throw new Options.Elsewhere(each.path() + " may be remote storage");
+            } else if (Names.replica(each.name()) == null && tier(each.path(), files)) {
+                inner.add(each.path());
             }
         }
         return inner;
@@ -164,7 +197,7 @@ final class Planner {
     private void logDirectory(String path, List<Files.Entry> inside, Set<String> inner) throws IOException {
         for (Files.Entry each : inside) {
             Names.TopicPartition owner = each.folder() ? Names.live(each.name()) : null;
-            if (owner != null && !inner.contains(each.path()) && options.wants(owner, false)) {
+            if (owner != null && !inner.contains(each.path()) && wants(owner, false)) {
                 add(owner, each.path(), null, null, start(path, owner));
             }
         }
@@ -175,9 +208,9 @@ final class Planner {
         String folder = Files.parent(what.path());
         Names.TopicPartition owner = Names.replica(Files.name(folder));
         if (base < 0 || owner == null) {
-            throw new Options.Elsewhere(what.path() + " is not a segment in a topic-partition's folder");
+            throw Options.Elsewhere.paths("path: " + what.path() + " is not a segment in a topic-partition's folder");
         }
-        if (options.wants(owner, true)) {
+        if (wants(owner, true)) {
             String root = Names.live(Files.name(folder)) == null ? null : Files.parent(folder);
             add(owner, what.path(), null, what, start(root, owner));
         }
@@ -203,7 +236,8 @@ final class Planner {
             try {
                 known = text == null ? Map.of() : Names.checkpoint(text);
             } catch (NumberFormatException error) {
-                throw new Options.Elsewhere(root + " has a checkpoint of start offsets that cannot be read");
+                throw Options.Elsewhere.paths("path: " + Files.child(root, Names.LOG_START_OFFSETS) + " cannot be read: "
+                        + error.getMessage());
             }
             starts.put(root, known);
         }
@@ -252,10 +286,7 @@ final class Planner {
         Set<Names.TopicPartition> missing = new TreeSet<>(edge.each() == null ? Set.of() : edge.each().keySet());
         missing.removeAll(owners);
         if (!missing.isEmpty()) {
-            List<String> names = missing.stream().limit(10).map(Names.TopicPartition::toString).toList();
-            String more = missing.size() > 10 ? " and " + (missing.size() - 10) + " more" : "";
-            throw new Options.Wrong(edge.option(),
-                    "not among what is read: " + String.join(", ", names) + more + "; leave them out");
+            throw new Options.Wrong(edge.option(), "not among what is read: " + some(missing) + "; leave them out");
         }
     }
 
@@ -265,9 +296,10 @@ final class Planner {
      * Tasks of about {@code maxPartitionBytes}, with at most maxRecordsPerPartition offsets, at least minPartitions of
      * them. Pieces keep their order.
      */
-    static List<List<Piece>> tasks(Options options, List<Piece> pieces, Configuration conf) throws IOException {
+    static List<List<Piece>> tasks(Options options, Bounds bounds, List<Piece> pieces, Configuration conf)
+            throws IOException {
         Reading reading = Reading.of(options);
-        List<List<Piece>> tasks = pack(pieces, options.taskBytes, options.taskOffsets, reading, conf);
+        List<List<Piece>> tasks = pack(pieces, bounds, options.taskBytes, options.taskOffsets, reading, conf);
         if (!tasks.isEmpty() && tasks.size() < options.minTasks) {
             List<Piece> ended = new ArrayList<>();
             long total = 0;
@@ -276,7 +308,7 @@ final class Planner {
                 total += Math.max(0, ended.get(ended.size() - 1).stop() - each.start());
             }
             long most = Math.max(1, total / options.minTasks);
-            tasks = pack(ended, options.taskBytes, Piece.least(most, options.taskOffsets), reading, conf);
+            tasks = pack(ended, bounds, options.taskBytes, Piece.least(most, options.taskOffsets), reading, conf);
         }
         return tasks;
     }
@@ -293,14 +325,14 @@ final class Planner {
 
     /** Puts pieces together, and large ones apart: by bytes, or by offsets where {@code taskOffsets} is not -1. */
     static List<List<Piece>> pack(
-            List<Piece> pieces, long taskBytes, long taskOffsets, Reading reading, Configuration conf)
+            List<Piece> pieces, Bounds bounds, long taskBytes, long taskOffsets, Reading reading, Configuration conf)
             throws IOException {
         List<List<Piece>> tasks = new ArrayList<>();
         List<Piece> current = new ArrayList<>();
         long weight = 0;
         long offsets = 0;
         for (Piece whole : pieces) {
-            for (Piece piece : taskOffsets < 0 ? split(whole, taskBytes, reading)
+            for (Piece piece : taskOffsets < 0 ? split(whole, bounds, taskBytes, reading)
                     : inParts(ended(whole, reading, conf), taskOffsets)) {
                 long count = taskOffsets < 0 || piece.stop() < 0 ? 0 : piece.stop() - piece.start();
                 long cost = piece.weight() + OPEN_COST;
@@ -340,8 +372,12 @@ final class Planner {
         return made;
     }
 
-    private static List<Piece> split(Piece whole, long taskBytes, Reading reading) {
+    private static List<Piece> split(Piece whole, Bounds bounds, long taskBytes, Reading reading) {
         long parts = Math.min(MOST_PARTS, (whole.weight() + taskBytes / 2) / taskBytes);
+        if (bounds.last() < Long.MAX_VALUE) {
+            // for so few offsets more tasks would only look for them in vain
+            parts = Math.min(parts, 1 + Math.max(0, bounds.last() - Math.max(whole.start(), bounds.first())) / FEW);
+        }
         if (parts < 2 || reading.skip()) {
             // where damage is, only reading from the start says where the next batch is
             return List.of(whole);

@@ -7,18 +7,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.kodec.runtime.FormatException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One replica of a topic-partition, or one segment of it.
+ * One replica of a topic-partition, its segments in remote storage, or one segment of it.
  *
  * @param path its folder, or the segment
+ * @param tiered whether it is in remote storage
  * @param alone whether it is one segment that was asked for by its name
  * @param start the log start offset by the checkpoint of the log directory around it; 0 where that has none
  * @param logs the segments, by base offset
  */
-record Replica(Names.TopicPartition owner, String path, boolean alone, long start, List<Files.Entry> logs,
+record Replica(Names.TopicPartition owner, String path, boolean tiered, boolean alone, long start, List<Files.Entry> logs,
         Reading reading, Configuration conf) {
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
 
@@ -26,19 +28,33 @@ record Replica(Names.TopicPartition owner, String path, boolean alone, long star
     static Replica at(Names.TopicPartition owner, String path, List<Files.Entry> files, Files.Entry alone, long start,
             Reading reading, Configuration conf) throws IOException {
         if (alone != null) {
-            return new Replica(owner, path, true, start, List.of(alone), reading, conf);
+            return new Replica(owner, path, false, true, start, List.of(alone), reading, conf);
         }
         List<Files.Entry> logs = new ArrayList<>();
         for (Files.Entry each : files == null ? Files.in(path, conf) : files) {
             if (each.name().endsWith(".swap")) {
-                throw new Options.Elsewhere(path + " holds segments that are not yet in place");
+                throw Options.Elsewhere.only(path + " holds segments that are not yet in place (.swap)");
             }
             if (!each.folder() && Names.segment(each.name()) >= 0) {
                 logs.add(each);
             }
         }
         logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
-        return new Replica(owner, path, false, start, logs, reading, conf);
+        return new Replica(owner, path, false, false, start, logs, reading, conf);
+    }
+
+    /** Lists a folder of remote storage. Throws FormatException, IOException. */
+    static Replica tiered(Tiered.Folder folder, Reading reading, Configuration conf) throws IOException {
+        List<Files.Entry> logs = List.of();
+        try {
+            logs = Tiered.logs(folder, conf);
+        } catch (FormatException error) {
+            if (!reading.skip()) {
+                throw error;
+            }
+            LOG.warn("skipped: {}", error.getMessage());
+        }
+        return new Replica(folder.owner(), folder.path(), true, false, 0, logs, reading, conf);
     }
 
     /** The folder of the topic-partition. */
@@ -65,10 +81,10 @@ record Replica(Names.TopicPartition owner, String path, boolean alone, long star
         long end = 0;
         if (!logs.isEmpty()) {
             Files.Entry last = logs.get(logs.size() - 1);
-            end = Segment.end(last.path(), Names.segment(last.name()), reading, conf, false);
+            end = Segment.end(last.path(), Names.base(last.name()), reading, conf, false);
         }
         long epoch = -1;
-        String text = alone ? null : Files.text(Files.child(path, Names.LEADER_EPOCHS), conf);
+        String text = alone || tiered ? null : Files.text(Files.child(path, Names.LEADER_EPOCHS), conf);
         try {
             epoch = text == null ? -1 : Names.lastEpoch(text, end);
         } catch (NumberFormatException error) {
@@ -82,8 +98,8 @@ record Replica(Names.TopicPartition owner, String path, boolean alone, long star
         List<Piece> found = new ArrayList<>();
         for (int index = 0; index < logs.size(); index++) {
             Files.Entry log = logs.get(index);
-            long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
-            found.add(Piece.of(owner, log.path(), Names.segment(log.name()), log.size(), after));
+            long after = index + 1 < logs.size() ? Names.base(logs.get(index + 1).name()) : -1;
+            found.add(Piece.of(owner, log.path(), Names.base(log.name()), log.size(), after));
         }
         return Planner.cut(found, start, end, true);
     }

@@ -1,14 +1,15 @@
 package org.kodec.spark;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import org.kodec.kafka.log.LogSegment;
 import org.kodec.kafka.log.MessageSet;
 import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /**
@@ -33,9 +34,10 @@ final class Resumption {
     private static final long TRIAL = 1024;
     /** How many batches one after another a value is looked for that ends with one of them. */
     private static final int FEW = 8;
-    /** The most bytes of a varint, and those of the length of a value in magic 0 and 1. */
+    /** The most bytes of a varint. */
     private static final int VARINT = 5;
-    private static final int LENGTH = Integer.BYTES;
+    /** The length of a value in magic 0 and 1. */
+    private static final Stored LENGTH = MessageSet.Message.LEN_VALUE_STORED;
 
     /**
      * What is known of the log before damage.
@@ -166,8 +168,8 @@ final class Resumption {
         for (long start = pos; ; start += width, width = Math.min(2 * width, CHUNK)) {
             byte[] block = source.read(start, width + Frame.SIZE);
             for (int index = 0; index + Frame.SIZE <= block.length; index++) {
-                int length = ByteBuffer.wrap(block, index + Frame.LENGTH_AT, Integer.BYTES).getInt();
-                int magic = block[index + Frame.MAGIC_AT];
+                long length = LogSegment.Entry.peekLenBody(block, index);
+                long magic = LogSegment.Entry.peekMagic(block, index);
                 if (length >= Frame.LEAST_BODY && magic >= 0 && magic <= Frame.NEWEST) {
                     return start + index;
                 }
@@ -402,14 +404,11 @@ final class Resumption {
         long start = Math.max(pos, at - VARINT);
         byte[] before = source.read(start, (int) (at - start));
         Set<Long> ends = chain.endsAfter(at, FEW);
-        long length = 0;
-        for (int index = Math.max(0, before.length - LENGTH); index < before.length; index++) {
-            length = length << 8 | before[index] & 0xff;
-        }
-        if (ends.contains(at + length)) {
+        int place = before.length - LENGTH.size;
+        if (place >= 0 && ends.contains(at + LENGTH.get(before, place))) {
             return true;
         }
-        for (int place = 0; place < before.length - 1; place++) {
+        for (place = 0; place < before.length - 1; place++) {
             try {
                 if (Varints.end32(before, place) == before.length
                         && ends.contains(at + Varints.zigzag32(before, place))) {

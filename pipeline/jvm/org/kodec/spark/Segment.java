@@ -32,6 +32,7 @@ final class Segment implements Closeable {
     private final Reading reading;
     private final Files.Source source;
     private final Pages pages;
+    private final boolean mine;
     private final RecordBatch.Rows rows = new RecordBatch.Rows(0, 1);
 
     /**
@@ -45,17 +46,30 @@ final class Segment implements Closeable {
 
     /** Opens it. Throws FileNotFoundException where it has gone. */
     Segment(String path, long base, Reading reading, Configuration conf) throws IOException {
+        this(path, base, reading, conf, Files.open(path, conf), true);
+    }
+
+    /** One that is open already, and that is not closed with this. */
+    Segment(String path, long base, Reading reading, Configuration conf, Files.Source open) throws IOException {
+        this(path, base, reading, conf, open, false);
+    }
+
+    private Segment(String path, long base, Reading reading, Configuration conf, Files.Source source, boolean mine)
+            throws IOException {
         this.path = path;
         this.base = base;
         this.conf = conf;
         this.reading = reading.heads(false, false);
-        source = Files.open(path, conf);
+        this.source = source;
+        this.mine = mine;
         pages = new Pages(source);
     }
 
     @Override
     public void close() throws IOException {
-        source.close();
+        if (mine) {
+            source.close();
+        }
     }
 
     private FormatException placed(FormatException error) {

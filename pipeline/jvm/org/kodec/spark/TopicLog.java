@@ -57,10 +57,11 @@ final class TopicLog {
         return Segment.end(last.path(), last.base(), reading, conf, whole);
     }
 
-    /** Up to where all transactions are decided; -1 where there is no segment. */
+    /** Up to where all transactions are decided; -1 where there is no segment, or all are. */
     long lastStable() throws IOException {
         Replica leader = replicas.get(0);
-        if (leader.logs().isEmpty()) {
+        if (leader.tiered() || leader.logs().isEmpty()) {
+            // only what is decided is moved to remote storage
             return -1;
         }
         Files.Entry last = leader.logs().get(leader.logs().size() - 1);

@@ -35,9 +35,14 @@ final class Transactions {
     private int reached;
     private Map<Long, Long> openThere = Map.of();
 
-    private Transactions(String folder, Reading reading, Configuration conf) throws IOException {
+    private Transactions(String folder, boolean tiered, Reading reading, Configuration conf) throws IOException {
         this.reading = reading;
         this.conf = conf;
+        if (tiered) {
+            Tiered.Folder of = Tiered.folder(folder, conf);
+            logs.addAll(of == null ? List.of() : Tiered.logs(of, conf));
+            return;
+        }
         for (Files.Entry each : Files.in(folder, conf)) {
             if (!each.folder() && Names.segment(each.name()) >= 0) {
                 logs.add(each);
@@ -49,7 +54,7 @@ final class Transactions {
     }
 
     private static long base(Files.Entry log) {
-        return Names.segment(log.name());
+        return Names.base(log.name());
     }
 
     private Segment open(int number) throws IOException {
@@ -57,9 +62,9 @@ final class Transactions {
     }
 
     /** What is aborted from {@code start} on and below {@code stop} (-1: to the end); null where nothing is. */
-    static Transactions between(String folder, long start, long stop, Reading reading, Configuration conf)
+    static Transactions between(String folder, boolean tiered, long start, long stop, Reading reading, Configuration conf)
             throws IOException {
-        Transactions found = new Transactions(folder, reading, conf);
+        Transactions found = new Transactions(folder, tiered, reading, conf);
         int number = 0;
         for (int index = 0; index < found.logs.size(); index++) {
             number = base(found.logs.get(index)) <= start ? index : number;
@@ -77,7 +82,7 @@ final class Transactions {
 
     /** The first offset of the oldest transaction that is still open, else {@code end}. */
     static long lastStable(String folder, long end, Reading reading, Configuration conf) throws IOException {
-        Transactions found = new Transactions(folder, reading, conf);
+        Transactions found = new Transactions(folder, false, reading, conf);
         if (found.logs.isEmpty()) {
             return end;
         }

@@ -29,7 +29,7 @@ public final class SegmentDump {
         Piece piece = Piece.of(new Names.TopicPartition("orders", 0), words[0], Long.parseLong(words[1]), size,
                 Long.parseLong(words[2]));
         StringJoiner found = new StringJoiner(",", "[", "]");
-        for (List<Piece> task : Planner.pack(List.of(piece), Long.parseLong(words[5]), -1, reading, conf)) {
+        for (List<Piece> task : Planner.pack(List.of(piece), Planner.Bounds.NONE, Long.parseLong(words[5]), -1, reading, conf)) {
             read(new LogPartition(task), reading, conf, found);
             if (skip) {
                 left(new LogPartition(task), reading, conf, found);

@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Key of a record in a batch whose <code>attributes.is_control</code> is set. It says what the record's value
  * is. Bytes after these four are ignored.
@@ -24,6 +25,10 @@ public record ControlRecordKey(
     public static final int VERSION_AT = 0;
     /** Where {@code control_type} starts, in bytes. */
     public static final int CONTROL_TYPE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code control_type} is stored. */
+    public static final Stored CONTROL_TYPE_STORED = Stored.S2BE;
 
     /** The member of the enum that {@code controlType} is; null where it has none. */
     public ControlRecordKey.ControlRecordType controlTypeEnum() {

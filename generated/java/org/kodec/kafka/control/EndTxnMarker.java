@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Value of the control record that ends a transaction (KIP-98). Its key says whether by commit or by abort;
  * the producer is that of the batch. Bytes after these six are ignored.
@@ -26,6 +27,10 @@ public record EndTxnMarker(
     public static final int VERSION_AT = 0;
     /** Where {@code coordinator_epoch} starts, in bytes. */
     public static final int COORDINATOR_EPOCH_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code coordinator_epoch} is stored. */
+    public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code end_txn_marker}; the input is behind it then. */
     public static EndTxnMarker read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that sets the feature level <code>kraft.version</code> (KIP-853).
@@ -36,6 +37,10 @@ public record KraftVersionRecord(
     public static final int KRAFT_VERSION_AT = 2;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 4;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code kraft_version} is stored. */
+    public static final Stored KRAFT_VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code kraft_version_record}, versions 0; the input is behind it then. */
     public static KraftVersionRecord read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that a newly elected KRaft leader writes first (KIP-595). All its versions are
@@ -44,6 +45,10 @@ public record LeaderChangeMessage(
     public static final int LEADER_ID_AT = 2;
     /** Where {@code num_voters_plus_one} starts, in bytes. */
     public static final int NUM_VOTERS_PLUS_ONE_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code leader_id} is stored. */
+    public static final Stored LEADER_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code leader_change_message}, versions 0-1; the input is behind it then. */
     public static LeaderChangeMessage read(Input in) {
@@ -206,6 +211,8 @@ public record LeaderChangeMessage(
         public static final int MIN_SIZE = 5;
         /** Where {@code voter_id} starts, in bytes. */
         public static final int VOTER_ID_AT = 0;
+        /** How {@code voter_id} is stored. */
+        public static final Stored VOTER_ID_STORED = Stored.S4BE;
 
         /** Reads one {@code voter}, versions 0-1; the input is behind it then. */
         public static LeaderChangeMessage.Voter read(Input in, long version) {

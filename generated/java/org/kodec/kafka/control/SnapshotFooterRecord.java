@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot without it is not complete.
@@ -32,6 +33,8 @@ public record SnapshotFooterRecord(
     public static final int VERSION_AT = 0;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code snapshot_footer_record}, versions 0; the input is behind it then. */
     public static SnapshotFooterRecord read(Input in) {

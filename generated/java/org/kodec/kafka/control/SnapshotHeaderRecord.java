@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that starts a KRaft snapshot (KIP-630).
@@ -37,6 +38,10 @@ public record SnapshotHeaderRecord(
     public static final int LAST_CONTAINED_LOG_TIMESTAMP_AT = 2;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 10;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code last_contained_log_timestamp} is stored. */
+    public static final Stored LAST_CONTAINED_LOG_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code snapshot_header_record}, versions 0; the input is behind it then. */
     public static SnapshotHeaderRecord read(Input in) {

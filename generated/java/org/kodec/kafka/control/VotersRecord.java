@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of the control record that gives the voters of the KRaft quorum (KIP-853).
@@ -39,6 +40,8 @@ public record VotersRecord(
     public static final int VERSION_AT = 0;
     /** Where {@code num_voters_plus_one} starts, in bytes. */
     public static final int NUM_VOTERS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code voters_record}, versions 0; the input is behind it then. */
     public static VotersRecord read(Input in) {
@@ -129,6 +132,8 @@ public record VotersRecord(
         public static final int VOTER_DIRECTORY_ID_AT = 4;
         /** Where {@code num_endpoints_plus_one} starts, in bytes. */
         public static final int NUM_ENDPOINTS_PLUS_ONE_AT = 20;
+        /** How {@code voter_id} is stored. */
+        public static final Stored VOTER_ID_STORED = Stored.S4BE;
 
         /** Reads one {@code voter}; the input is behind it then. */
         public static VotersRecord.Voter read(Input in) {
@@ -208,6 +213,8 @@ public record VotersRecord(
         public static final int MIN_SIZE = 5;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code port} is stored. */
+        public static final Stored PORT_STORED = Stored.U2BE;
 
         /** Reads one {@code endpoint}; the input is behind it then. */
         public static VotersRecord.Endpoint read(Input in) {
@@ -275,6 +282,10 @@ public record VotersRecord(
         public static final int MAX_SUPPORTED_VERSION_AT = 2;
         /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 4;
+        /** How {@code min_supported_version} is stored. */
+        public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
+        /** How {@code max_supported_version} is stored. */
+        public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code kraft_version_feature}; the input is behind it then. */
         public static VotersRecord.KraftVersionFeature read(Input in) {

@@ -12,6 +12,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /** The message format used before Apache Kafka 0.11, on disk and on the wire: magic 0 up to 0.9, magic 1
@@ -151,6 +152,10 @@ public record MessageSet(
         public static final int LEN_MESSAGE_AT = 8;
         /** Where {@code message} starts, in bytes. */
         public static final int MESSAGE_AT = 12;
+        /** How {@code offset} is stored. */
+        public static final Stored OFFSET_STORED = Stored.S8BE;
+        /** How {@code len_message} is stored. */
+        public static final Stored LEN_MESSAGE_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
         public static MessageSet.Entry read(Input in) {
@@ -236,6 +241,16 @@ public record MessageSet(
         public static final int ATTRIBUTES_AT = 5;
         /** Where {@code timestamp} starts, in bytes. */
         public static final int TIMESTAMP_AT = 6;
+        /** How {@code crc} is stored. */
+        public static final Stored CRC_STORED = Stored.U4BE;
+        /** How {@code magic} is stored. */
+        public static final Stored MAGIC_STORED = Stored.S1;
+        /** How {@code timestamp} is stored. */
+        public static final Stored TIMESTAMP_STORED = Stored.S8BE;
+        /** How {@code len_key} is stored. */
+        public static final Stored LEN_KEY_STORED = Stored.S4BE;
+        /** How {@code len_value} is stored. */
+        public static final Stored LEN_VALUE_STORED = Stored.S4BE;
 
         private Object[] all() {
             return new Object[] {crc, magic, attributes, timestamp, lenKey, key, lenValue, valueInner, value};

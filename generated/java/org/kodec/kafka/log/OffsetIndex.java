@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /** Sparse map from an offset to the position of its batch in the segment. The segment's base offset is the
@@ -80,6 +81,10 @@ public record OffsetIndex(
         public static final int RELATIVE_OFFSET_AT = 0;
         /** Where {@code ofs_batch} starts, in bytes. */
         public static final int OFS_BATCH_AT = 4;
+        /** How {@code relative_offset} is stored. */
+        public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
+        /** How {@code ofs_batch} is stored. */
+        public static final Stored OFS_BATCH_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
         public static OffsetIndex.Entry read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** What a broker knows of the idempotent and transactional producers (KIP-98) of a partition at the offset
  * that is the file's name. It is taken when a segment is rolled and on shutdown. Kafka deletes a snapshot
@@ -39,6 +40,14 @@ public record ProducerSnapshot(
     public static final int NUM_ENTRIES_AT = 6;
     /** Where {@code entries} starts, in bytes. */
     public static final int ENTRIES_AT = 10;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** What {@code version} always is. */
+    public static final int VERSION_VALUE = 1;
+    /** How {@code crc} is stored. */
+    public static final Stored CRC_STORED = Stored.U4BE;
+    /** How {@code num_entries} is stored. */
+    public static final Stored NUM_ENTRIES_STORED = Stored.S4BE;
 
     /** Reads one {@code producer_snapshot}; the input is behind it then. */
     public static ProducerSnapshot read(Input in) {
@@ -131,6 +140,22 @@ public record ProducerSnapshot(
         public static final int COORDINATOR_EPOCH_AT = 34;
         /** Where {@code current_txn_first_offset} starts, in bytes. */
         public static final int CURRENT_TXN_FIRST_OFFSET_AT = 38;
+        /** How {@code producer_id} is stored. */
+        public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
+        /** How {@code producer_epoch} is stored. */
+        public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
+        /** How {@code last_sequence} is stored. */
+        public static final Stored LAST_SEQUENCE_STORED = Stored.S4BE;
+        /** How {@code last_offset} is stored. */
+        public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
+        /** How {@code offset_delta} is stored. */
+        public static final Stored OFFSET_DELTA_STORED = Stored.S4BE;
+        /** How {@code timestamp} is stored. */
+        public static final Stored TIMESTAMP_STORED = Stored.S8BE;
+        /** How {@code coordinator_epoch} is stored. */
+        public static final Stored COORDINATOR_EPOCH_STORED = Stored.S4BE;
+        /** How {@code current_txn_first_offset} is stored. */
+        public static final Stored CURRENT_TXN_FIRST_OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
         public static ProducerSnapshot.Entry read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** One record inside an uncompressed (or already decompressed) magic-2 record batch. Offsets and timestamps
  * are deltas against the batch header.
@@ -90,6 +91,8 @@ public record Record(
         public static final int ATTRIBUTES_AT = 0;
         /** Where {@code timestamp_delta} starts, in bytes. */
         public static final int TIMESTAMP_DELTA_AT = 1;
+        /** How {@code attributes} is stored. */
+        public static final Stored ATTRIBUTES_STORED = Stored.S1;
 
         private Object[] all() {
             return new Object[] {attributes, timestampDelta, offsetDelta, key, value, headers};

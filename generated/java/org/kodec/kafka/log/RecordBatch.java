@@ -12,6 +12,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /** The message format of Apache Kafka 0.11 and later, on disk and on the wire: a header of 61 bytes, then
@@ -102,6 +103,32 @@ public record RecordBatch(
     public static final int NUM_RECORDS_AT = 57;
     /** Where {@code records} starts, in bytes. */
     public static final int RECORDS_AT = 61;
+    /** How {@code base_offset} is stored. */
+    public static final Stored BASE_OFFSET_STORED = Stored.S8BE;
+    /** How {@code len_batch} is stored. */
+    public static final Stored LEN_BATCH_STORED = Stored.S4BE;
+    /** How {@code partition_leader_epoch} is stored. */
+    public static final Stored PARTITION_LEADER_EPOCH_STORED = Stored.S4BE;
+    /** How {@code magic} is stored. */
+    public static final Stored MAGIC_STORED = Stored.S1;
+    /** What {@code magic} always is. */
+    public static final int MAGIC_VALUE = 2;
+    /** How {@code crc} is stored. */
+    public static final Stored CRC_STORED = Stored.U4BE;
+    /** How {@code last_offset_delta} is stored. */
+    public static final Stored LAST_OFFSET_DELTA_STORED = Stored.S4BE;
+    /** How {@code base_timestamp} is stored. */
+    public static final Stored BASE_TIMESTAMP_STORED = Stored.S8BE;
+    /** How {@code max_timestamp} is stored. */
+    public static final Stored MAX_TIMESTAMP_STORED = Stored.S8BE;
+    /** How {@code producer_id} is stored. */
+    public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
+    /** How {@code producer_epoch} is stored. */
+    public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
+    /** How {@code base_sequence} is stored. */
+    public static final Stored BASE_SEQUENCE_STORED = Stored.S4BE;
+    /** How {@code num_records} is stored. */
+    public static final Stored NUM_RECORDS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence, numRecords, records, recordsStored};

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /** Sparse map from a timestamp to an offset (KIP-33): an entry says that its timestamp is the largest of the
@@ -79,6 +80,10 @@ public record TimeIndex(
         public static final int TIMESTAMP_AT = 0;
         /** Where {@code relative_offset} starts, in bytes. */
         public static final int RELATIVE_OFFSET_AT = 8;
+        /** How {@code timestamp} is stored. */
+        public static final Stored TIMESTAMP_STORED = Stored.S8BE;
+        /** How {@code relative_offset} is stored. */
+        public static final Stored RELATIVE_OFFSET_STORED = Stored.S4BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
         public static TimeIndex.Entry read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.Varints;
 
 /** The transactions (KIP-98) whose abort marker lies in the segment, in the order of their markers. A reader
@@ -96,6 +97,18 @@ public record TransactionIndex(
         public static final int LAST_OFFSET_AT = 18;
         /** Where {@code last_stable_offset} starts, in bytes. */
         public static final int LAST_STABLE_OFFSET_AT = 26;
+        /** How {@code version} is stored. */
+        public static final Stored VERSION_STORED = Stored.S2BE;
+        /** What {@code version} always is. */
+        public static final int VERSION_VALUE = 0;
+        /** How {@code producer_id} is stored. */
+        public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
+        /** How {@code first_offset} is stored. */
+        public static final Stored FIRST_OFFSET_STORED = Stored.S8BE;
+        /** How {@code last_offset} is stored. */
+        public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
+        /** How {@code last_stable_offset} is stored. */
+        public static final Stored LAST_STABLE_OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code entry}; the input is behind it then. */
         public static TransactionIndex.Entry read(Input in) {

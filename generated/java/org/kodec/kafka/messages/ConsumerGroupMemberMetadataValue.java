@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupMemberMetadataValue: value in __consumer_offsets, number 5 of its kind; version 0,
@@ -56,6 +57,10 @@ public record ConsumerGroupMemberMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code instance_id} starts, in bytes. */
     public static final int INSTANCE_ID_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code rebalance_timeout_ms} is stored. */
+    public static final Stored REBALANCE_TIMEOUT_MS_STORED = Stored.S4BE;
 
     /** Reads one {@code consumer_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupMemberMetadataValue read(Input in) {
@@ -207,6 +212,8 @@ public record ConsumerGroupMemberMetadataValue(
         public static final int SESSION_TIMEOUT_MS_AT = 0;
         /** Where {@code num_supported_protocols_plus_one} starts, in bytes. */
         public static final int NUM_SUPPORTED_PROTOCOLS_PLUS_ONE_AT = 4;
+        /** How {@code session_timeout_ms} is stored. */
+        public static final Stored SESSION_TIMEOUT_MS_STORED = Stored.S4BE;
 
         /** Reads one {@code classic_member_metadata}; the input is behind it then. */
         public static ConsumerGroupMemberMetadataValue.ClassicMemberMetadata read(Input in) {

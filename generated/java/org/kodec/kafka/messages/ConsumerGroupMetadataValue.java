@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupMetadataValue: value in __consumer_offsets, number 3 of its kind; version 0, flexible.
@@ -40,6 +41,10 @@ public record ConsumerGroupMetadataValue(
     public static final int EPOCH_AT = 2;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code epoch} is stored. */
+    public static final Stored EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code consumer_group_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupMetadataValue read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupPartitionMetadataValue: value in __consumer_offsets, number 4 of its kind; version 0,
@@ -41,6 +42,8 @@ public record ConsumerGroupPartitionMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code num_topics_plus_one} starts, in bytes. */
     public static final int NUM_TOPICS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code consumer_group_partition_metadata_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupPartitionMetadataValue read(Input in) {
@@ -129,6 +132,8 @@ public record ConsumerGroupPartitionMetadataValue(
         public static final int TOPIC_ID_AT = 0;
         /** Where {@code topic_name} starts, in bytes. */
         public static final int TOPIC_NAME_AT = 16;
+        /** How {@code num_partitions} is stored. */
+        public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_metadata}; the input is behind it then. */
         public static ConsumerGroupPartitionMetadataValue.TopicMetadata read(Input in) {
@@ -210,6 +215,8 @@ public record ConsumerGroupPartitionMetadataValue(
         public static final int PARTITION_AT = 0;
         /** Where {@code num_racks_plus_one} starts, in bytes. */
         public static final int NUM_RACKS_PLUS_ONE_AT = 4;
+        /** How {@code partition} is stored. */
+        public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code partition_metadata}; the input is behind it then. */
         public static ConsumerGroupPartitionMetadataValue.PartitionMetadata read(Input in) {

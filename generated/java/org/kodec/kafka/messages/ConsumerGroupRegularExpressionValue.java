@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupRegularExpressionValue: value in __consumer_offsets, number 16 of its kind; version 0,
@@ -42,6 +43,12 @@ public record ConsumerGroupRegularExpressionValue(
     public static final int VERSION_AT = 0;
     /** Where {@code num_topics_plus_one} starts, in bytes. */
     public static final int NUM_TOPICS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code version_field} is stored. */
+    public static final Stored VERSION_FIELD_STORED = Stored.S8BE;
+    /** How {@code timestamp} is stored. */
+    public static final Stored TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code consumer_group_regular_expression_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupRegularExpressionValue read(Input in) {

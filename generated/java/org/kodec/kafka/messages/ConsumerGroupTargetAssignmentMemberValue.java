@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConsumerGroupTargetAssignmentMemberValue: value in __consumer_offsets, number 7 of its kind;
@@ -39,6 +40,8 @@ public record ConsumerGroupTargetAssignmentMemberValue(
     public static final int VERSION_AT = 0;
     /** Where {@code num_topic_partitions_plus_one} starts, in bytes. */
     public static final int NUM_TOPIC_PARTITIONS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code consumer_group_target_assignment_member_value}, versions 0; the input is behind it then. */
     public static ConsumerGroupTargetAssignmentMemberValue read(Input in) {

@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's ConsumerGroupTargetAssignmentMetadataKey: key in __consumer_offsets, number 6 of its kind.
  *
@@ -27,6 +28,10 @@ public record ConsumerGroupTargetAssignmentMetadataKey(
     public static final int RECORD_TYPE_AT = 0;
     /** Where {@code group_id} starts, in bytes. */
     public static final int GROUP_ID_AT = 2;
+    /** How {@code record_type} is stored. */
+    public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
+    /** What {@code record_type} always is. */
+    public static final int RECORD_TYPE_VALUE = 6;
 
     /** Reads one {@code consumer_group_target_assignment_metadata_key}; the input is behind it then. */
     public static ConsumerGroupTargetAssignmentMetadataKey read(Input in) {

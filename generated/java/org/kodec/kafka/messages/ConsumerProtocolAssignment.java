@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's ConsumerProtocolAssignment: data; versions 0-3, not flexible.
  *
@@ -37,6 +38,10 @@ public record ConsumerProtocolAssignment(
     public static final int NUM_ASSIGNED_PARTITIONS_AT = 2;
     /** Where {@code assigned_partitions} starts, in bytes. */
     public static final int ASSIGNED_PARTITIONS_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code num_assigned_partitions} is stored. */
+    public static final Stored NUM_ASSIGNED_PARTITIONS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {version, assignedPartitions, userData};
@@ -129,6 +134,8 @@ public record ConsumerProtocolAssignment(
         public static final int MIN_SIZE = 5;
         /** Where {@code topic} starts, in bytes. */
         public static final int TOPIC_AT = 0;
+        /** How {@code num_partitions} is stored. */
+        public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_partition}; the input is behind it then. */
         public static ConsumerProtocolAssignment.TopicPartition read(Input in) {

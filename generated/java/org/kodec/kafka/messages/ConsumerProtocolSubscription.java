@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's ConsumerProtocolSubscription: data; versions 0-3, not flexible.
  *
@@ -45,6 +46,10 @@ public record ConsumerProtocolSubscription(
     public static final int NUM_TOPICS_AT = 2;
     /** Where {@code topics} starts, in bytes. */
     public static final int TOPICS_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code num_topics} is stored. */
+    public static final Stored NUM_TOPICS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {version, topics, userData, ownedPartitions, generationId, rackId};
@@ -292,6 +297,8 @@ public record ConsumerProtocolSubscription(
         public static final int MIN_SIZE = 5;
         /** Where {@code topic} starts, in bytes. */
         public static final int TOPIC_AT = 0;
+        /** How {@code num_partitions} is stored. */
+        public static final Stored NUM_PARTITIONS_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_partition}; the input is behind it then. */
         public static ConsumerProtocolSubscription.TopicPartition read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's DefaultPrincipalData: data; version 0, flexible.
@@ -39,6 +40,8 @@ public record DefaultPrincipalData(
     public static final int VERSION_AT = 0;
     /** Where {@code type} starts, in bytes. */
     public static final int TYPE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code default_principal_data}, versions 0; the input is behind it then. */
     public static DefaultPrincipalData read(Input in) {

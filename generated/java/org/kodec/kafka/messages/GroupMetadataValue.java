@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's GroupMetadataValue: value in __consumer_offsets, number 2 of its kind; versions 0-4, flexible from
@@ -55,6 +56,10 @@ public record GroupMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code protocol_type} starts, in bytes. */
     public static final int PROTOCOL_TYPE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code generation} is stored. */
+    public static final Stored GENERATION_STORED = Stored.S4BE;
 
     /** Reads one {@code group_metadata_value}, versions 0-4; the input is behind it then. */
     public static GroupMetadataValue read(Input in) {
@@ -376,6 +381,8 @@ public record GroupMetadataValue(
         public static final int MIN_SIZE = 9;
         /** Where {@code member_id} starts, in bytes. */
         public static final int MEMBER_ID_AT = 0;
+        /** How {@code session_timeout} is stored. */
+        public static final Stored SESSION_TIMEOUT_STORED = Stored.S4BE;
 
         private Object[] all() {
             return new Object[] {memberId, groupInstanceId, clientId, clientHost, rebalanceTimeout, sessionTimeout, subscription, assignment, taggedFields};

@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's LegacyOffsetCommitValue: value in __consumer_offsets, number 0 of its kind; version 0, not
  * flexible.
@@ -39,6 +40,12 @@ public record LegacyOffsetCommitValue(
     public static final int OFFSET_AT = 2;
     /** Where {@code metadata} starts, in bytes. */
     public static final int METADATA_AT = 10;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code offset} is stored. */
+    public static final Stored OFFSET_STORED = Stored.S8BE;
+    /** How {@code commit_timestamp} is stored. */
+    public static final Stored COMMIT_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code legacy_offset_commit_value}, versions 0; the input is behind it then. */
     public static LegacyOffsetCommitValue read(Input in) {

@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Key of an offset commit: which consumer group's position in which partition the value is about. A record
  * with this key and a null value deletes the position.
@@ -34,6 +35,12 @@ public record OffsetCommitKey(
     public static final int RECORD_TYPE_AT = 0;
     /** Where {@code group} starts, in bytes. */
     public static final int GROUP_AT = 2;
+    /** How {@code record_type} is stored. */
+    public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
+    /** What {@code record_type} always is. */
+    public static final int RECORD_TYPE_VALUE = 1;
+    /** How {@code partition} is stored. */
+    public static final Stored PARTITION_STORED = Stored.S4BE;
 
     /** Reads one {@code offset_commit_key}; the input is behind it then. */
     public static OffsetCommitKey read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Value of an offset commit: a consumer group's position in a partition. Version 4 is the first flexible
@@ -54,6 +55,12 @@ public record OffsetCommitValue(
     public static final int VERSION_AT = 0;
     /** Where {@code committed_offset} starts, in bytes. */
     public static final int COMMITTED_OFFSET_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code committed_offset} is stored. */
+    public static final Stored COMMITTED_OFFSET_STORED = Stored.S8BE;
+    /** How {@code commit_timestamp} is stored. */
+    public static final Stored COMMIT_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code offset_commit_value}, versions 0-4; the input is behind it then. */
     public static OffsetCommitValue read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupMemberMetadataValue: value in __consumer_offsets, number 10 of its kind; version 0,
@@ -43,6 +44,8 @@ public record ShareGroupMemberMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code rack_id} starts, in bytes. */
     public static final int RACK_ID_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code share_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupMemberMetadataValue read(Input in) {

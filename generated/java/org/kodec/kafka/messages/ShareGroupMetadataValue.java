@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupMetadataValue: value in __consumer_offsets, number 11 of its kind; version 0, flexible.
@@ -42,6 +43,12 @@ public record ShareGroupMetadataValue(
     public static final int METADATA_HASH_AT = 6;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 14;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code epoch} is stored. */
+    public static final Stored EPOCH_STORED = Stored.S4BE;
+    /** How {@code metadata_hash} is stored. */
+    public static final Stored METADATA_HASH_STORED = Stored.S8BE;
 
     /** Reads one {@code share_group_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupMetadataValue read(Input in) {

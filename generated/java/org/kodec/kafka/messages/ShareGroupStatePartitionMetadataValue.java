@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareGroupStatePartitionMetadataValue: value in __consumer_offsets, number 15 of its kind; version
@@ -43,6 +44,8 @@ public record ShareGroupStatePartitionMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code num_initializing_topics_plus_one} starts, in bytes. */
     public static final int NUM_INITIALIZING_TOPICS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code share_group_state_partition_metadata_value}, versions 0; the input is behind it then. */
     public static ShareGroupStatePartitionMetadataValue read(Input in) {

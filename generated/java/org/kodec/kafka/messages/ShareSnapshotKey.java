@@ -8,6 +8,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's ShareSnapshotKey: key in __share_group_state, number 0 of its kind.
  *
@@ -33,6 +34,12 @@ public record ShareSnapshotKey(
     public static final int RECORD_TYPE_AT = 0;
     /** Where {@code group_id} starts, in bytes. */
     public static final int GROUP_ID_AT = 2;
+    /** How {@code record_type} is stored. */
+    public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
+    /** What {@code record_type} always is. */
+    public static final int RECORD_TYPE_VALUE = 0;
+    /** How {@code partition} is stored. */
+    public static final Stored PARTITION_STORED = Stored.S4BE;
 
     /** Reads one {@code share_snapshot_key}; the input is behind it then. */
     public static ShareSnapshotKey read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ShareSnapshotValue: value in __share_group_state, number 0 of its kind; version 0, flexible.
@@ -66,6 +67,20 @@ public record ShareSnapshotValue(
     public static final int WRITE_TIMESTAMP_AT = 30;
     /** Where {@code num_state_batches_plus_one} starts, in bytes. */
     public static final int NUM_STATE_BATCHES_PLUS_ONE_AT = 38;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code snapshot_epoch} is stored. */
+    public static final Stored SNAPSHOT_EPOCH_STORED = Stored.S4BE;
+    /** How {@code state_epoch} is stored. */
+    public static final Stored STATE_EPOCH_STORED = Stored.S4BE;
+    /** How {@code leader_epoch} is stored. */
+    public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
+    /** How {@code start_offset} is stored. */
+    public static final Stored START_OFFSET_STORED = Stored.S8BE;
+    /** How {@code create_timestamp} is stored. */
+    public static final Stored CREATE_TIMESTAMP_STORED = Stored.S8BE;
+    /** How {@code write_timestamp} is stored. */
+    public static final Stored WRITE_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code share_snapshot_value}, versions 0; the input is behind it then. */
     public static ShareSnapshotValue read(Input in) {
@@ -175,6 +190,14 @@ public record ShareSnapshotValue(
         public static final int DELIVERY_COUNT_AT = 17;
         /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 19;
+        /** How {@code first_offset} is stored. */
+        public static final Stored FIRST_OFFSET_STORED = Stored.S8BE;
+        /** How {@code last_offset} is stored. */
+        public static final Stored LAST_OFFSET_STORED = Stored.S8BE;
+        /** How {@code delivery_state} is stored. */
+        public static final Stored DELIVERY_STATE_STORED = Stored.S1;
+        /** How {@code delivery_count} is stored. */
+        public static final Stored DELIVERY_COUNT_STORED = Stored.S2BE;
 
         /** Reads one {@code state_batch}; the input is behind it then. */
         public static ShareSnapshotValue.StateBatch read(Input in) {

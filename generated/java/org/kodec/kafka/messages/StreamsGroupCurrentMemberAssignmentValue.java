@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 22 of its kind;
@@ -60,6 +61,14 @@ public record StreamsGroupCurrentMemberAssignmentValue(
     public static final int STATE_AT = 10;
     /** Where {@code num_active_tasks_plus_one} starts, in bytes. */
     public static final int NUM_ACTIVE_TASKS_PLUS_ONE_AT = 11;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code member_epoch} is stored. */
+    public static final Stored MEMBER_EPOCH_STORED = Stored.S4BE;
+    /** How {@code previous_member_epoch} is stored. */
+    public static final Stored PREVIOUS_MEMBER_EPOCH_STORED = Stored.S4BE;
+    /** How {@code state} is stored. */
+    public static final Stored STATE_STORED = Stored.S1;
 
     /** Reads one {@code streams_group_current_member_assignment_value}, versions 0; the input is behind it then. */
     public static StreamsGroupCurrentMemberAssignmentValue read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupMemberMetadataValue: value in __consumer_offsets, number 19 of its kind; version 0,
@@ -57,6 +58,14 @@ public record StreamsGroupMemberMetadataValue(
     public static final int VERSION_AT = 0;
     /** Where {@code instance_id} starts, in bytes. */
     public static final int INSTANCE_ID_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code rebalance_timeout_ms} is stored. */
+    public static final Stored REBALANCE_TIMEOUT_MS_STORED = Stored.S4BE;
+    /** How {@code topology_epoch} is stored. */
+    public static final Stored TOPOLOGY_EPOCH_STORED = Stored.S4BE;
+    /** How {@code has_user_endpoint} is stored. */
+    public static final Stored HAS_USER_ENDPOINT_STORED = Stored.S1;
 
     /** Reads one {@code streams_group_member_metadata_value}, versions 0; the input is behind it then. */
     public static StreamsGroupMemberMetadataValue read(Input in) {
@@ -186,6 +195,8 @@ public record StreamsGroupMemberMetadataValue(
         public static final int MIN_SIZE = 4;
         /** Where {@code host} starts, in bytes. */
         public static final int HOST_AT = 0;
+        /** How {@code port} is stored. */
+        public static final Stored PORT_STORED = Stored.U2BE;
 
         /** Reads one {@code endpoint}; the input is behind it then. */
         public static StreamsGroupMemberMetadataValue.Endpoint read(Input in) {

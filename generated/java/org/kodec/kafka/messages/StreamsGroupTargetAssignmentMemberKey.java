@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's StreamsGroupTargetAssignmentMemberKey: key in __consumer_offsets, number 21 of its kind.
  *
@@ -29,6 +30,10 @@ public record StreamsGroupTargetAssignmentMemberKey(
     public static final int RECORD_TYPE_AT = 0;
     /** Where {@code group_id} starts, in bytes. */
     public static final int GROUP_ID_AT = 2;
+    /** How {@code record_type} is stored. */
+    public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
+    /** What {@code record_type} always is. */
+    public static final int RECORD_TYPE_VALUE = 21;
 
     /** Reads one {@code streams_group_target_assignment_member_key}; the input is behind it then. */
     public static StreamsGroupTargetAssignmentMemberKey read(Input in) {

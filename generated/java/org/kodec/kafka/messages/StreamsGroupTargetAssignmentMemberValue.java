@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupTargetAssignmentMemberValue: value in __consumer_offsets, number 21 of its kind;
@@ -41,6 +42,8 @@ public record StreamsGroupTargetAssignmentMemberValue(
     public static final int VERSION_AT = 0;
     /** Where {@code num_active_tasks_plus_one} starts, in bytes. */
     public static final int NUM_ACTIVE_TASKS_PLUS_ONE_AT = 2;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
 
     /** Reads one {@code streams_group_target_assignment_member_value}, versions 0; the input is behind it then. */
     public static StreamsGroupTargetAssignmentMemberValue read(Input in) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupTargetAssignmentMetadataValue: value in __consumer_offsets, number 20 of its kind;
@@ -41,6 +42,10 @@ public record StreamsGroupTargetAssignmentMetadataValue(
     public static final int ASSIGNMENT_EPOCH_AT = 2;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code assignment_epoch} is stored. */
+    public static final Stored ASSIGNMENT_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code streams_group_target_assignment_metadata_value}, versions 0; the input is behind it then. */
     public static StreamsGroupTargetAssignmentMetadataValue read(Input in) {

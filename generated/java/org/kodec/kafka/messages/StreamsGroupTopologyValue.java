@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's StreamsGroupTopologyValue: value in __consumer_offsets, number 23 of its kind; version 0, flexible.
@@ -41,6 +42,10 @@ public record StreamsGroupTopologyValue(
     public static final int EPOCH_AT = 2;
     /** Where {@code num_subtopologies_plus_one} starts, in bytes. */
     public static final int NUM_SUBTOPOLOGIES_PLUS_ONE_AT = 6;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code epoch} is stored. */
+    public static final Stored EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code streams_group_topology_value}, versions 0; the input is behind it then. */
     public static StreamsGroupTopologyValue read(Input in) {
@@ -302,6 +307,10 @@ public record StreamsGroupTopologyValue(
         public static final int MIN_SIZE = 9;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code partitions} is stored. */
+        public static final Stored PARTITIONS_STORED = Stored.S4BE;
+        /** How {@code replication_factor} is stored. */
+        public static final Stored REPLICATION_FACTOR_STORED = Stored.S2BE;
 
         /** Reads one {@code topic_info}; the input is behind it then. */
         public static StreamsGroupTopologyValue.TopicInfo read(Input in) {

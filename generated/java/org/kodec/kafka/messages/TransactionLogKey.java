@@ -7,6 +7,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Kafka's TransactionLogKey: key in __transaction_state, number 0 of its kind.
  *
@@ -27,6 +28,10 @@ public record TransactionLogKey(
     public static final int RECORD_TYPE_AT = 0;
     /** Where {@code transactional_id} starts, in bytes. */
     public static final int TRANSACTIONAL_ID_AT = 2;
+    /** How {@code record_type} is stored. */
+    public static final Stored RECORD_TYPE_STORED = Stored.S2BE;
+    /** What {@code record_type} always is. */
+    public static final int RECORD_TYPE_VALUE = 0;
 
     /** Reads one {@code transaction_log_key}; the input is behind it then. */
     public static TransactionLogKey read(Input in) {

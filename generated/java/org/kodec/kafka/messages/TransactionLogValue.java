@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's TransactionLogValue: value in __transaction_state, number 0 of its kind; versions 0-1, flexible
@@ -70,6 +71,20 @@ public record TransactionLogValue(
     public static final int TRANSACTION_TIMEOUT_MS_AT = 12;
     /** Where {@code transaction_status} starts, in bytes. */
     public static final int TRANSACTION_STATUS_AT = 16;
+    /** How {@code version} is stored. */
+    public static final Stored VERSION_STORED = Stored.S2BE;
+    /** How {@code producer_id} is stored. */
+    public static final Stored PRODUCER_ID_STORED = Stored.S8BE;
+    /** How {@code producer_epoch} is stored. */
+    public static final Stored PRODUCER_EPOCH_STORED = Stored.S2BE;
+    /** How {@code transaction_timeout_ms} is stored. */
+    public static final Stored TRANSACTION_TIMEOUT_MS_STORED = Stored.S4BE;
+    /** How {@code transaction_status} is stored. */
+    public static final Stored TRANSACTION_STATUS_STORED = Stored.S1;
+    /** How {@code transaction_last_update_timestamp_ms} is stored. */
+    public static final Stored TRANSACTION_LAST_UPDATE_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code transaction_start_timestamp_ms} is stored. */
+    public static final Stored TRANSACTION_START_TIMESTAMP_MS_STORED = Stored.S8BE;
 
     /** Reads one {@code transaction_log_value}, versions 0-1; the input is behind it then. */
     public static TransactionLogValue read(Input in) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's AccessControlEntryRecord: record in __cluster_metadata, number 18 of its kind; version 0, flexible.
@@ -53,6 +54,14 @@ public record AccessControlEntryRecord(
     public static final int RESOURCE_TYPE_AT = 16;
     /** Where {@code resource_name} starts, in bytes. */
     public static final int RESOURCE_NAME_AT = 17;
+    /** How {@code resource_type} is stored. */
+    public static final Stored RESOURCE_TYPE_STORED = Stored.S1;
+    /** How {@code pattern_type} is stored. */
+    public static final Stored PATTERN_TYPE_STORED = Stored.S1;
+    /** How {@code operation} is stored. */
+    public static final Stored OPERATION_STORED = Stored.S1;
+    /** How {@code permission_type} is stored. */
+    public static final Stored PERMISSION_TYPE_STORED = Stored.S1;
 
     /** Reads one {@code access_control_entry_record}, versions 0; the input is behind it then. */
     public static AccessControlEntryRecord read(Input in, long version) {

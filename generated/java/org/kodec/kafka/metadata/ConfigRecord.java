@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ConfigRecord: record in __cluster_metadata, number 4 of its kind; version 0, flexible.
@@ -40,6 +41,8 @@ public record ConfigRecord(
     public static final int RESOURCE_TYPE_AT = 0;
     /** Where {@code resource_name} starts, in bytes. */
     public static final int RESOURCE_NAME_AT = 1;
+    /** How {@code resource_type} is stored. */
+    public static final Stored RESOURCE_TYPE_STORED = Stored.S1;
 
     /** Reads one {@code config_record}, versions 0; the input is behind it then. */
     public static ConfigRecord read(Input in, long version) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's DelegationTokenRecord: record in __cluster_metadata, number 10 of its kind; version 0, flexible.
@@ -45,6 +46,12 @@ public record DelegationTokenRecord(
     public static final int MIN_SIZE = 29;
     /** Where {@code owner} starts, in bytes. */
     public static final int OWNER_AT = 0;
+    /** How {@code issue_timestamp} is stored. */
+    public static final Stored ISSUE_TIMESTAMP_STORED = Stored.S8BE;
+    /** How {@code max_timestamp} is stored. */
+    public static final Stored MAX_TIMESTAMP_STORED = Stored.S8BE;
+    /** How {@code expiration_timestamp} is stored. */
+    public static final Stored EXPIRATION_TIMESTAMP_STORED = Stored.S8BE;
 
     /** Reads one {@code delegation_token_record}, versions 0; the input is behind it then. */
     public static DelegationTokenRecord read(Input in, long version) {

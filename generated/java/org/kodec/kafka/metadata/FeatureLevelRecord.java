@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's FeatureLevelRecord: record in __cluster_metadata, number 12 of its kind; version 0, flexible.
@@ -34,6 +35,8 @@ public record FeatureLevelRecord(
     public static final int MIN_SIZE = 4;
     /** Where {@code name} starts, in bytes. */
     public static final int NAME_AT = 0;
+    /** How {@code feature_level} is stored. */
+    public static final Stored FEATURE_LEVEL_STORED = Stored.S2BE;
 
     /** Reads one {@code feature_level_record}, versions 0; the input is behind it then. */
     public static FeatureLevelRecord read(Input in, long version) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's PartitionChangeRecord: record in __cluster_metadata, number 5 of its kind; versions 0-2, flexible.
@@ -59,6 +60,8 @@ public record PartitionChangeRecord(
     public static final int TOPIC_ID_AT = 4;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 20;
+    /** How {@code partition_id} is stored. */
+    public static final Stored PARTITION_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code partition_change_record}, versions 0-2; the input is behind it then. */
     public static PartitionChangeRecord read(Input in, long version) {

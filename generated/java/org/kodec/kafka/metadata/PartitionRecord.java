@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's PartitionRecord: record in __cluster_metadata, number 3 of its kind; versions 0-2, flexible.
@@ -64,6 +65,14 @@ public record PartitionRecord(
     public static final int TOPIC_ID_AT = 4;
     /** Where {@code num_replicas_plus_one} starts, in bytes. */
     public static final int NUM_REPLICAS_PLUS_ONE_AT = 20;
+    /** How {@code partition_id} is stored. */
+    public static final Stored PARTITION_ID_STORED = Stored.S4BE;
+    /** How {@code leader} is stored. */
+    public static final Stored LEADER_STORED = Stored.S4BE;
+    /** How {@code leader_epoch} is stored. */
+    public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
+    /** How {@code partition_epoch} is stored. */
+    public static final Stored PARTITION_EPOCH_STORED = Stored.S4BE;
 
     /** Reads one {@code partition_record}, versions 0-2; the input is behind it then. */
     public static PartitionRecord read(Input in, long version) {

@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ProducerIdsRecord: record in __cluster_metadata, number 15 of its kind; version 0, flexible.
@@ -43,6 +44,12 @@ public record ProducerIdsRecord(
     public static final int NEXT_PRODUCER_ID_AT = 12;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 20;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code broker_epoch} is stored. */
+    public static final Stored BROKER_EPOCH_STORED = Stored.S8BE;
+    /** How {@code next_producer_id} is stored. */
+    public static final Stored NEXT_PRODUCER_ID_STORED = Stored.S8BE;
 
     /** Reads one {@code producer_ids_record}, versions 0; the input is behind it then. */
     public static ProducerIdsRecord read(Input in, long version) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RegisterBrokerRecord: record in __cluster_metadata, number 0 of its kind; versions 0-4, flexible.
@@ -61,6 +62,10 @@ public record RegisterBrokerRecord(
     public static final int MIN_SIZE = 33;
     /** Where {@code broker_id} starts, in bytes. */
     public static final int BROKER_ID_AT = 0;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code broker_epoch} is stored. */
+    public static final Stored BROKER_EPOCH_STORED = Stored.S8BE;
 
     /** Reads one {@code register_broker_record}, versions 0-4; the input is behind it then. */
     public static RegisterBrokerRecord read(Input in, long version) {
@@ -534,6 +539,10 @@ public record RegisterBrokerRecord(
         public static final int MIN_SIZE = 7;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code port} is stored. */
+        public static final Stored PORT_STORED = Stored.U2BE;
+        /** How {@code security_protocol} is stored. */
+        public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
         /** Reads one {@code broker_endpoint}; the input is behind it then. */
         public static RegisterBrokerRecord.BrokerEndpoint read(Input in) {
@@ -601,6 +610,10 @@ public record RegisterBrokerRecord(
         public static final int MIN_SIZE = 6;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code min_supported_version} is stored. */
+        public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
+        /** How {@code max_supported_version} is stored. */
+        public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code broker_feature}; the input is behind it then. */
         public static RegisterBrokerRecord.BrokerFeature read(Input in) {

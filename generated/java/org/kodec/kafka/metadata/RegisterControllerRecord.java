@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RegisterControllerRecord: record in __cluster_metadata, number 27 of its kind; version 0, flexible.
@@ -51,6 +52,8 @@ public record RegisterControllerRecord(
     public static final int ZK_MIGRATION_READY_AT = 20;
     /** Where {@code num_end_points_plus_one} starts, in bytes. */
     public static final int NUM_END_POINTS_PLUS_ONE_AT = 21;
+    /** How {@code controller_id} is stored. */
+    public static final Stored CONTROLLER_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code register_controller_record}, versions 0; the input is behind it then. */
     public static RegisterControllerRecord read(Input in, long version) {
@@ -153,6 +156,10 @@ public record RegisterControllerRecord(
         public static final int MIN_SIZE = 7;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code port} is stored. */
+        public static final Stored PORT_STORED = Stored.U2BE;
+        /** How {@code security_protocol} is stored. */
+        public static final Stored SECURITY_PROTOCOL_STORED = Stored.S2BE;
 
         /** Reads one {@code controller_endpoint}; the input is behind it then. */
         public static RegisterControllerRecord.ControllerEndpoint read(Input in) {
@@ -220,6 +227,10 @@ public record RegisterControllerRecord(
         public static final int MIN_SIZE = 6;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code min_supported_version} is stored. */
+        public static final Stored MIN_SUPPORTED_VERSION_STORED = Stored.S2BE;
+        /** How {@code max_supported_version} is stored. */
+        public static final Stored MAX_SUPPORTED_VERSION_STORED = Stored.S2BE;
 
         /** Reads one {@code controller_feature}; the input is behind it then. */
         public static RegisterControllerRecord.ControllerFeature read(Input in) {

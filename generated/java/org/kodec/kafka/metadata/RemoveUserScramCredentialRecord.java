@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RemoveUserScramCredentialRecord: record in __cluster_metadata, number 22 of its kind; version 0,
@@ -35,6 +36,8 @@ public record RemoveUserScramCredentialRecord(
     public static final int MIN_SIZE = 3;
     /** Where {@code name} starts, in bytes. */
     public static final int NAME_AT = 0;
+    /** How {@code mechanism} is stored. */
+    public static final Stored MECHANISM_STORED = Stored.S1;
 
     /** Reads one {@code remove_user_scram_credential_record}, versions 0; the input is behind it then. */
     public static RemoveUserScramCredentialRecord read(Input in, long version) {

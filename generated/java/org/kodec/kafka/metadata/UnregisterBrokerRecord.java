@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's UnregisterBrokerRecord: record in __cluster_metadata, number 1 of its kind; version 0, flexible.
@@ -38,6 +39,10 @@ public record UnregisterBrokerRecord(
     public static final int BROKER_EPOCH_AT = 4;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 12;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code broker_epoch} is stored. */
+    public static final Stored BROKER_EPOCH_STORED = Stored.S8BE;
 
     /** Reads one {@code unregister_broker_record}, versions 0; the input is behind it then. */
     public static UnregisterBrokerRecord read(Input in, long version) {

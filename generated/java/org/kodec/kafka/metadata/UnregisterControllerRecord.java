@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's UnregisterControllerRecord: record in __cluster_metadata, number 29 of its kind; version 0,
@@ -35,6 +36,8 @@ public record UnregisterControllerRecord(
     public static final int CONTROLLER_ID_AT = 0;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 4;
+    /** How {@code controller_id} is stored. */
+    public static final Stored CONTROLLER_ID_STORED = Stored.S4BE;
 
     /** Reads one {@code unregister_controller_record}, versions 0; the input is behind it then. */
     public static UnregisterControllerRecord read(Input in, long version) {

@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's UserScramCredentialRecord: record in __cluster_metadata, number 11 of its kind; version 0,
@@ -45,6 +46,10 @@ public record UserScramCredentialRecord(
     public static final int MIN_SIZE = 10;
     /** Where {@code name} starts, in bytes. */
     public static final int NAME_AT = 0;
+    /** How {@code mechanism} is stored. */
+    public static final Stored MECHANISM_STORED = Stored.S1;
+    /** How {@code iterations} is stored. */
+    public static final Stored ITERATIONS_STORED = Stored.S4BE;
 
     private Object[] all() {
         return new Object[] {name, mechanism, salt, storedKey, serverKey, iterations, taggedFields};

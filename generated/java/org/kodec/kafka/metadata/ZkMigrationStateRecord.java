@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's ZkMigrationStateRecord: record in __cluster_metadata, number 21 of its kind; version 0, flexible.
@@ -34,6 +35,8 @@ public record ZkMigrationStateRecord(
     public static final int ZK_MIGRATION_STATE_AT = 0;
     /** Where {@code tagged_fields} starts, in bytes. */
     public static final int TAGGED_FIELDS_AT = 1;
+    /** How {@code zk_migration_state} is stored. */
+    public static final Stored ZK_MIGRATION_STATE_STORED = Stored.S1;
 
     /** Reads one {@code zk_migration_state_record}, versions 0; the input is behind it then. */
     public static ZkMigrationStateRecord read(Input in, long version) {

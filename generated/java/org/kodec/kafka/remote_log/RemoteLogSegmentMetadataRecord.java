@@ -11,6 +11,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RemoteLogSegmentMetadataRecord: record in __remote_log_metadata, number 0 of its kind; version 0,
@@ -61,6 +62,20 @@ public record RemoteLogSegmentMetadataRecord(
     public static final int MIN_SIZE = 83;
     /** Where {@code remote_log_segment_id} starts, in bytes. */
     public static final int REMOTE_LOG_SEGMENT_ID_AT = 0;
+    /** How {@code start_offset} is stored. */
+    public static final Stored START_OFFSET_STORED = Stored.S8BE;
+    /** How {@code end_offset} is stored. */
+    public static final Stored END_OFFSET_STORED = Stored.S8BE;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code max_timestamp_ms} is stored. */
+    public static final Stored MAX_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code event_timestamp_ms} is stored. */
+    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code segment_size_in_bytes} is stored. */
+    public static final Stored SEGMENT_SIZE_IN_BYTES_STORED = Stored.S4BE;
+    /** How {@code remote_log_segment_state} is stored. */
+    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
         return new Object[] {remoteLogSegmentId, startOffset, endOffset, brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields};
@@ -243,6 +258,8 @@ public record RemoteLogSegmentMetadataRecord(
         public static final int MIN_SIZE = 22;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code partition} is stored. */
+        public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
         public static RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry read(Input in) {
@@ -306,6 +323,10 @@ public record RemoteLogSegmentMetadataRecord(
         public static final int OFFSET_AT = 4;
         /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 12;
+        /** How {@code leader_epoch} is stored. */
+        public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
+        /** How {@code offset} is stored. */
+        public static final Stored OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
         public static RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry read(Input in) {

@@ -11,6 +11,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RemoteLogSegmentMetadataSnapshotRecord: record in __remote_log_metadata, number 3 of its kind;
@@ -71,6 +72,20 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
     public static final int EVENT_TIMESTAMP_MS_AT = 44;
     /** Where {@code num_segment_leader_epochs_plus_one} starts, in bytes. */
     public static final int NUM_SEGMENT_LEADER_EPOCHS_PLUS_ONE_AT = 52;
+    /** How {@code start_offset} is stored. */
+    public static final Stored START_OFFSET_STORED = Stored.S8BE;
+    /** How {@code end_offset} is stored. */
+    public static final Stored END_OFFSET_STORED = Stored.S8BE;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code max_timestamp_ms} is stored. */
+    public static final Stored MAX_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code event_timestamp_ms} is stored. */
+    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code segment_size_in_bytes} is stored. */
+    public static final Stored SEGMENT_SIZE_IN_BYTES_STORED = Stored.S4BE;
+    /** How {@code remote_log_segment_state} is stored. */
+    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
         return new Object[] {segmentId, startOffset, endOffset, brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes, customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields};
@@ -192,6 +207,10 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         public static final int OFFSET_AT = 4;
         /** Where {@code tagged_fields} starts, in bytes. */
         public static final int TAGGED_FIELDS_AT = 12;
+        /** How {@code leader_epoch} is stored. */
+        public static final Stored LEADER_EPOCH_STORED = Stored.S4BE;
+        /** How {@code offset} is stored. */
+        public static final Stored OFFSET_STORED = Stored.S8BE;
 
         /** Reads one {@code segment_leader_epoch_entry}; the input is behind it then. */
         public static RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry read(Input in) {

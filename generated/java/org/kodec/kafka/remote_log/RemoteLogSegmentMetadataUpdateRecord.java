@@ -11,6 +11,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RemoteLogSegmentMetadataUpdateRecord: record in __remote_log_metadata, number 1 of its kind;
@@ -46,6 +47,12 @@ public record RemoteLogSegmentMetadataUpdateRecord(
     public static final int MIN_SIZE = 54;
     /** Where {@code remote_log_segment_id} starts, in bytes. */
     public static final int REMOTE_LOG_SEGMENT_ID_AT = 0;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code event_timestamp_ms} is stored. */
+    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code remote_log_segment_state} is stored. */
+    public static final Stored REMOTE_LOG_SEGMENT_STATE_STORED = Stored.S1;
 
     private Object[] all() {
         return new Object[] {remoteLogSegmentId, brokerId, eventTimestampMs, customMetadata, remoteLogSegmentState, taggedFields};
@@ -197,6 +204,8 @@ public record RemoteLogSegmentMetadataUpdateRecord(
         public static final int MIN_SIZE = 22;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code partition} is stored. */
+        public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
         public static RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry read(Input in) {

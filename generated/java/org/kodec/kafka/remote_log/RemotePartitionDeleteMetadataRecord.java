@@ -10,6 +10,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 import org.kodec.runtime.TaggedField;
 
 /** Kafka's RemotePartitionDeleteMetadataRecord: record in __remote_log_metadata, number 2 of its kind; version
@@ -42,6 +43,12 @@ public record RemotePartitionDeleteMetadataRecord(
     public static final int MIN_SIZE = 36;
     /** Where {@code topic_id_partition} starts, in bytes. */
     public static final int TOPIC_ID_PARTITION_AT = 0;
+    /** How {@code broker_id} is stored. */
+    public static final Stored BROKER_ID_STORED = Stored.S4BE;
+    /** How {@code event_timestamp_ms} is stored. */
+    public static final Stored EVENT_TIMESTAMP_MS_STORED = Stored.S8BE;
+    /** How {@code remote_partition_delete_state} is stored. */
+    public static final Stored REMOTE_PARTITION_DELETE_STATE_STORED = Stored.S1;
 
     /** Reads one {@code remote_partition_delete_metadata_record}, versions 0; the input is behind it then. */
     public static RemotePartitionDeleteMetadataRecord read(Input in, long version) {
@@ -112,6 +119,8 @@ public record RemotePartitionDeleteMetadataRecord(
         public static final int MIN_SIZE = 22;
         /** Where {@code name} starts, in bytes. */
         public static final int NAME_AT = 0;
+        /** How {@code partition} is stored. */
+        public static final Stored PARTITION_STORED = Stored.S4BE;
 
         /** Reads one {@code topic_id_partition_entry}; the input is behind it then. */
         public static RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry read(Input in) {

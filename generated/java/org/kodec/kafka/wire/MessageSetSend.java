@@ -8,6 +8,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Answer to a fetch request for one partition, as Kafka 0.7 sent it and the documentation of later versions
  * still told it. Those versions send the fetch responses of the protocol guide instead.
@@ -30,6 +31,10 @@ public record MessageSetSend(
     public static final int ERROR_CODE_AT = 4;
     /** Where {@code messages} starts, in bytes. */
     public static final int MESSAGES_AT = 6;
+    /** How {@code len_body} is stored. */
+    public static final Stored LEN_BODY_STORED = Stored.S4BE;
+    /** How {@code error_code} is stored. */
+    public static final Stored ERROR_CODE_STORED = Stored.S2BE;
 
     private Object[] all() {
         return new Object[] {errorCode, messages};

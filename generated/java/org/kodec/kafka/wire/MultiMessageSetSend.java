@@ -9,6 +9,7 @@ import org.kodec.runtime.FormatException;
 import org.kodec.runtime.Input;
 import org.kodec.runtime.Load;
 import org.kodec.runtime.ReadOptions;
+import org.kodec.runtime.Stored;
 
 /** Answer to a fetch request for several partitions, as Kafka 0.7 sent it and the documentation of later
  * versions still told it: an answer for each of them, in the order of the request.
@@ -28,6 +29,10 @@ public record MultiMessageSetSend(
     public static final int ERROR_CODE_AT = 4;
     /** Where {@code parts} starts, in bytes. */
     public static final int PARTS_AT = 6;
+    /** How {@code len_body} is stored. */
+    public static final Stored LEN_BODY_STORED = Stored.S4BE;
+    /** How {@code error_code} is stored. */
+    public static final Stored ERROR_CODE_STORED = Stored.S2BE;
 
     /** Reads one {@code multi_message_set_send}; the input is behind it then. */
     public static MultiMessageSetSend read(Input in) {

@@ -1,0 +1,169 @@
+package org.kodec.spark;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.hadoop.conf.Configuration;
+import org.kodec.runtime.FormatException;
+
+/**
+ * Remote storage (KIP-405), as Kafka's own local tier and Aiven's plugin lay it out: the rules of
+ * {@code kodec.log.files.tiered}, which says what they follow.
+ */
+final class Tiered {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String ID = "[A-Za-z0-9_-]{22}";
+    private static final Pattern WITH_ID = Pattern.compile("(.+)-" + ID, Pattern.DOTALL);
+    private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,9}");
+    private static final Pattern FILE =
+            Pattern.compile("(([0-9]{20})-" + ID + ")\\.(log|index|timeindex|txnindex|rsm-manifest)");
+    private static final int MOST_OF_A_MANIFEST = 16 << 20;
+
+    private Tiered() {}
+
+    /**
+     * The folder that holds the remote segments of a topic-partition.
+     *
+     * @param manifests whether each segment has one, without which it was not uploaded to its end
+     */
+    record Folder(Names.TopicPartition owner, String path, boolean manifests) {}
+
+    /** The base offset in the name of a remote segment's log; -1 for any other name. */
+    static long segment(String name) {
+        Matcher match = FILE.matcher(name);
+        return match.matches() && match.group(3).equals("log") ? Names.number(match.group(2)) : -1;
+    }
+
+    /**
+     * The folders of topic-partitions in remote storage; none where there are none.
+     *
+     * <p>The path is that of the storage's root, a topic's folder, or a topic-partition's; {@code inside} is what is
+     * in it.
+     */
+    static List<Folder> folders(String path, List<Files.Entry> inside, Configuration conf) throws IOException {
+        List<Folder> found = at(path, inside, conf);
+        if (found.isEmpty()) {
+            for (Files.Entry each : inside) {
+                if (each.folder() && mayHold(each.path())) {
+                    found.addAll(at(each.path(), Files.in(each.path(), conf), conf));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** The folder as that of one topic-partition. */
+    static Folder folder(String path, Configuration conf) throws IOException {
+        List<Folder> found = at(path, Files.in(path, conf), conf);
+        found.removeIf(each -> !each.path().equals(path));
+        return found.isEmpty() ? null : found.get(0);
+    }
+
+    private static boolean mayHold(String path) {
+        return WITH_ID.matcher(Files.name(path)).matches()
+                || WITH_ID.matcher(Files.name(Files.parent(path))).matches();
+    }
+
+    /** What a folder is by its name, and by what is in it. */
+    private static List<Folder> at(String path, List<Files.Entry> inside, Configuration conf) throws IOException {
+        List<Folder> found = new ArrayList<>();
+        Matcher name = WITH_ID.matcher(Files.name(path));
+        if (name.matches()) {
+            Names.TopicPartition owner = Names.live(name.group(1));
+            if (owner != null && hasSegments(inside)) {
+                found.add(new Folder(owner, path, false));
+                return found;
+            }
+            for (Files.Entry each : inside) {
+                owner = each.folder() ? ofTopic(name.group(1), each.name()) : null;
+                if (owner != null && hasSegments(Files.in(each.path(), conf))) {
+                    found.add(new Folder(owner, each.path(), true));
+                }
+            }
+            return found;
+        }
+        Matcher around = WITH_ID.matcher(Files.name(Files.parent(path)));
+        Names.TopicPartition owner = around.matches() ? ofTopic(around.group(1), Files.name(path)) : null;
+        if (owner != null && hasSegments(inside)) {
+            found.add(new Folder(owner, path, true));
+        }
+        return found;
+    }
+
+    private static Names.TopicPartition ofTopic(String topic, String number) {
+        return NUMBER.matcher(number).matches() ? Names.live(topic + "-" + number) : null;
+    }
+
+    private static boolean hasSegments(List<Files.Entry> inside) {
+        return inside.stream().anyMatch(each -> FILE.matcher(each.name()).matches());
+    }
+
+    /**
+     * The logs of a topic-partition, by ascending base offset; of those with the same one, the largest.
+     *
+     * <p>Throws FormatException for a segment that the plugin has compressed or encrypted, and for a manifest that
+     * cannot be read.
+     */
+    static List<Files.Entry> logs(Folder folder, Configuration conf) throws IOException {
+        List<Files.Entry> logs = new ArrayList<>();
+        Set<String> manifests = new HashSet<>();
+        for (Files.Entry each : Files.in(folder.path(), conf)) {
+            Matcher match = each.folder() ? null : FILE.matcher(each.name());
+            if (match != null && match.matches() && Names.number(match.group(2)) >= 0) {
+                if (match.group(3).equals("log")) {
+                    logs.add(each);
+                } else if (match.group(3).equals("rsm-manifest")) {
+                    manifests.add(each.path());
+                }
+            }
+        }
+        logs.sort(Comparator.comparing(Files.Entry::path));
+        TreeMap<Long, Files.Entry> found = new TreeMap<>();
+        for (Files.Entry each : logs) {
+            String manifest = each.path().substring(0, each.path().length() - "log".length()) + "rsm-manifest";
+            if (manifests.contains(manifest)) {
+                requirePlain(manifest, conf);
+            }
+            if (!folder.manifests() || manifests.contains(manifest)) {
+                found.merge(segment(each.name()), each, (one, other) -> one.size() > other.size() ? one : other);
+            }
+        }
+        return new ArrayList<>(found.values());
+    }
+
+    /** Refuses a segment whose bytes are not those of the log. */
+    private static void requirePlain(String manifest, Configuration conf) throws IOException {
+        byte[] data;
+        try (Files.Source source = Files.open(manifest, conf)) {
+            data = Files.range(source, 0, (int) Math.min(source.size(), MOST_OF_A_MANIFEST));
+        }
+        JsonNode says = null;
+        try {
+            says = JSON.readTree(new String(data, StandardCharsets.UTF_8));
+        } catch (JsonProcessingException error) {
+            // it is none
+        }
+        if (says == null || !says.has("compression")) {
+            throw FormatException.malformed("manifest", "not a manifest of a remote segment", 0,
+                    "JSON with compression", null).inSource(manifest);
+        }
+        for (String name : List.of("compression", "encryption")) {
+            JsonNode value = says.get(name);
+            if (value != null && !value.isNull() && !(value.isBoolean() && !value.booleanValue())) {
+                throw FormatException.unsupported(name,
+                        "the tiered-storage plugin has transformed the segment in chunks, which kodec does not read", 0,
+                        "a segment stored as it is", name).inSource(manifest);
+            }
+        }
+    }
+}

@@ -1,0 +1,569 @@
+#!/usr/bin/env python3
+"""Reads log directories with Spark from a real server of the S3 API on loopback: rows, bytes, mistakes.
+
+The server is Versity's gateway, which Go builds here; what Hadoop needs for s3a: comes by Maven. Both are
+pinned by hash. Between Spark and the server a proxy counts requests and bytes.
+
+Usage: s3_lab.py [--megabytes N] [--delay MS]
+Exit code: 0 where all is as it must be, 1 where not, 2 where the server cannot be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kafka_lab import (
+    CACHE,
+    HERE,
+    JAVA_SOURCES,
+    Unusable,
+    find_program,
+    free_ports,
+    require_pinned,
+    run,
+    say,
+    step,
+    stop_on_signal,
+    wait_for,
+)
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+import kodec
+from kodec.pipeline import served_by, session
+from kodec.pipeline.java import java_home
+from kodec.pipeline.spark import QUIET
+
+ROOT = HERE.parent.parent
+DATA = ROOT / "tests" / "data"
+GATEWAY = "github.com/versity/versitygw/cmd/versitygw"
+KEY, SECRET = "kodec-lab", "kodec-lab-secret"
+BUCKET = "logs"
+# The same objects.
+AHEAD = "logs-ahead"
+MOST_FOR_A_ROW = 16 << 20
+# Where credentials may come from without asking the network for them.
+PROVIDERS = ",".join(
+    (
+        "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        "software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider",
+    )
+)
+
+QUERIES: tuple[dict[str, str], ...] = (
+    {},
+    {"includeInternal": "true", "includeHeaders": "true", "includeControlRecords": "true"},
+    {"maxPartitionBytes": "2k"},
+    {"kafka.isolation.level": "read_committed"},
+    {"subscribe": "segments", "startingOffsets": '{"segments":{"0":105}}'},
+    {"subscribePattern": "codec-.*", "startingTimestamp": "1700000000007"},
+    {"subscribe": "codec-zstd", "maxRecordsPerPartition": "3"},
+    {"assign": '{"compacted":[0]}', "minPartitions": "3"},
+    {"mode": "permissive", "failOnDataLoss": "false"},
+    {"mode": "quarantine"},
+)
+
+
+# -- what is run ----------------------------------------------------------------------------------
+
+
+def fetch(work: Path) -> tuple[Path, list[Path]]:
+    """The server's program, and the jars that s3a: needs. Raises Unusable."""
+    program, jars = work / "versitygw", work / "jars"
+    sources = HERE / "s3"
+    stamp = work / "go.sum"
+    if not (
+        program.is_file() and stamp.is_file() and stamp.read_bytes() == (sources / "go.sum").read_bytes()
+    ):
+        go = find_program("go", "the server of the S3 API is built with it (https://go.dev, 1.25 or newer)")
+        with step("Building the server of the S3 API (some minutes, once)"):
+            run([go, "build", "-mod=readonly", "-o", str(program), GATEWAY], "Go could not build it", sources)
+        shutil.copy(sources / "go.sum", stamp)
+    pom = JAVA_SOURCES / "s3" / "pom.xml"
+    known = work / "pom.xml"
+    if not (known.is_file() and known.read_bytes() == pom.read_bytes()):
+        shutil.rmtree(jars, ignore_errors=True)
+        mvn = find_program("mvn", "Apache Maven fetches what Hadoop needs for s3a:")
+        with step("Getting hadoop-aws and modules of the AWS SDK through Maven"):
+            run(
+                [
+                    mvn, "-B", "-q", "-f", str(pom), f"-Dmaven.repo.local={CACHE / 'maven-repository'}",
+                    "dependency:copy-dependencies", f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
+                ],
+                "Maven could not fetch them",
+            )  # fmt: skip
+            require_pinned(jars)
+        shutil.copy(pom, known)
+    return program, sorted(jars.glob("*.jar"))
+
+
+@contextmanager
+def server(program: Path, folder: Path) -> Iterator[int]:
+    """The port of a server whose buckets are the folders in `folder`."""
+    (port,) = free_ports(1)
+    folder.mkdir()
+    with (folder.parent / "server.out").open("wb") as out:
+        process = subprocess.Popen(
+            [
+                program,
+                "--port",
+                f"127.0.0.1:{port}",
+                "--keep-alive",
+                "--quiet",
+                "posix",
+                "--bucketlinks",
+                folder,
+            ],
+            env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for("the server", lambda: is_open(port), 30)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Meter:
+    """A proxy before the server that counts requests by method, bytes that go out, and ranges.
+
+    Attributes: delay: seconds that each request waits, as on the way to a server that is far.
+    """
+
+    def __init__(self, to: int) -> None:
+        (self.port,) = free_ports(1)
+        self.delay = 0.0
+        self._to = to
+        self._loop = asyncio.new_event_loop()
+        self.reset()
+        started = threading.Event()
+        threading.Thread(target=self._run, args=(started,), daemon=True).start()
+        started.wait()
+
+    def reset(self) -> None:
+        self.requests: Counter[str] = Counter()
+        self.bytes = 0
+        self.ranges: list[tuple[str, str]] = []
+
+    def _run(self, started: threading.Event) -> None:
+        asyncio.set_event_loop(self._loop)
+        start = asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=1 << 20)
+        self._loop.run_until_complete(start)
+        started.set()
+        self._loop.run_forever()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, onward = await asyncio.open_connection("127.0.0.1", self._to)
+        back = asyncio.create_task(self._answers(there, writer))
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                self._note(head.decode("latin-1"))
+                onward.write(head)
+                match = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+                left = int(match[1]) if match else 0
+                while left:
+                    data = await reader.read(min(left, 1 << 16))
+                    left -= len(data)
+                    onward.write(data)
+                    await onward.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            onward.close()
+            back.cancel()
+            writer.close()
+
+    async def _answers(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A small buffer, so that what nobody takes is not counted.
+        writer.transport.set_write_buffer_limits(high=1 << 16)
+        while data := await there.read(1 << 16):
+            self.bytes += len(data)
+            writer.write(data)
+            try:
+                await writer.drain()
+            except ConnectionError:
+                return
+        writer.close()
+
+    def _note(self, head: str) -> None:
+        method, target, _ = head.split(" ", 2)
+        self.requests["LIST" if "list-type=" in target else method] += 1
+        if method == "GET" and "list-type=" not in target:
+            match = re.search(r"(?i)\r\nrange: *bytes=([0-9-]*)", head)
+            self.ranges.append((target.split("?")[0], match[1] if match else ""))
+
+    def widths(self) -> list[int]:
+        """The bytes that each request for an object asked for. Raises Wrong for one without a range."""
+        found = []
+        for target, span in self.ranges:
+            first, _, last = span.partition("-")
+            require(f"a request for {target} has a range with an end", bool(first and last), True)
+            found.append(int(last) - int(first) + 1)
+        return found
+
+
+class Wrong(AssertionError):
+    """Something is not as it must be."""
+
+
+def require(what: str, have: object, need: object) -> None:
+    """Raises: Wrong."""
+    if have != need:
+        raise Wrong(f"{what}: {have}, not {need}")
+
+
+# -- the session ----------------------------------------------------------------------------------
+
+
+class Lab:
+    """A session that reads s3a: through the meter."""
+
+    def __init__(self, jars: list[Path], meter: Meter, work: Path) -> None:
+        self.meter = meter
+        self.work = work
+        self.settings = {
+            "fs.s3a.endpoint": f"http://127.0.0.1:{meter.port}",
+            "fs.s3a.endpoint.region": "us-east-1",
+            "fs.s3a.path.style.access": "true",
+            "fs.s3a.aws.credentials.provider": PROVIDERS,
+            "fs.s3a.access.key": KEY,
+            "fs.s3a.secret.key": SECRET,
+            # Hadoop's default from 3.5 on, which reads ahead, and which the source does not take by itself.
+            f"fs.s3a.bucket.{AHEAD}.input.stream.type": "analytics",
+            "fs.s3a.attempts.maximum": "2",
+            "fs.s3a.retry.limit": "2",
+        }
+        config = {f"spark.hadoop.{name}": value for name, value in self.settings.items()}
+        config |= {**QUIET, "spark.jars": ",".join(map(str, jars)), "spark.sql.shuffle.partitions": "2"}
+        self.spark = session("local[2]", config=config)
+
+    def url(self, name: str) -> str:
+        return f"s3a://{BUCKET}/{name}"
+
+    def upload(self, path: Path, name: str) -> None:
+        """A file or a folder, by the API."""
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                key = f"{name}/{file.relative_to(path)}" if path.is_dir() else name
+                there = self._path(self.url(key))
+                self._system(there).copyFromLocalFile(False, True, self._path(str(file)), there)
+
+    def delete(self, name: str) -> None:
+        there = self._path(self.url(name))
+        require(f"{name} deleted", self._system(there).delete(there, True), True)
+
+    def _path(self, text: str) -> Any:
+        jvm: Any = self.spark._jvm
+        return jvm.org.apache.hadoop.fs.Path(text)
+
+    def _system(self, path: Any) -> Any:
+        return path.getFileSystem(self.spark._jsc.hadoopConfiguration())
+
+    def frame(self, *paths: str, **options: str) -> DataFrame:
+        reader = self.spark.read.format("kafka-log").options(**options)
+        return reader.load(paths[0] if len(paths) == 1 else list(paths))
+
+
+def rows(frame: DataFrame) -> list[str]:
+    return sorted(map(str, frame.collect()))
+
+
+def spent(meter: Meter, work: Callable[[], Any]) -> tuple[Any, str]:
+    meter.reset()
+    begun = time.monotonic()
+    found = work()
+    seconds = time.monotonic() - begun
+    widths = meter.widths()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(meter.requests.items()))
+    return found, (
+        f"{meter.bytes / 2**20:.2f} MiB in {seconds:.1f} s; {kinds}; "
+        f"the widest range {max(widths, default=0):,} bytes"
+    )
+
+
+# -- what is asked --------------------------------------------------------------------------------
+
+
+def same_rows(lab: Lab) -> None:
+    for generation in sorted(DATA.glob("kafka-*")):
+        lab.upload(generation / "logs", f"{generation.name}/logs")
+    lab.upload(DATA / "tiered-4.3.1" / "tier", "tiered/tier")
+    lab.upload(DATA / "tiered-4.3.1" / "logs", "tiered/logs")
+    newest = DATA / "kafka-4.3.1" / "logs"
+    there = lab.url("kafka-4.3.1/logs")
+    count = 0
+    for options in QUERIES:
+        one = lab.frame(there, **options)
+        require(f"{options}: who serves", served_by(one), "jvm")
+        require(f"{options}: rows", rows(one), rows(lab.frame(str(newest), **options)))
+        count += 1
+    local, remote = str(DATA), lab.url("").rstrip("/")
+    for names in (
+        *([f"kafka-{release}/logs"] for release in ("0.9.0.1", "0.10.2.2", "0.11.0.3", "2.8.2", "3.9.1")),
+        ["kafka-4.3.1/logs/codec-*"],
+        ["kafka-4.3.1/logs/{segments,compacted}-[0-9]"],
+        ["kafka-4.3.1/logs/segments-0"],
+        ["kafka-4.3.1/logs/segments-0/00000000000000000000.log"],
+        ["kafka-4.3.1"],
+        ["kafka-4.3.1/logs", "kafka-3.9.1/logs", "kafka-4.3.1"],
+        ["tiered/tier"],
+        ["tiered/logs", "tiered/tier"],
+        ["tiered"],
+    ):
+        mine = [
+            f"{local}/{name.replace('tiered', 'tiered-4.3.1', 1) if name.startswith('tiered') else name}"
+            for name in names
+        ]
+        require(str(names), rows(lab.frame(*(f"{remote}/{name}" for name in names))), rows(lab.frame(*mine)))
+        count += 1
+    counted = lab.spark.sql(f"SELECT count(*) FROM `kafka-log`.`{there}`").collect()[0][0]
+    require("count by SQL", counted, lab.frame(str(newest)).count())
+    say(f"{count + 1} queries: rows as of local files")
+
+
+def stream(lab: Lab) -> None:
+    state, out = lab.work / "state", lab.work / "out"
+    local = lab.work / "growing"
+    with kodec.LogDirectoryWriter(local, config=kodec.LogConfig(segment_bytes=1 << 20)) as directory:
+        log = directory.partition("grown", 0)
+        sent = 0
+        for turn in range(3):
+            for _ in range(4):
+                log.append([kodec.Record(value=b"%d" % each) for each in range(sent, sent + 500)])
+                sent += 500
+            log.flush()
+            lab.upload(local, "growing")
+            query = (
+                lab.spark.readStream.format("kafka-log")
+                .options(startingOffsets="earliest", maxOffsetsPerTrigger="700")
+                .load(lab.url("growing"))
+                .writeStream.format("parquet")
+                .option("checkpointLocation", str(state))
+                .trigger(availableNow=True)
+                .start(str(out))
+            )
+            require("the stream ends", query.awaitTermination(120), True)
+            found = [int(row.value) for row in lab.spark.read.parquet(str(out)).select("value").collect()]
+            require(f"rows of the stream, turn {turn}", sorted(found), list(range(sent)))
+    say(f"a stream that was started {turn + 1} times: {sent} rows, each once")
+
+
+def one_row(lab: Lab, megabytes: int, delay: float) -> None:
+    folder = lab.work / "large"
+    count = large(folder, megabytes << 20)
+    with step(f"Uploading a segment of {megabytes} MiB"):
+        lab.upload(folder, "large")
+    shutil.rmtree(folder)
+    lab.meter.delay = delay
+    of = count // 3 * 2
+    size = megabytes << 20
+    least = {"startingTimestamp": str(1_700_000_000_000 + of)}
+    for bucket in (BUCKET, AHEAD):
+        there = f"s3a://{bucket}/large"
+        for what, ask in (
+            ("one row by offset", lambda path: lab.frame(path).where(f.col("offset") == of)),
+            ("one row by time", lambda path: lab.frame(path, **least).limit(1)),
+        ):
+            found, text = spent(lab.meter, lambda: ask(there).collect())  # noqa: B023 - called at once
+            require(what, [row.offset for row in found], [of])
+            say(f"{what} out of {megabytes} MiB, {bucket}: {text}")
+            require("bytes", lab.meter.bytes <= MOST_FOR_A_ROW, True)
+        if bucket == AHEAD:
+            # What is read ahead of is kept, and larger tasks fill the heap.
+            continue
+        for what, options in (("tasks of 128m", {}), ("one task", {"maxPartitionBytes": "64g"})):
+            frame = lab.frame(there, **options).agg(f.sum(f.length("value")))
+            total, text = spent(lab.meter, frame.collect)
+            require(what, total[0][0], count * 1000)
+            say(f"all rows, {what}, {bucket}: {text}")
+            require("bytes beyond the segment's", lab.meter.bytes < 1.01 * size + (4 << 20), True)
+    lab.meter.delay = 0.0
+
+
+def large(folder: Path, size: int) -> int:
+    """A log directory with one segment of so many bytes and its indexes; how many records."""
+    value = b"v" * 1000
+    count = 0
+    with kodec.LogDirectoryWriter(folder, config=kodec.LogConfig(segment_bytes=(1 << 31) - 1)) as directory:
+        log = directory.partition("orders", 0)
+        while count * 1008 < size:
+            now = range(count, count + 600)
+            log.append([kodec.Record(timestamp=1_700_000_000_000 + each, value=value) for each in now])
+            count += 600
+    return count
+
+
+def mistakes(lab: Lab) -> None:
+    there = lab.url("kafka-4.3.1/logs")
+    wrong_key = {"fs.s3a.secret.key": "wrong", "fs.s3a.impl.disable.cache": "true"}
+    none = {"fs.s3a.access.key": "", "fs.s3a.secret.key": "", "fs.s3a.impl.disable.cache": "true"}
+    for what, words, path, options in (
+        ("a wrong key", "cannot be read.*credentials are spark.hadoop.fs.s3a.access.key", there, wrong_key),
+        ("no credentials", "cannot be read.*[Cc]redentials.*spark.hadoop.fs.s3a.access.key", there, none),
+        ("no bucket", "s3a://nowhere/logs.*bucket does not exist", "s3a://nowhere/logs", {}),
+        ("no path", "there is no s3a://logs/nothing", lab.url("nothing"), {}),
+        ("no glob", "s3a://logs/noth\\*: nothing is called so", lab.url("noth*"), {}),
+        ("no topic", "not in the log directory: x; there are .*codec-gzip-0", there, {"subscribe": "x"}),
+        ("an option", "did you mean subscribe", there, {"subscibe": "x"}),
+        ("a value", "expected true or false; not 'yes'", there, {"includeHeaders": "yes"}),
+        ("what is not to be had", "includeDecoded=true: this cannot be had of a path that",
+         there, {"includeDecoded": "true"}),
+        ("no file system", "no file system is known for s3x:", "s3x://logs/x", {}),
+    ):  # fmt: skip
+        try:
+            lab.frame(path, **options).count()
+        except Exception as error:
+            text = " ".join(str(error).split())[:3000]
+            require(f"{what} is said, {text[:600]}", bool(re.search(words, text, re.IGNORECASE)), True)
+        else:
+            raise Wrong(f"{what}: no error")
+    say("10 mistakes are told at load")
+
+
+def vanished(lab: Lab) -> None:
+    """Objects that are deleted after the query was made."""
+    folder = lab.work / "vanishing"
+    with kodec.LogDirectoryWriter(folder, config=kodec.LogConfig(segment_bytes=20_000)) as directory:
+        log = directory.partition("gone", 0)
+        for first in range(0, 600, 50):
+            log.append([kodec.Record(value=b"x" * 300) for _ in range(first, first + 50)])
+    segments = sorted(path.name for path in folder.glob("gone-0/*.log"))
+    lab.upload(folder, "vanishing")
+    frame = lab.frame(lab.url("vanishing"))
+    require("rows", frame.count(), 600)
+    planned = frame.select("offset")
+    jvm_plan = planned._jdf.queryExecution().executedPlan()
+    # The tasks are made, and then retention deletes the first segment.
+    jvm_plan.execute().getNumPartitions()
+    lab.delete(f"vanishing/gone-0/{segments[0]}")
+    rest = [row.offset for row in planned.collect()]
+    require("rows after retention", rest, list(range(int(segments[1][:20]), 600)))
+    lab.delete(f"vanishing/gone-0/{segments[3]}")
+    try:
+        lab.frame(lab.url("vanishing")).count()
+        lab.frame(lab.url("vanishing")).collect()
+    except Exception as error:
+        require("a hole is told", "in no segment, and not for compaction" in str(error), True)
+    else:
+        raise Wrong("a hole in the log is not told")
+    say("segments that vanish: what retention deleted is not there; a hole is an error")
+
+
+WITHOUT = """
+from pyspark.sql import SparkSession
+from kodec.pipeline import register
+spark = register(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate())
+try:
+    spark.read.format("kafka-log").load("s3a://logs/x").count()
+except Exception as error:
+    print("SAID", str(error).splitlines()[0:3])
+"""
+
+
+def without_hadoop_aws() -> None:
+    environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
+    environment |= {"SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False, env=environment
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith("SAID")]
+    require(f"without hadoop-aws, {said}, {done.stderr[-500:]}",
+            bool(said and "org.apache.hadoop:hadoop-aws:" in said[0]), True)  # fmt: skip
+    say("without hadoop-aws: the error names what to add")
+
+
+def jobs() -> None:
+    """Jobs work on paths of the machine: they say so, write nothing, and exit with 2."""
+    there = f"s3a://{BUCKET}/kafka-4.3.1/logs"
+    local = str(DATA / "kafka-4.3.1" / "logs")
+    program = str(Path(sys.executable).with_name("kodec"))
+    commands = [
+        ["verify", there], ["inventory", there], ["export", there, "--to", "out"],
+        ["convert", there, "--to", "out", "--apply"], ["compact-view", there, "--to", "out"],
+        ["restore", there, "--to", "out"], ["export", local, "--to", there],
+        ["convert", local, "--to", there, "--apply"], ["compact-view", local, "--to", there],
+    ]  # fmt: skip
+    folder = CACHE / "work" / "s3" / "jobs"
+    folder.mkdir()
+    for command in commands:
+        done = subprocess.run([program, *command, "--engine", "spark"], capture_output=True, text=True,
+                              check=False, cwd=folder)  # fmt: skip
+        said = " ".join(done.stderr.replace("│", " ").split())
+        require(f"exit code of {command}, {said}", done.returncode, 2)
+        require(f"what {command} says, {said}", "is not a path of this machine" in said, True)
+        require(f"files after {command}", list(folder.iterdir()), [])
+    say(f"{len(commands)} jobs on s3a: say that they work on paths of this machine, exit code 2")
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, stop_on_signal)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=1024, help="of the large segment")
+    parser.add_argument(
+        "--delay", type=int, default=0, help="ms that each request waits, for the large segment"
+    )
+    given = parser.parse_args()
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+    os.environ["AWS_JAVA_V1_DISABLE_DEPRECATION_ANNOUNCEMENT"] = "true"
+    CACHE.joinpath("s3").mkdir(parents=True, exist_ok=True)
+    program, jars = fetch(CACHE / "s3")
+    work = CACHE / "work" / "s3"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    begun = time.monotonic()
+    try:
+        jobs()
+        with server(program, work / "buckets") as port:
+            (work / "buckets" / BUCKET).mkdir()
+            (work / "buckets" / AHEAD).symlink_to(BUCKET)
+            meter = Meter(port)
+            lab = Lab(jars, meter, work)
+            try:
+                same_rows(lab)
+                stream(lab)
+                mistakes(lab)
+                vanished(lab)
+                one_row(lab, given.megabytes, given.delay / 1000)
+            finally:
+                lab.spark.stop()
+            without_hadoop_aws()
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    say(f"all in {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Wrong as problem:
+        print(f"wrong: {problem}", file=sys.stderr)
+        sys.exit(1)
+    except Unusable as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(2)
