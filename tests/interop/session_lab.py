@@ -4,11 +4,12 @@
 Each is a process of its own, of a Python that has pyspark and no kodec, but for the client of Spark Connect.
 What that needs beside comes from PyPI, into the clone's `.cache`.
 
-Usage: session_lab.py
+Usage: session_lab.py [--only submit|connect]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -102,15 +103,16 @@ print(json.dumps({"rows": len(rows), "segments": summary.segments}))
 
 
 def bare(folder: Path) -> dict[str, str]:
-    """What runs Python with pyspark and without kodec."""
+    """The environment of a Python that has pyspark and no kodec."""
     site = folder / "site"
     site.mkdir()
-    for name in ("pyspark", "py4j", "pyarrow", "pyarrow.libs", "numpy", "numpy.libs"):
-        spec = find_spec("pyspark")
-        assert spec is not None and spec.origin is not None
-        there = Path(spec.origin).parent.parent / name
-        if there.exists():
-            (site / name).symlink_to(there)
+    spec = find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    installed = Path(spec.origin).parent.parent
+    # With what kodec needs, and without kodec.
+    for name in ("pyspark", "py4j", "pyarrow", "numpy", "crc32c", "cramjam", "snappy", "lz4", "zstandard"):
+        for there in installed.glob(f"{name}*"):
+            (site / there.name).symlink_to(there)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     return {
         **kept,
@@ -209,54 +211,64 @@ def connect_client() -> Path:
     return folder
 
 
-def timed(what: str, work: Callable[[], object]) -> None:
-    begun = time.monotonic()
-    work()
-    say(f"{what}: {time.monotonic() - begun:.0f} s")
+def submit_all(folder: Path, environment: dict[str, str]) -> None:
+    """Raises: Unusable."""
+    sums: list[object] = []
+
+    def job(what: str, options: list[str], *, kodec: bool = False, more: str = "") -> None:
+        begun = time.monotonic()
+        found = submitted(folder, environment, options, more)
+        sums.append(found["sums"])
+        word = "did you mean subscribe" if kodec else "kodec.pipeline.register"
+        if found["kodec"] is not kodec or sums[-1] != sums[0] or word not in str(found["said"]):
+            raise Unusable(f"{what}: {found}")
+        say(f"spark-submit {what}: {time.monotonic() - begun:.0f} s")
+
+    job("--jars, no kodec in Python", ["--jars", str(JAR)])
+    ivy = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--repositories", repository(folder).as_uri()]
+    job("--packages, no kodec in Python", ["--packages", "org.kodec:kodec-spark:1.0", *ivy])
+    archived = ["--py-files", str(archive(folder)), "--jars", str(JAR)]
+    job("--py-files, kodec in pure Python", archived, kodec=True, more=REGISTERED)
+
+
+def connect(folder: Path, environment: dict[str, str]) -> None:
+    """Raises: Unusable."""
+    client = connect_client()
+    # The server's workers have kodec; its settings know nothing of it.
+    with connect_server(folder, {**environment, "PYSPARK_PYTHON": sys.executable}) as url:
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", CLIENT, str(LOGS), url, str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(client)},
+        )
+        if done.returncode:
+            raise Unusable(f"Spark Connect: {done.stdout[-1000:]}{done.stderr[-5000:]}")
+        say(f"Spark Connect: reads, SQL, a stream, the sink, jobs: {time.monotonic() - begun:.0f} s")
+
+
+KINDS = {"submit": submit_all, "connect": connect}
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=KINDS, help="one kind of session")
+    given = parser.parse_args()
     signal.signal(signal.SIGTERM, stop_on_signal)
     if not JAR.is_file():
         raise Unusable("there is no jar: `make jar` builds it, with a JDK")
-    folder = CACHE / "work" / "sessions"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        environment = bare(folder)
-        wanted: list[object] = []
-
-        def jar(name: str, options: list[str], *, kodec: bool = False, more: str = "", **env: str) -> None:
-            found = submitted(folder, {**environment, **env}, options, more)
-            said = str(found.pop("said"))
-            word = "did you mean subscribe" if kodec else "kodec.pipeline.register"
-            wanted.append(found)
-            if found["kodec"] is not kodec or found["sums"] != wanted[0]["sums"] or word not in said:  # type: ignore[index]
-                raise Unusable(f"{name}: {found}, {said[-1500:]}")
-
-        timed("spark-submit --jars, no kodec in Python", lambda: jar("jars", ["--jars", str(JAR)]))
-        ivy = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--repositories", repository(folder).as_uri()]
-        package = ["--packages", "org.kodec:kodec-spark:1.0", *ivy]
-        timed("spark-submit --packages, no kodec in Python", lambda: jar("packages", package))
-        archived = ["--py-files", str(archive(folder)), "--jars", str(JAR)]
-        timed("spark-submit --py-files, kodec in pure Python",
-              lambda: jar("py-files", archived, kodec=True, more=REGISTERED))  # fmt: skip
-        client = connect_client()
-        # The server's workers have kodec, the server's own settings know nothing of it.
-        with connect_server(folder, {**environment, "PYSPARK_PYTHON": sys.executable}) as url:
-
-            def connected() -> None:
-                done = subprocess.run(
-                    [sys.executable, "-c", CLIENT, str(LOGS), url, str(folder)],
-                    capture_output=True, text=True, check=False, cwd=folder,
-                    env={**os.environ, "PYTHONPATH": str(client)},
-                )  # fmt: skip
-                if done.returncode:
-                    raise Unusable(f"Spark Connect: {done.stdout[-1000:]}{done.stderr[-5000:]}")
-
-            timed("Spark Connect: reads, SQL, a stream, the sink, jobs", connected)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    for name, kind in KINDS.items():
+        if given.only in (None, name):
+            folder = CACHE / "work" / "sessions"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            try:
+                kind(folder, bare(folder))
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
     say(f"pyspark {version('pyspark')}: all sessions read the same")
     return 0
 
