@@ -113,7 +113,10 @@ static int km_refuse(km_message *message, const char *text) {
 }
 
 static int km_parse_object(km_message *message, const char *name, long version, km_value *value) {
-  PyObject *found = PyDict_GetItemString(message->peers, name);
+  PyObject *const key = PyUnicode_FromString(name);
+  PyObject *const found = key == NULL ? NULL : PyDict_GetItemWithError(message->peers, key);
+  Py_XDECREF(key);
+  if (found == NULL && PyErr_Occurred()) return -1;
   if (found == NULL || !PyObject_TypeCheck(found, km_message_type)) return km_refuse(message, name);
   value->kind = KM_OBJECT;
   value->message = (km_message *)found;
@@ -266,7 +269,7 @@ static int km_fill(km_message *message, long version, km_layout *layout) {
   return 0;
 }
 
-static void km_layout_free(km_layout *layout) {
+static void km_layout_clear(km_layout *layout) {
   km_field *const lists[] = {layout->field, layout->tag, layout->gone};
   const Py_ssize_t counts[] = {layout->fields, layout->tags, layout->absent};
   for (int i = 0; i < 3; i++) {
@@ -277,7 +280,7 @@ static void km_layout_free(km_layout *layout) {
     }
     PyMem_Free(lists[i]);
   }
-  PyMem_Free(layout);
+  memset(layout, 0, sizeof *layout);
 }
 
 /* What of a message is known once its lines have been read. */
@@ -380,14 +383,13 @@ static km_layout *km_make(km_message *message, long version) {
       PyErr_NoMemory();
       return NULL;
     }
-    message->layouts[index] = layout; /* a type may hold itself */
-    layout->whole = 1;
-    if (km_fill(message, version, layout) == 0) return layout;
-    layout->whole = 0; /* others may have it already: it stays */
-    return NULL;
+    message->layouts[index] = layout;
   }
   if (layout->whole) return layout;
-  PyErr_Format(PyExc_ValueError, "%R: version %ld could not be laid out", message->cls, version);
+  layout->whole = 1; /* a type may hold itself */
+  if (km_fill(message, version, layout) == 0) return layout;
+  /* others may have it already: it stays where it is, empty, and is filled when it is asked for again */
+  km_layout_clear(layout);
   return NULL;
 }
 

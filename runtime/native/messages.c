@@ -376,7 +376,10 @@ static void km_message_dealloc(PyObject *object) {
   PyTypeObject *const type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   for (long i = 0; self->layouts != NULL && i <= self->versions; i++)
-    if (self->layouts[i] != NULL) km_layout_free(self->layouts[i]);
+    if (self->layouts[i] != NULL) {
+      km_layout_clear(self->layouts[i]);
+      PyMem_Free(self->layouts[i]);
+    }
   PyMem_Free(self->layouts);
   Py_XDECREF(self->entries);
   Py_XDECREF(self->parse);
