@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -174,6 +175,14 @@ def generated(jars: Path, folder: Path) -> str:
     return PACKAGE
 
 
+def is_native() -> bool:
+    """Whether our messages are read and written natively."""
+    from kodec.generated.control.voters_record import VotersRecord
+    from kodec.runtime.messages import in_python
+
+    return in_python(VotersRecord.to_bytes) is not VotersRecord.to_bytes
+
+
 class Disagreement(Exception):
     """The two do not read or write the same."""
 
@@ -265,10 +274,18 @@ def imported(code: str, rounds: int) -> tuple[float, str]:
 
 
 def size_of(folder: Path) -> str:
-    """Text and files of a package."""
-    files = list(folder.rglob("*.py"))
-    text = sum(path.stat().st_size for path in files)
-    return f"{text / 1e6:.1f} MB in {len(files):,} files"
+    """A package's text, its files, the blocks of 4 KiB that they take, and what a wheel would hold."""
+    files = sorted(folder.rglob("*.py"))
+    sizes = [path.stat().st_size for path in files]
+    blocks = sum(-(-size // 4096) * 4096 for size in sizes)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in files:
+            archive.write(path, path.relative_to(folder))
+    return (
+        f"{sum(sizes) / 1e6:.2f} MB in {len(files):,} files, {blocks / 1e6:.2f} MB on disk, "
+        f"{len(packed.getvalue()) / 1e6:.2f} MB zipped"
+    )
 
 
 def packages(package: str, rounds: int) -> None:
@@ -325,7 +342,8 @@ def main(arguments: list[str] | None = None) -> int:
     where = "" if options.kio is None else f" of {options.kio.name}"
     release = getattr(importlib.import_module("kio._version"), "__version__", version("kio"))
     python = sys.version.split()[0]
-    print(f"kio {release}{where}, CPython {python}, CPU microseconds, medians of {options.rounds} rounds")
+    done = "natively" if is_native() else "in Python"
+    print(f"kodec {done}, kio {release}{where}, CPython {python}; CPU µs, medians of {options.rounds} rounds")
     with tempfile.TemporaryDirectory() as folder:
         cases = list(stored())
         package = ""

@@ -1,4 +1,4 @@
-"""Generated messages read and written natively, where that is built: the same values, bytes and errors.
+"""What generated messages stand on: their methods, in Python and natively: the same values, bytes and errors.
 
 A module of messages ends in a call of `natively` with a table, which the generator wrote: each class
 with its fields, a line for each, as they stand on the wire. The native code then takes the place of the
@@ -31,14 +31,103 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Self
 
-__all__ = ["in_python", "natively"]
+from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, ends_exactly
+
+__all__ = ["Message", "VersionedMessage", "in_python", "natively"]
 
 _NATIVE = "kodec.runtime.native.messages"
+
+
+class _Functions:
+    """What reads and what writes objects of a class: the functions of its module."""
+
+    __slots__ = ()
+    _functions: ClassVar[tuple[Callable[..., tuple[Any, int]], Callable[..., None]]]
+
+
+class Message(_Functions):
+    """A message whose bytes say its version, or that has none; or a part of one."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read_from(
+        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
+    ) -> tuple[Self, int]:
+        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+        return cls._functions[0](buf, pos, len(buf) if end is None else end, opt)
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
+    ) -> Self:
+        """Read one from all of `data`; bytes after it are an error unless `exact` is false.
+
+        Raises FormatError.
+        """
+        buf = bytes(data)
+        value: Self
+        value, pos = cls._functions[0](buf, 0, len(buf), opt)
+        if exact:
+            ends_exactly("", pos, len(buf))
+        return value
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        out = bytearray()
+        self._functions[1](out, self, opt)
+        return bytes(out)
+
+
+class VersionedMessage(_Functions):
+    """A message, or a part of one, whose version is given: its bytes do not say it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read_from(
+        cls,
+        buf: bytes,
+        pos: int = 0,
+        end: int | None = None,
+        opt: ReadOptions = DEFAULT_READ,
+        *,
+        version: int,
+    ) -> tuple[Self, int]:
+        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
+        return cls._functions[0](buf, pos, len(buf) if end is None else end, opt, version)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes | bytearray | memoryview,
+        opt: ReadOptions = DEFAULT_READ,
+        *,
+        exact: bool = True,
+        version: int,
+    ) -> Self:
+        """Read one from all of `data`; bytes after it are an error unless `exact` is false.
+
+        Raises FormatError.
+        """
+        buf = bytes(data)
+        value: Self
+        value, pos = cls._functions[0](buf, 0, len(buf), opt, version)
+        if exact:
+            ends_exactly("", pos, len(buf))
+        return value
+
+    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
+        """The bytes of this value; derived fields are computed. Raises EncodeError."""
+        out = bytearray()
+        self._functions[1](out, self, opt, version)
+        return bytes(out)
 
 
 @cache

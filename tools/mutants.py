@@ -281,7 +281,7 @@ def run(folder: Path, tests: list[str]) -> str:
             if code in (0, 1, 2) or code < 0:
                 return "lived" if code == 0 else "killed"
             said = (folder / "said.txt").read_text()
-            if "while loading conftest" in said:
+            if "while loading conftest" in said or "\nERROR tests/" in said:
                 return "killed"
             raise SystemExit(f"pytest ended with {code}: {said[-3000:]}")
         time.sleep(0.01)

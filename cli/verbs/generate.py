@@ -64,8 +64,8 @@ def generate(
 ) -> None:
     """Make reader and writer modules, or something else, from schemas.
 
-    Without options, the folders are those under [tool.kodec.generate] in ./pyproject.toml; with --target,
-    only that of the schemas.
+    Without options, the folders are those under `tool.kodec.generate` in
+    ./pyproject.toml; with --target, only that of the schemas.
 
     example:  kodec generate --schemas formats --out src/app/formats
               kodec generate --schemas formats --target documents --out docs/formats

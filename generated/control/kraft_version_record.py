@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -18,13 +19,11 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "KraftVersionRecord",
@@ -44,7 +43,7 @@ _CODES_1 = (
 
 
 @dataclass(slots=True)
-class KraftVersionRecord:
+class KraftVersionRecord(messages.Message):
     """Value of the control record that sets the feature level `kraft.version` (KIP-853).
 
     Source:
@@ -79,30 +78,6 @@ class KraftVersionRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[KraftVersionRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_kraft_version_record(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> KraftVersionRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_kraft_version_record(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_kraft_version_record(out, self, opt)
-        return bytes(out)
 
 
 def _read_kraft_version_record(
@@ -174,7 +149,10 @@ def write_kraft_version_record(
     writer(out, v, opt)
 
 
-natively(
+KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_record)
+
+
+messages.natively(
     globals(),
     """
 KraftVersionRecord

@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,14 +22,12 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -64,7 +63,7 @@ _CODES_3 = (
 
 
 @dataclass(slots=True)
-class Voter:
+class Voter(messages.VersionedMessage):
     """A voter of the quorum."""
 
     VERSIONS: ClassVar[range] = range(0, 2)
@@ -95,41 +94,6 @@ class Voter:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[Voter, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_voter(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> Voter:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_voter(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_voter(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_voter_v0(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -> tuple[Voter, int]:
@@ -228,8 +192,11 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> No
     writer(out, v, opt, version)
 
 
+Voter._functions = (read_voter, write_voter)
+
+
 @dataclass(slots=True)
-class LeaderChangeMessage:
+class LeaderChangeMessage(messages.Message):
     """Value of the control record that a newly elected KRaft leader writes first (KIP-595). All its
     versions are flexible, and the version is the message's own first field rather than a prefix.
 
@@ -276,30 +243,6 @@ class LeaderChangeMessage:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[LeaderChangeMessage, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_leader_change_message(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> LeaderChangeMessage:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_leader_change_message(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_leader_change_message(out, self, opt)
-        return bytes(out)
 
 
 def _read_leader_change_message_v0(
@@ -529,7 +472,10 @@ def write_leader_change_message(
     writer(out, v, opt)
 
 
-natively(
+LeaderChangeMessage._functions = (read_leader_change_message, write_leader_change_message)
+
+
+messages.natively(
     globals(),
     """
 LeaderChangeMessage

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,13 +20,11 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "SnapshotFooterRecord",
@@ -39,7 +38,7 @@ _CODES_1 = (("version", "h"),)
 
 
 @dataclass(slots=True)
-class SnapshotFooterRecord:
+class SnapshotFooterRecord(messages.Message):
     """Value of the control record that ends a KRaft snapshot (KIP-630). A snapshot without it is not
     complete.
 
@@ -72,30 +71,6 @@ class SnapshotFooterRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[SnapshotFooterRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_snapshot_footer_record(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> SnapshotFooterRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_snapshot_footer_record(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_snapshot_footer_record(out, self, opt)
-        return bytes(out)
 
 
 def _read_snapshot_footer_record(
@@ -167,7 +142,10 @@ def write_snapshot_footer_record(
     writer(out, v, opt)
 
 
-natively(
+SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_footer_record)
+
+
+messages.natively(
     globals(),
     """
 SnapshotFooterRecord

@@ -12,6 +12,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,14 +21,12 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -74,7 +73,7 @@ _CODES_4 = (("version", "h"),)
 
 
 @dataclass(slots=True)
-class Endpoint:
+class Endpoint(messages.Message):
     """An address of a voter."""
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "host": "Host", "port": "Port"}
@@ -103,30 +102,6 @@ class Endpoint:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Endpoint, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_endpoint(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Endpoint:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_endpoint(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_endpoint(out, self, opt)
-        return bytes(out)
 
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
@@ -175,8 +150,11 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
         out.append(0)
 
 
+Endpoint._functions = (read_endpoint, write_endpoint)
+
+
 @dataclass(slots=True)
-class KraftVersionFeature:
+class KraftVersionFeature(messages.Message):
     """A range of the feature level `kraft.version`."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -209,30 +187,6 @@ class KraftVersionFeature:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[KraftVersionFeature, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_kraft_version_feature(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> KraftVersionFeature:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_kraft_version_feature(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_kraft_version_feature(out, self, opt)
-        return bytes(out)
 
 
 def read_kraft_version_feature(
@@ -273,8 +227,11 @@ def write_kraft_version_feature(
         out.append(0)
 
 
+KraftVersionFeature._functions = (read_kraft_version_feature, write_kraft_version_feature)
+
+
 @dataclass(slots=True)
-class Voter:
+class Voter(messages.Message):
     """A voter of the quorum."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -311,30 +268,6 @@ class Voter:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Voter, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_voter(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Voter:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_voter(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_voter(out, self, opt)
-        return bytes(out)
 
 
 def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Voter, int]:
@@ -412,8 +345,11 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
         out.append(0)
 
 
+Voter._functions = (read_voter, write_voter)
+
+
 @dataclass(slots=True)
-class VotersRecord:
+class VotersRecord(messages.Message):
     """Value of the control record that gives the voters of the KRaft quorum (KIP-853).
 
     Source:
@@ -448,30 +384,6 @@ class VotersRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined yet; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[VotersRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_voters_record(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> VotersRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_voters_record(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_voters_record(out, self, opt)
-        return bytes(out)
 
 
 def _read_voters_record(buf: bytes, pos: int, end: int, opt: ReadOptions) -> tuple[VotersRecord, int]:
@@ -565,7 +477,10 @@ def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEF
     writer(out, v, opt)
 
 
-natively(
+VotersRecord._functions = (read_voters_record, write_voters_record)
+
+
+messages.natively(
     globals(),
     """
 VotersRecord

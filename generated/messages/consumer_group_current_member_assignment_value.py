@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -30,7 +31,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -88,7 +88,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class TopicPartitions:
+class TopicPartitions(messages.Message):
     """Kafka's TopicPartitions."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -121,30 +121,6 @@ class TopicPartitions:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartitions, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partitions(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartitions:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partitions(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partitions(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partitions(
@@ -218,8 +194,11 @@ def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions
     write_tags(out, tags, "tagged_fields")
 
 
+TopicPartitions._functions = (read_topic_partitions, write_topic_partitions)
+
+
 @dataclass(slots=True)
-class ConsumerGroupCurrentMemberAssignmentValue:
+class ConsumerGroupCurrentMemberAssignmentValue(messages.Message):
     """Kafka's ConsumerGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 8 of its
     kind; version 0, flexible.
 
@@ -295,32 +274,6 @@ class ConsumerGroupCurrentMemberAssignmentValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_group_current_member_assignment_value(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerGroupCurrentMemberAssignmentValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_group_current_member_assignment_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_group_current_member_assignment_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_group_current_member_assignment_value(
@@ -472,7 +425,13 @@ def write_consumer_group_current_member_assignment_value(
     writer(out, v, opt)
 
 
-natively(
+ConsumerGroupCurrentMemberAssignmentValue._functions = (
+    read_consumer_group_current_member_assignment_value,
+    write_consumer_group_current_member_assignment_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerGroupCurrentMemberAssignmentValue

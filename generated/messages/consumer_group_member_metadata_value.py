@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -26,7 +27,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.blob import read_blob_is_compact, write_blob_is_compact
@@ -59,7 +59,7 @@ _CODES_3 = (("rebalance_timeout_ms", "i"),)
 
 
 @dataclass(slots=True)
-class ClassicProtocol:
+class ClassicProtocol(messages.Message):
     """Kafka's ClassicProtocol."""
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "metadata": "Metadata"}
@@ -79,30 +79,6 @@ class ClassicProtocol:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ClassicProtocol, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_classic_protocol(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ClassicProtocol:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_classic_protocol(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_classic_protocol(out, self, opt)
-        return bytes(out)
 
 
 def read_classic_protocol(
@@ -144,8 +120,11 @@ def write_classic_protocol(out: bytearray, v: ClassicProtocol, opt: WriteOptions
         out.append(0)
 
 
+ClassicProtocol._functions = (read_classic_protocol, write_classic_protocol)
+
+
 @dataclass(slots=True)
-class ClassicMemberMetadata:
+class ClassicMemberMetadata(messages.Message):
     """Kafka's ClassicMemberMetadata."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -174,30 +153,6 @@ class ClassicMemberMetadata:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ClassicMemberMetadata, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_classic_member_metadata(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ClassicMemberMetadata:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_classic_member_metadata(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_classic_member_metadata(out, self, opt)
-        return bytes(out)
 
 
 def read_classic_member_metadata(
@@ -272,6 +227,9 @@ def write_classic_member_metadata(
         out.append(0)
 
 
+ClassicMemberMetadata._functions = (read_classic_member_metadata, write_classic_member_metadata)
+
+
 def read_nullable_classic_member_metadata(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[ClassicMemberMetadata | None, int]:
@@ -306,7 +264,7 @@ def write_nullable_classic_member_metadata(
 
 
 @dataclass(slots=True)
-class ConsumerGroupMemberMetadataValue:
+class ConsumerGroupMemberMetadataValue(messages.Message):
     """Kafka's ConsumerGroupMemberMetadataValue: value in __consumer_offsets, number 5 of its kind;
     version 0, flexible.
 
@@ -385,30 +343,6 @@ class ConsumerGroupMemberMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerGroupMemberMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_group_member_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerGroupMemberMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_group_member_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_group_member_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_group_member_metadata_value(
@@ -598,7 +532,13 @@ def write_consumer_group_member_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+ConsumerGroupMemberMetadataValue._functions = (
+    read_consumer_group_member_metadata_value,
+    write_consumer_group_member_metadata_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerGroupMemberMetadataValue

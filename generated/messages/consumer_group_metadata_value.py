@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,7 +26,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "ConsumerGroupMetadataValue",
@@ -48,7 +48,7 @@ _CODES_2 = (("metadata_hash", "q"),)
 
 
 @dataclass(slots=True)
-class ConsumerGroupMetadataValue:
+class ConsumerGroupMetadataValue(messages.Message):
     """Kafka's ConsumerGroupMetadataValue: value in __consumer_offsets, number 3 of its kind; version
     0, flexible.
 
@@ -96,30 +96,6 @@ class ConsumerGroupMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerGroupMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_group_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerGroupMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_group_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_group_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_group_metadata_value(
@@ -208,7 +184,13 @@ def write_consumer_group_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+ConsumerGroupMetadataValue._functions = (
+    read_consumer_group_metadata_value,
+    write_consumer_group_metadata_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerGroupMetadataValue

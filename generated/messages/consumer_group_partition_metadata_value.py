@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,14 +22,12 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -60,7 +59,7 @@ _CODES_4 = (("version", "h"),)
 
 
 @dataclass(slots=True)
-class PartitionMetadata:
+class PartitionMetadata(messages.Message):
     """Kafka's PartitionMetadata."""
 
     NAMES: ClassVar[dict[str, str]] = {"partition": "Partition", "racks": "Racks"}
@@ -86,30 +85,6 @@ class PartitionMetadata:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[PartitionMetadata, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_partition_metadata(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> PartitionMetadata:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_partition_metadata(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_partition_metadata(out, self, opt)
-        return bytes(out)
 
 
 def read_partition_metadata(
@@ -170,8 +145,11 @@ def write_partition_metadata(out: bytearray, v: PartitionMetadata, opt: WriteOpt
         out.append(0)
 
 
+PartitionMetadata._functions = (read_partition_metadata, write_partition_metadata)
+
+
 @dataclass(slots=True)
-class TopicMetadata:
+class TopicMetadata(messages.Message):
     """Kafka's TopicMetadata."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -208,30 +186,6 @@ class TopicMetadata:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicMetadata, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_metadata(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicMetadata:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_metadata(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_metadata(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_metadata(
@@ -324,8 +278,11 @@ def write_topic_metadata(out: bytearray, v: TopicMetadata, opt: WriteOptions = D
         out.append(0)
 
 
+TopicMetadata._functions = (read_topic_metadata, write_topic_metadata)
+
+
 @dataclass(slots=True)
-class ConsumerGroupPartitionMetadataValue:
+class ConsumerGroupPartitionMetadataValue(messages.Message):
     """Kafka's ConsumerGroupPartitionMetadataValue: value in __consumer_offsets, number 4 of its kind;
     version 0, flexible.
 
@@ -367,30 +324,6 @@ class ConsumerGroupPartitionMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_group_partition_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerGroupPartitionMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_group_partition_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_group_partition_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_group_partition_metadata_value(
@@ -492,7 +425,13 @@ def write_consumer_group_partition_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+ConsumerGroupPartitionMetadataValue._functions = (
+    read_consumer_group_partition_metadata_value,
+    write_consumer_group_partition_metadata_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerGroupPartitionMetadataValue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,13 +21,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -52,7 +51,7 @@ _CODES_2 = (
 
 
 @dataclass(slots=True)
-class ConsumerGroupRegularExpressionValue:
+class ConsumerGroupRegularExpressionValue(messages.Message):
     """Kafka's ConsumerGroupRegularExpressionValue: value in __consumer_offsets, number 16 of its kind;
     version 0, flexible.
 
@@ -104,30 +103,6 @@ class ConsumerGroupRegularExpressionValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerGroupRegularExpressionValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_group_regular_expression_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerGroupRegularExpressionValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_group_regular_expression_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_group_regular_expression_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_group_regular_expression_value(
@@ -242,7 +217,13 @@ def write_consumer_group_regular_expression_value(
     writer(out, v, opt)
 
 
-natively(
+ConsumerGroupRegularExpressionValue._functions = (
+    read_consumer_group_regular_expression_value,
+    write_consumer_group_regular_expression_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerGroupRegularExpressionValue

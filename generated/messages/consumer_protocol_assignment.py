@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,13 +20,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     truncated_run,
     unknown_version,
     write_numbers,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 from ..primitives.text import read_text, write_text
@@ -54,7 +53,7 @@ _CODES_2 = (
 
 
 @dataclass(slots=True)
-class TopicPartition:
+class TopicPartition(messages.Message):
     """Kafka's TopicPartition."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic": "Topic", "partitions": "Partitions"}
@@ -77,30 +76,6 @@ class TopicPartition:
 
     partitions: list[int] = field(default_factory=list)
     """An array of int32."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartition, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partition(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartition:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partition(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partition(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partition(
@@ -136,8 +111,11 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
     write_numbers(out, "partitions", v.partitions, ">i")
 
 
+TopicPartition._functions = (read_topic_partition, write_topic_partition)
+
+
 @dataclass(slots=True)
-class ConsumerProtocolAssignment:
+class ConsumerProtocolAssignment(messages.Message):
     """Kafka's ConsumerProtocolAssignment: data; versions 0-3, not flexible.
 
     Source:
@@ -172,30 +150,6 @@ class ConsumerProtocolAssignment:
 
     user_data: bytes | None = None
     """Bytes, or null."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerProtocolAssignment, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_protocol_assignment(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerProtocolAssignment:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_protocol_assignment(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_protocol_assignment(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_protocol_assignment(
@@ -294,7 +248,13 @@ def write_consumer_protocol_assignment(
     writer(out, v, opt)
 
 
-natively(
+ConsumerProtocolAssignment._functions = (
+    read_consumer_protocol_assignment,
+    write_consumer_protocol_assignment,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerProtocolAssignment

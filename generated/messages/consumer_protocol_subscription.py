@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,13 +20,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     truncated_run,
     unknown_version,
     write_numbers,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob, write_nullable_blob
 from ..primitives.nullable_text import read_nullable_text, write_nullable_text
@@ -61,7 +60,7 @@ _CODES_4 = (("generation_id", "i"),)
 
 
 @dataclass(slots=True)
-class TopicPartition:
+class TopicPartition(messages.Message):
     """Kafka's TopicPartition."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic": "Topic", "partitions": "Partitions"}
@@ -84,30 +83,6 @@ class TopicPartition:
 
     partitions: list[int] = field(default_factory=list)
     """An array of int32."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartition, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partition(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartition:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partition(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partition(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partition(
@@ -143,8 +118,11 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
     write_numbers(out, "partitions", v.partitions, ">i")
 
 
+TopicPartition._functions = (read_topic_partition, write_topic_partition)
+
+
 @dataclass(slots=True)
-class ConsumerProtocolSubscription:
+class ConsumerProtocolSubscription(messages.Message):
     """Kafka's ConsumerProtocolSubscription: data; versions 0-3, not flexible.
 
     Source:
@@ -201,30 +179,6 @@ class ConsumerProtocolSubscription:
 
     rack_id: str | None = None
     """A string, or null."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ConsumerProtocolSubscription, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_consumer_protocol_subscription(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ConsumerProtocolSubscription:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_consumer_protocol_subscription(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_consumer_protocol_subscription(out, self, opt)
-        return bytes(out)
 
 
 def _read_consumer_protocol_subscription_v0(
@@ -569,7 +523,13 @@ def write_consumer_protocol_subscription(
     writer(out, v, opt)
 
 
-natively(
+ConsumerProtocolSubscription._functions = (
+    read_consumer_protocol_subscription,
+    write_consumer_protocol_subscription,
+)
+
+
+messages.natively(
     globals(),
     """
 ConsumerProtocolSubscription

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -18,13 +19,11 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -43,7 +42,7 @@ _CODES_2 = (("token_authenticated", "?"),)
 
 
 @dataclass(slots=True)
-class DefaultPrincipalData:
+class DefaultPrincipalData(messages.Message):
     """Kafka's DefaultPrincipalData: data; version 0, flexible.
 
     Source:
@@ -88,30 +87,6 @@ class DefaultPrincipalData:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[DefaultPrincipalData, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_default_principal_data(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> DefaultPrincipalData:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_default_principal_data(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_default_principal_data(out, self, opt)
-        return bytes(out)
 
 
 def _read_default_principal_data(
@@ -214,7 +189,10 @@ def write_default_principal_data(
     writer(out, v, opt)
 
 
-natively(
+DefaultPrincipalData._functions = (read_default_principal_data, write_default_principal_data)
+
+
+messages.natively(
     globals(),
     """
 DefaultPrincipalData

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,13 +21,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.blob import read_blob, read_blob_is_compact, write_blob, write_blob_is_compact
@@ -83,7 +82,7 @@ _CODES_7 = (("current_state_timestamp", "q"),)
 
 
 @dataclass(slots=True)
-class MemberMetadata:
+class MemberMetadata(messages.VersionedMessage):
     """Kafka's MemberMetadata."""
 
     VERSIONS: ClassVar[range] = range(0, 5)
@@ -144,41 +143,6 @@ class MemberMetadata:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[MemberMetadata, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_member_metadata(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> MemberMetadata:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_member_metadata(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_member_metadata(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_member_metadata_v0(
@@ -528,8 +492,11 @@ def write_member_metadata(out: bytearray, v: MemberMetadata, opt: WriteOptions, 
     writer(out, v, opt, version)
 
 
+MemberMetadata._functions = (read_member_metadata, write_member_metadata)
+
+
 @dataclass(slots=True)
-class GroupMetadataValue:
+class GroupMetadataValue(messages.Message):
     """Kafka's GroupMetadataValue: value in __consumer_offsets, number 2 of its kind; versions 0-4,
     flexible from 4.
 
@@ -596,30 +563,6 @@ class GroupMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[GroupMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_group_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> GroupMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_group_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_group_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_group_metadata_value_v0(
@@ -1122,7 +1065,10 @@ def write_group_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata_value)
+
+
+messages.natively(
     globals(),
     """
 GroupMetadataValue

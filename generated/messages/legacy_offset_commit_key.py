@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -18,10 +19,8 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -40,7 +39,7 @@ _CODES_2 = (("partition", "i"),)
 
 
 @dataclass(slots=True)
-class LegacyOffsetCommitKey:
+class LegacyOffsetCommitKey(messages.Message):
     """Kafka's LegacyOffsetCommitKey: key in __consumer_offsets, number 0 of its kind.
 
     Source:
@@ -80,30 +79,6 @@ class LegacyOffsetCommitKey:
 
     partition: int = 0
     """An int32."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[LegacyOffsetCommitKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_legacy_offset_commit_key(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> LegacyOffsetCommitKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_legacy_offset_commit_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_legacy_offset_commit_key(out, self, opt)
-        return bytes(out)
 
 
 def read_legacy_offset_commit_key(
@@ -157,7 +132,10 @@ def write_legacy_offset_commit_key(
         raise bad_run(_CODES_2, values_2) from None
 
 
-natively(
+LegacyOffsetCommitKey._functions = (read_legacy_offset_commit_key, write_legacy_offset_commit_key)
+
+
+messages.natively(
     globals(),
     """
 LegacyOffsetCommitKey

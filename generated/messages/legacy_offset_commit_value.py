@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,11 +20,9 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
     unknown_version,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -48,7 +47,7 @@ _CODES_2 = (("commit_timestamp", "q"),)
 
 
 @dataclass(slots=True)
-class LegacyOffsetCommitValue:
+class LegacyOffsetCommitValue(messages.Message):
     """Kafka's LegacyOffsetCommitValue: value in __consumer_offsets, number 0 of its kind; version 0,
     not flexible.
 
@@ -97,30 +96,6 @@ class LegacyOffsetCommitValue:
 
     commit_timestamp: int = 0
     """An int64."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[LegacyOffsetCommitValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_legacy_offset_commit_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> LegacyOffsetCommitValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_legacy_offset_commit_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_legacy_offset_commit_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_legacy_offset_commit_value(
@@ -199,7 +174,10 @@ def write_legacy_offset_commit_value(
     writer(out, v, opt)
 
 
-natively(
+LegacyOffsetCommitValue._functions = (read_legacy_offset_commit_value, write_legacy_offset_commit_value)
+
+
+messages.natively(
     globals(),
     """
 LegacyOffsetCommitValue

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,10 +20,8 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -41,7 +40,7 @@ _CODES_2 = (("partition", "i"),)
 
 
 @dataclass(slots=True)
-class OffsetCommitKey:
+class OffsetCommitKey(messages.Message):
     """Key of an offset commit: which consumer group's position in which partition the value is about.
     A record with this key and a null value deletes the position.
 
@@ -83,30 +82,6 @@ class OffsetCommitKey:
 
     partition: int = 0
     """Number of the partition."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[OffsetCommitKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_offset_commit_key(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> OffsetCommitKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_offset_commit_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_offset_commit_key(out, self, opt)
-        return bytes(out)
 
 
 def read_offset_commit_key(
@@ -158,7 +133,10 @@ def write_offset_commit_key(out: bytearray, v: OffsetCommitKey, opt: WriteOption
         raise bad_run(_CODES_2, values_2) from None
 
 
-natively(
+OffsetCommitKey._functions = (read_offset_commit_key, write_offset_commit_key)
+
+
+messages.natively(
     globals(),
     """
 OffsetCommitKey

@@ -14,6 +14,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
 
@@ -73,7 +73,7 @@ _CODES_4 = (
 
 
 @dataclass(slots=True)
-class OffsetCommitValue:
+class OffsetCommitValue(messages.Message):
     """Value of an offset commit: a consumer group's position in a partition. Version 4 is the first
     flexible version: strings are compact and the value ends with tagged fields. Kafka writes 3, or
     4 since 4.1, or 1 where an expiry time is set.
@@ -149,30 +149,6 @@ class OffsetCommitValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[OffsetCommitValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_offset_commit_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> OffsetCommitValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_offset_commit_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_offset_commit_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_offset_commit_value_v0(
@@ -418,7 +394,10 @@ def write_offset_commit_value(
     writer(out, v, opt)
 
 
-natively(
+OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_value)
+
+
+messages.natively(
     globals(),
     """
 OffsetCommitValue

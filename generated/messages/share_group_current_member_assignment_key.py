@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -18,10 +19,8 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -37,7 +36,7 @@ _CODES_1 = (("record_type", "h"),)
 
 
 @dataclass(slots=True)
-class ShareGroupCurrentMemberAssignmentKey:
+class ShareGroupCurrentMemberAssignmentKey(messages.Message):
     """Kafka's ShareGroupCurrentMemberAssignmentKey: key in __consumer_offsets, number 14 of its kind.
 
     Source:
@@ -74,30 +73,6 @@ class ShareGroupCurrentMemberAssignmentKey:
 
     member_id: str = ""
     """A string."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupCurrentMemberAssignmentKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_current_member_assignment_key(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupCurrentMemberAssignmentKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_current_member_assignment_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_current_member_assignment_key(out, self, opt)
-        return bytes(out)
 
 
 def read_share_group_current_member_assignment_key(
@@ -144,7 +119,13 @@ def write_share_group_current_member_assignment_key(
         raise error.within("member_id")
 
 
-natively(
+ShareGroupCurrentMemberAssignmentKey._functions = (
+    read_share_group_current_member_assignment_key,
+    write_share_group_current_member_assignment_key,
+)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupCurrentMemberAssignmentKey

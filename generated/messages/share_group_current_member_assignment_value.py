@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,7 +22,6 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     read_tags,
     truncated_run,
@@ -30,7 +30,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -61,7 +60,7 @@ _CODES_2 = (
 
 
 @dataclass(slots=True)
-class TopicPartitions:
+class TopicPartitions(messages.Message):
     """Kafka's TopicPartitions."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id": "TopicId", "partitions": "Partitions"}
@@ -84,30 +83,6 @@ class TopicPartitions:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartitions, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partitions(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartitions:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partitions(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partitions(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partitions(
@@ -163,8 +138,11 @@ def write_topic_partitions(out: bytearray, v: TopicPartitions, opt: WriteOptions
         out.append(0)
 
 
+TopicPartitions._functions = (read_topic_partitions, write_topic_partitions)
+
+
 @dataclass(slots=True)
-class ShareGroupCurrentMemberAssignmentValue:
+class ShareGroupCurrentMemberAssignmentValue(messages.Message):
     """Kafka's ShareGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 14 of its
     kind; version 0, flexible.
 
@@ -236,32 +214,6 @@ class ShareGroupCurrentMemberAssignmentValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_current_member_assignment_value(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupCurrentMemberAssignmentValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_current_member_assignment_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_current_member_assignment_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_share_group_current_member_assignment_value(
@@ -376,7 +328,13 @@ def write_share_group_current_member_assignment_value(
     writer(out, v, opt)
 
 
-natively(
+ShareGroupCurrentMemberAssignmentValue._functions = (
+    read_share_group_current_member_assignment_value,
+    write_share_group_current_member_assignment_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupCurrentMemberAssignmentValue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,13 +20,11 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "ShareGroupMetadataValue",
@@ -47,7 +46,7 @@ _CODES_1 = (
 
 
 @dataclass(slots=True)
-class ShareGroupMetadataValue:
+class ShareGroupMetadataValue(messages.Message):
     """Kafka's ShareGroupMetadataValue: value in __consumer_offsets, number 11 of its kind; version 0,
     flexible.
 
@@ -92,30 +91,6 @@ class ShareGroupMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_share_group_metadata_value(
@@ -189,7 +164,10 @@ def write_share_group_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_share_group_metadata_value)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupMetadataValue

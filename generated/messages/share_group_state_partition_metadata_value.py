@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,7 +22,6 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     read_tags,
     truncated_run,
@@ -30,7 +30,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -56,7 +55,7 @@ _CODES_2 = (("version", "h"),)
 
 
 @dataclass(slots=True)
-class TopicPartitionsInfo:
+class TopicPartitionsInfo(messages.Message):
     """Kafka's TopicPartitionsInfo."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -86,30 +85,6 @@ class TopicPartitionsInfo:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartitionsInfo, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partitions_info(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartitionsInfo:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partitions_info(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partitions_info(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partitions_info(
@@ -177,8 +152,11 @@ def write_topic_partitions_info(
         out.append(0)
 
 
+TopicPartitionsInfo._functions = (read_topic_partitions_info, write_topic_partitions_info)
+
+
 @dataclass(slots=True)
-class TopicInfo:
+class TopicInfo(messages.Message):
     """Kafka's TopicInfo."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id": "TopicId", "topic_name": "TopicName"}
@@ -201,30 +179,6 @@ class TopicInfo:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicInfo, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_info(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicInfo:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_info(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_info(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
@@ -266,8 +220,11 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
         out.append(0)
 
 
+TopicInfo._functions = (read_topic_info, write_topic_info)
+
+
 @dataclass(slots=True)
-class ShareGroupStatePartitionMetadataValue:
+class ShareGroupStatePartitionMetadataValue(messages.Message):
     """Kafka's ShareGroupStatePartitionMetadataValue: value in __consumer_offsets, number 15 of its
     kind; version 0, flexible.
 
@@ -319,32 +276,6 @@ class ShareGroupStatePartitionMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_state_partition_metadata_value(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupStatePartitionMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_state_partition_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_state_partition_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_share_group_state_partition_metadata_value(
@@ -522,7 +453,13 @@ def write_share_group_state_partition_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+ShareGroupStatePartitionMetadataValue._functions = (
+    read_share_group_state_partition_metadata_value,
+    write_share_group_state_partition_metadata_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupStatePartitionMetadataValue

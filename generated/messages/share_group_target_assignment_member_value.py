@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,7 +22,6 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     read_tags,
     truncated_run,
@@ -30,7 +30,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -51,7 +50,7 @@ _CODES_2 = (("version", "h"),)
 
 
 @dataclass(slots=True)
-class TopicPartition:
+class TopicPartition(messages.Message):
     """Kafka's TopicPartition."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id": "TopicId", "partitions": "Partitions"}
@@ -74,30 +73,6 @@ class TopicPartition:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicPartition, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_partition(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicPartition:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_partition(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_partition(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_partition(
@@ -153,8 +128,11 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
         out.append(0)
 
 
+TopicPartition._functions = (read_topic_partition, write_topic_partition)
+
+
 @dataclass(slots=True)
-class ShareGroupTargetAssignmentMemberValue:
+class ShareGroupTargetAssignmentMemberValue(messages.Message):
     """Kafka's ShareGroupTargetAssignmentMemberValue: value in __consumer_offsets, number 13 of its
     kind; version 0, flexible.
 
@@ -196,32 +174,6 @@ class ShareGroupTargetAssignmentMemberValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupTargetAssignmentMemberValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_target_assignment_member_value(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupTargetAssignmentMemberValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_target_assignment_member_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_target_assignment_member_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_share_group_target_assignment_member_value(
@@ -327,7 +279,13 @@ def write_share_group_target_assignment_member_value(
     writer(out, v, opt)
 
 
-natively(
+ShareGroupTargetAssignmentMemberValue._functions = (
+    read_share_group_target_assignment_member_value,
+    write_share_group_target_assignment_member_value,
+)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupTargetAssignmentMemberValue

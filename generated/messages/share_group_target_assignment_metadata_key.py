@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -18,10 +19,8 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -37,7 +36,7 @@ _CODES_1 = (("record_type", "h"),)
 
 
 @dataclass(slots=True)
-class ShareGroupTargetAssignmentMetadataKey:
+class ShareGroupTargetAssignmentMetadataKey(messages.Message):
     """Kafka's ShareGroupTargetAssignmentMetadataKey: key in __consumer_offsets, number 12 of its kind.
 
     Source:
@@ -71,32 +70,6 @@ class ShareGroupTargetAssignmentMetadataKey:
 
     group_id: str = ""
     """A string."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareGroupTargetAssignmentMetadataKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_group_target_assignment_metadata_key(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareGroupTargetAssignmentMetadataKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_group_target_assignment_metadata_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_group_target_assignment_metadata_key(out, self, opt)
-        return bytes(out)
 
 
 def read_share_group_target_assignment_metadata_key(
@@ -133,7 +106,13 @@ def write_share_group_target_assignment_metadata_key(
         raise error.within("group_id")
 
 
-natively(
+ShareGroupTargetAssignmentMetadataKey._functions = (
+    read_share_group_target_assignment_metadata_key,
+    write_share_group_target_assignment_metadata_key,
+)
+
+
+messages.natively(
     globals(),
     """
 ShareGroupTargetAssignmentMetadataKey

@@ -12,6 +12,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,11 +20,9 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     truncated_run,
     uuid_of,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text, write_text
 
@@ -48,7 +47,7 @@ _CODES_2 = (
 
 
 @dataclass(slots=True)
-class ShareSnapshotKey:
+class ShareSnapshotKey(messages.Message):
     """Kafka's ShareSnapshotKey: key in __share_group_state, number 0 of its kind.
 
     Source:
@@ -88,30 +87,6 @@ class ShareSnapshotKey:
 
     partition: int = 0
     """An int32."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareSnapshotKey, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_snapshot_key(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareSnapshotKey:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_snapshot_key(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_snapshot_key(out, self, opt)
-        return bytes(out)
 
 
 def read_share_snapshot_key(
@@ -158,7 +133,10 @@ def write_share_snapshot_key(out: bytearray, v: ShareSnapshotKey, opt: WriteOpti
         raise bad_run(_CODES_2, values_2) from None
 
 
-natively(
+ShareSnapshotKey._functions = (read_share_snapshot_key, write_share_snapshot_key)
+
+
+messages.natively(
     globals(),
     """
 ShareSnapshotKey

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -25,7 +26,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -69,7 +69,7 @@ _CODES_3 = (("delivery_complete_count", "i"),)
 
 
 @dataclass(slots=True)
-class StateBatch:
+class StateBatch(messages.Message):
     """Kafka's StateBatch."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -123,30 +123,6 @@ class StateBatch:
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[StateBatch, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_state_batch(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> StateBatch:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_state_batch(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_state_batch(out, self, opt)
-        return bytes(out)
-
 
 def read_state_batch(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
@@ -186,8 +162,11 @@ def write_state_batch(out: bytearray, v: StateBatch, opt: WriteOptions = DEFAULT
         out.append(0)
 
 
+StateBatch._functions = (read_state_batch, write_state_batch)
+
+
 @dataclass(slots=True)
-class ShareUpdateValue:
+class ShareUpdateValue(messages.Message):
     """Kafka's ShareUpdateValue: value in __share_group_state, number 1 of its kind; version 0,
     flexible.
 
@@ -266,30 +245,6 @@ class ShareUpdateValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ShareUpdateValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_share_update_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ShareUpdateValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_share_update_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_share_update_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_share_update_value(
@@ -410,7 +365,10 @@ def write_share_update_value(out: bytearray, v: ShareUpdateValue, opt: WriteOpti
     writer(out, v, opt)
 
 
-natively(
+ShareUpdateValue._functions = (read_share_update_value, write_share_update_value)
+
+
+messages.natively(
     globals(),
     """
 ShareUpdateValue

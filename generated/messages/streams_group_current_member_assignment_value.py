@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -85,7 +85,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class TaskIds:
+class TaskIds(messages.Message):
     """Kafka's TaskIds."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -115,30 +115,6 @@ class TaskIds:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TaskIds, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_task_ids(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TaskIds:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_task_ids(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_task_ids(out, self, opt)
-        return bytes(out)
 
 
 def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TaskIds, int]:
@@ -208,8 +184,11 @@ def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE
     write_tags(out, tags, "tagged_fields")
 
 
+TaskIds._functions = (read_task_ids, write_task_ids)
+
+
 @dataclass(slots=True)
-class StreamsGroupCurrentMemberAssignmentValue:
+class StreamsGroupCurrentMemberAssignmentValue(messages.Message):
     """Kafka's StreamsGroupCurrentMemberAssignmentValue: value in __consumer_offsets, number 22 of its
     kind; version 0, flexible.
 
@@ -301,32 +280,6 @@ class StreamsGroupCurrentMemberAssignmentValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_streams_group_current_member_assignment_value(
-            buf, pos, len(buf) if end is None else end, opt
-        )
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> StreamsGroupCurrentMemberAssignmentValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_streams_group_current_member_assignment_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_streams_group_current_member_assignment_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_streams_group_current_member_assignment_value(
@@ -625,7 +578,13 @@ def write_streams_group_current_member_assignment_value(
     writer(out, v, opt)
 
 
-natively(
+StreamsGroupCurrentMemberAssignmentValue._functions = (
+    read_streams_group_current_member_assignment_value,
+    write_streams_group_current_member_assignment_value,
+)
+
+
+messages.natively(
     globals(),
     """
 StreamsGroupCurrentMemberAssignmentValue

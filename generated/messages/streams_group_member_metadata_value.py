@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,13 +21,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -65,7 +64,7 @@ _CODES_4 = (("has_user_endpoint", "b"),)
 
 
 @dataclass(slots=True)
-class Endpoint:
+class Endpoint(messages.Message):
     """Kafka's Endpoint."""
 
     NAMES: ClassVar[dict[str, str]] = {"host": "Host", "port": "Port"}
@@ -91,30 +90,6 @@ class Endpoint:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Endpoint, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_endpoint(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Endpoint:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_endpoint(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_endpoint(out, self, opt)
-        return bytes(out)
 
 
 def read_endpoint(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Endpoint, int]:
@@ -155,8 +130,11 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
         out.append(0)
 
 
+Endpoint._functions = (read_endpoint, write_endpoint)
+
+
 @dataclass(slots=True)
-class KeyValue:
+class KeyValue(messages.Message):
     """Kafka's KeyValue."""
 
     NAMES: ClassVar[dict[str, str]] = {"key": "Key", "value": "Value"}
@@ -176,30 +154,6 @@ class KeyValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[KeyValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_key_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> KeyValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_key_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_key_value(out, self, opt)
-        return bytes(out)
 
 
 def read_key_value(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[KeyValue, int]:
@@ -239,8 +193,11 @@ def write_key_value(out: bytearray, v: KeyValue, opt: WriteOptions = DEFAULT_WRI
         out.append(0)
 
 
+KeyValue._functions = (read_key_value, write_key_value)
+
+
 @dataclass(slots=True)
-class StreamsGroupMemberMetadataValue:
+class StreamsGroupMemberMetadataValue(messages.Message):
     """Kafka's StreamsGroupMemberMetadataValue: value in __consumer_offsets, number 19 of its kind;
     version 0, flexible.
 
@@ -326,30 +283,6 @@ class StreamsGroupMemberMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[StreamsGroupMemberMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_streams_group_member_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> StreamsGroupMemberMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_streams_group_member_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_streams_group_member_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_streams_group_member_metadata_value(
@@ -535,7 +468,13 @@ def write_streams_group_member_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+StreamsGroupMemberMetadataValue._functions = (
+    read_streams_group_member_metadata_value,
+    write_streams_group_member_metadata_value,
+)
+
+
+messages.natively(
     globals(),
     """
 StreamsGroupMemberMetadataValue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -26,7 +27,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -79,7 +79,7 @@ def write_int32_value(out: bytearray, v: int, opt: WriteOptions = DEFAULT_WRITE)
 
 
 @dataclass(slots=True)
-class LastAssignmentConfig:
+class LastAssignmentConfig(messages.Message):
     """Kafka's LastAssignmentConfig."""
 
     NAMES: ClassVar[dict[str, str]] = {"key": "Key", "value": "Value"}
@@ -99,30 +99,6 @@ class LastAssignmentConfig:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[LastAssignmentConfig, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_last_assignment_config(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> LastAssignmentConfig:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_last_assignment_config(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_last_assignment_config(out, self, opt)
-        return bytes(out)
 
 
 def read_last_assignment_config(
@@ -166,6 +142,9 @@ def write_last_assignment_config(
         out.append(0)
 
 
+LastAssignmentConfig._functions = (read_last_assignment_config, write_last_assignment_config)
+
+
 def read_nullable_last_assignment_config_list(
     buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ
 ) -> tuple[list[LastAssignmentConfig] | None, int]:
@@ -204,7 +183,7 @@ def write_nullable_last_assignment_config_list(
 
 
 @dataclass(slots=True)
-class StreamsGroupMetadataValue:
+class StreamsGroupMetadataValue(messages.Message):
     """Kafka's StreamsGroupMetadataValue: value in __consumer_offsets, number 17 of its kind; version
     0, flexible.
 
@@ -276,30 +255,6 @@ class StreamsGroupMetadataValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[StreamsGroupMetadataValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_streams_group_metadata_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> StreamsGroupMetadataValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_streams_group_metadata_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_streams_group_metadata_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_streams_group_metadata_value(
@@ -439,7 +394,10 @@ def write_streams_group_metadata_value(
     writer(out, v, opt)
 
 
-natively(
+StreamsGroupMetadataValue._functions = (read_streams_group_metadata_value, write_streams_group_metadata_value)
+
+
+messages.natively(
     globals(),
     """
 StreamsGroupMetadataValue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,7 +21,6 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_numbers,
     read_tags,
     truncated_run,
@@ -28,7 +28,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -72,7 +71,7 @@ _CODES_2 = (
 
 
 @dataclass(slots=True)
-class TopicConfig:
+class TopicConfig(messages.Message):
     """Kafka's TopicConfig."""
 
     NAMES: ClassVar[dict[str, str]] = {"key": "key", "value": "value"}
@@ -92,30 +91,6 @@ class TopicConfig:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicConfig, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_config(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicConfig:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_config(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_config(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_config(
@@ -157,8 +132,11 @@ def write_topic_config(out: bytearray, v: TopicConfig, opt: WriteOptions = DEFAU
         out.append(0)
 
 
+TopicConfig._functions = (read_topic_config, write_topic_config)
+
+
 @dataclass(slots=True)
-class TopicInfo:
+class TopicInfo(messages.Message):
     """Kafka's TopicInfo."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -195,30 +173,6 @@ class TopicInfo:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicInfo, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_info(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicInfo:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_info(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_info(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[TopicInfo, int]:
@@ -295,8 +249,11 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
         out.append(0)
 
 
+TopicInfo._functions = (read_topic_info, write_topic_info)
+
+
 @dataclass(slots=True)
-class CopartitionGroup:
+class CopartitionGroup(messages.Message):
     """Kafka's CopartitionGroup."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -323,30 +280,6 @@ class CopartitionGroup:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[CopartitionGroup, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_copartition_group(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> CopartitionGroup:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_copartition_group(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_copartition_group(out, self, opt)
-        return bytes(out)
 
 
 def read_copartition_group(
@@ -447,8 +380,11 @@ def write_copartition_group(out: bytearray, v: CopartitionGroup, opt: WriteOptio
         out.append(0)
 
 
+CopartitionGroup._functions = (read_copartition_group, write_copartition_group)
+
+
 @dataclass(slots=True)
-class Subtopology:
+class Subtopology(messages.Message):
     """Kafka's Subtopology."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -491,30 +427,6 @@ class Subtopology:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[Subtopology, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_subtopology(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> Subtopology:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_subtopology(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_subtopology(out, self, opt)
-        return bytes(out)
 
 
 def read_subtopology(
@@ -759,8 +671,11 @@ def write_subtopology(out: bytearray, v: Subtopology, opt: WriteOptions = DEFAUL
         out.append(0)
 
 
+Subtopology._functions = (read_subtopology, write_subtopology)
+
+
 @dataclass(slots=True)
-class StreamsGroupTopologyValue:
+class StreamsGroupTopologyValue(messages.Message):
     """Kafka's StreamsGroupTopologyValue: value in __consumer_offsets, number 23 of its kind; version
     0, flexible.
 
@@ -805,30 +720,6 @@ class StreamsGroupTopologyValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[StreamsGroupTopologyValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_streams_group_topology_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> StreamsGroupTopologyValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_streams_group_topology_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_streams_group_topology_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_streams_group_topology_value(
@@ -934,7 +825,10 @@ def write_streams_group_topology_value(
     writer(out, v, opt)
 
 
-natively(
+StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write_streams_group_topology_value)
+
+
+messages.natively(
     globals(),
     """
 StreamsGroupTopologyValue

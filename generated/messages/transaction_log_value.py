@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text, read_text_is_compact, write_text, write_text_is_compact
@@ -101,7 +101,7 @@ _CODES_8 = (("next_producer_epoch", "h"),)
 
 
 @dataclass(slots=True)
-class PartitionsSchema:
+class PartitionsSchema(messages.VersionedMessage):
     """Kafka's PartitionsSchema."""
 
     VERSIONS: ClassVar[range] = range(0, 2)
@@ -123,41 +123,6 @@ class PartitionsSchema:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[PartitionsSchema, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_partitions_schema(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> PartitionsSchema:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_partitions_schema(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_partitions_schema(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_partitions_schema_v0(
@@ -283,8 +248,11 @@ def write_partitions_schema(out: bytearray, v: PartitionsSchema, opt: WriteOptio
     writer(out, v, opt, version)
 
 
+PartitionsSchema._functions = (read_partitions_schema, write_partitions_schema)
+
+
 @dataclass(slots=True)
-class TransactionLogValue:
+class TransactionLogValue(messages.Message):
     """Kafka's TransactionLogValue: value in __transaction_state, number 0 of its kind; versions 0-1,
     flexible from 1.
 
@@ -406,30 +374,6 @@ class TransactionLogValue:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TransactionLogValue, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_transaction_log_value(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TransactionLogValue:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_transaction_log_value(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_transaction_log_value(out, self, opt)
-        return bytes(out)
 
 
 def _read_transaction_log_value_v0(
@@ -693,7 +637,10 @@ def write_transaction_log_value(
     writer(out, v, opt)
 
 
-natively(
+TransactionLogValue._functions = (read_transaction_log_value, write_transaction_log_value)
+
+
+messages.natively(
     globals(),
     """
 TransactionLogValue

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     ends_exactly,
@@ -22,7 +21,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
 
@@ -34,7 +32,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class AbortTransactionRecord:
+class AbortTransactionRecord(messages.VersionedMessage):
     """Kafka's AbortTransactionRecord: record in __cluster_metadata, number 25 of its kind; version 0,
     flexible.
 
@@ -70,41 +68,6 @@ class AbortTransactionRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[AbortTransactionRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_abort_transaction_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> AbortTransactionRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_abort_transaction_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_abort_transaction_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_abort_transaction_record(
@@ -178,7 +141,10 @@ def write_abort_transaction_record(
     writer(out, v, opt, version)
 
 
-natively(
+AbortTransactionRecord._functions = (read_abort_transaction_record, write_abort_transaction_record)
+
+
+messages.natively(
     globals(),
     """
 AbortTransactionRecord

@@ -13,21 +13,18 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -61,7 +58,7 @@ _CODES_3 = (
 
 
 @dataclass(slots=True)
-class AccessControlEntryRecord:
+class AccessControlEntryRecord(messages.VersionedMessage):
     """Kafka's AccessControlEntryRecord: record in __cluster_metadata, number 18 of its kind; version
     0, flexible.
 
@@ -141,41 +138,6 @@ class AccessControlEntryRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[AccessControlEntryRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_access_control_entry_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> AccessControlEntryRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_access_control_entry_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_access_control_entry_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_access_control_entry_record(
@@ -298,7 +260,10 @@ def write_access_control_entry_record(
     writer(out, v, opt, version)
 
 
-natively(
+AccessControlEntryRecord._functions = (read_access_control_entry_record, write_access_control_entry_record)
+
+
+messages.natively(
     globals(),
     """
 AccessControlEntryRecord

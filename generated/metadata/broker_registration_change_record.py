@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -148,7 +148,7 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class BrokerRegistrationChangeRecord:
+class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     """Kafka's BrokerRegistrationChangeRecord: record in __cluster_metadata, number 17 of its kind;
     versions 0-3, flexible.
 
@@ -224,43 +224,6 @@ class BrokerRegistrationChangeRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[BrokerRegistrationChangeRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_broker_registration_change_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> BrokerRegistrationChangeRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_broker_registration_change_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_broker_registration_change_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_broker_registration_change_record_v0(
@@ -609,7 +572,13 @@ def write_broker_registration_change_record(
     writer(out, v, opt, version)
 
 
-natively(
+BrokerRegistrationChangeRecord._functions = (
+    read_broker_registration_change_record,
+    write_broker_registration_change_record,
+)
+
+
+messages.natively(
     globals(),
     """
 BrokerRegistrationChangeRecord

@@ -10,18 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    ends_exactly,
-    read_tags,
-    unknown_version,
-    write_tags,
-)
-from kodec.runtime.messages import natively
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -33,7 +24,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class ClearElrRecord:
+class ClearElrRecord(messages.VersionedMessage):
     """Kafka's ClearElrRecord: record in __cluster_metadata, number 28 of its kind; version 0,
     flexible.
 
@@ -66,41 +57,6 @@ class ClearElrRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[ClearElrRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_clear_elr_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> ClearElrRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_clear_elr_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_clear_elr_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_clear_elr_record(
@@ -165,7 +121,10 @@ def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions,
     writer(out, v, opt, version)
 
 
-natively(
+ClearElrRecord._functions = (read_clear_elr_record, write_clear_elr_record)
+
+
+messages.natively(
     globals(),
     """
 ClearElrRecord

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -19,13 +20,11 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -52,7 +51,7 @@ _CODES_1 = (
 
 
 @dataclass(slots=True)
-class EntityData:
+class EntityData(messages.Message):
     """Kafka's EntityData."""
 
     NAMES: ClassVar[dict[str, str]] = {"entity_type": "EntityType", "entity_name": "EntityName"}
@@ -72,30 +71,6 @@ class EntityData:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[EntityData, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_entity_data(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> EntityData:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_entity_data(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_entity_data(out, self, opt)
-        return bytes(out)
 
 
 def read_entity_data(
@@ -137,8 +112,11 @@ def write_entity_data(out: bytearray, v: EntityData, opt: WriteOptions = DEFAULT
         out.append(0)
 
 
+EntityData._functions = (read_entity_data, write_entity_data)
+
+
 @dataclass(slots=True)
-class ClientQuotaRecord:
+class ClientQuotaRecord(messages.VersionedMessage):
     """Kafka's ClientQuotaRecord: record in __cluster_metadata, number 14 of its kind; version 0,
     flexible.
 
@@ -186,41 +164,6 @@ class ClientQuotaRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[ClientQuotaRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_client_quota_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> ClientQuotaRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_client_quota_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_client_quota_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_client_quota_record(
@@ -322,7 +265,10 @@ def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOp
     writer(out, v, opt, version)
 
 
-natively(
+ClientQuotaRecord._functions = (read_client_quota_record, write_client_quota_record)
+
+
+messages.natively(
     globals(),
     """
 ClientQuotaRecord

@@ -12,21 +12,18 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -51,7 +48,7 @@ _CODES_1 = (
 
 
 @dataclass(slots=True)
-class DelegationTokenRecord:
+class DelegationTokenRecord(messages.VersionedMessage):
     """Kafka's DelegationTokenRecord: record in __cluster_metadata, number 10 of its kind; version 0,
     flexible.
 
@@ -120,41 +117,6 @@ class DelegationTokenRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[DelegationTokenRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_delegation_token_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> DelegationTokenRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_delegation_token_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_delegation_token_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_delegation_token_record(
@@ -283,7 +245,10 @@ def write_delegation_token_record(
     writer(out, v, opt, version)
 
 
-natively(
+DelegationTokenRecord._functions = (read_delegation_token_record, write_delegation_token_record)
+
+
+messages.natively(
     globals(),
     """
 DelegationTokenRecord

@@ -11,18 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    ends_exactly,
-    read_tags,
-    unknown_version,
-    write_tags,
-)
-from kodec.runtime.messages import natively
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
 __all__ = [
     "EndTransactionRecord",
@@ -32,7 +23,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class EndTransactionRecord:
+class EndTransactionRecord(messages.VersionedMessage):
     """Kafka's EndTransactionRecord: record in __cluster_metadata, number 24 of its kind; version 0,
     flexible.
 
@@ -59,41 +50,6 @@ class EndTransactionRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[EndTransactionRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_end_transaction_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> EndTransactionRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_end_transaction_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_end_transaction_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_end_transaction_record(
@@ -154,7 +110,10 @@ def write_end_transaction_record(
     writer(out, v, opt, version)
 
 
-natively(
+EndTransactionRecord._functions = (read_end_transaction_record, write_end_transaction_record)
+
+
+messages.natively(
     globals(),
     """
 EndTransactionRecord

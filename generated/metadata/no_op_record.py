@@ -10,18 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    ends_exactly,
-    read_tags,
-    unknown_version,
-    write_tags,
-)
-from kodec.runtime.messages import natively
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
 __all__ = [
     "NoOpRecord",
@@ -31,7 +22,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class NoOpRecord:
+class NoOpRecord(messages.VersionedMessage):
     """Kafka's NoOpRecord: record in __cluster_metadata, number 20 of its kind; version 0, flexible.
 
     Source:
@@ -57,41 +48,6 @@ class NoOpRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[NoOpRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_no_op_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> NoOpRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_no_op_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_no_op_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_no_op_record(
@@ -148,7 +104,10 @@ def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version
     writer(out, v, opt, version)
 
 
-natively(
+NoOpRecord._functions = (read_no_op_record, write_no_op_record)
+
+
+messages.natively(
     globals(),
     """
 NoOpRecord

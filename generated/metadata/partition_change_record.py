@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -31,7 +32,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -163,7 +163,7 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class PartitionChangeRecord:
+class PartitionChangeRecord(messages.VersionedMessage):
     """Kafka's PartitionChangeRecord: record in __cluster_metadata, number 5 of its kind; versions 0-2,
     flexible.
 
@@ -264,41 +264,6 @@ class PartitionChangeRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[PartitionChangeRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_partition_change_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> PartitionChangeRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_partition_change_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_partition_change_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_partition_change_record_v0(
@@ -796,7 +761,10 @@ def write_partition_change_record(
     writer(out, v, opt, version)
 
 
-natively(
+PartitionChangeRecord._functions = (read_partition_change_record, write_partition_change_record)
+
+
+messages.natively(
     globals(),
     """
 PartitionChangeRecord

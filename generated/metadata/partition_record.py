@@ -12,6 +12,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -30,7 +31,6 @@ from kodec.runtime.fields import (
     write_numbers,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -112,7 +112,7 @@ def write_nullable_int32_list(out: bytearray, v: list[int] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class PartitionRecord:
+class PartitionRecord(messages.VersionedMessage):
     """Kafka's PartitionRecord: record in __cluster_metadata, number 3 of its kind; versions 0-2,
     flexible.
 
@@ -226,41 +226,6 @@ class PartitionRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[PartitionRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_partition_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> PartitionRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_partition_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_partition_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_partition_record_v0(
@@ -835,7 +800,10 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
     writer(out, v, opt, version)
 
 
-natively(
+PartitionRecord._functions = (read_partition_record, write_partition_record)
+
+
+messages.natively(
     globals(),
     """
 PartitionRecord

@@ -11,20 +11,17 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "ProducerIdsRecord",
@@ -46,7 +43,7 @@ _CODES_1 = (
 
 
 @dataclass(slots=True)
-class ProducerIdsRecord:
+class ProducerIdsRecord(messages.VersionedMessage):
     """Kafka's ProducerIdsRecord: record in __cluster_metadata, number 15 of its kind; version 0,
     flexible.
 
@@ -100,41 +97,6 @@ class ProducerIdsRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[ProducerIdsRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_producer_ids_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> ProducerIdsRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_producer_ids_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_producer_ids_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_producer_ids_record(
@@ -205,7 +167,10 @@ def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOp
     writer(out, v, opt, version)
 
 
-natively(
+ProducerIdsRecord._functions = (read_producer_ids_record, write_producer_ids_record)
+
+
+messages.natively(
     globals(),
     """
 ProducerIdsRecord

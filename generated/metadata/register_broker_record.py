@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -29,7 +30,6 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_text import read_nullable_text_is_compact, write_nullable_text_is_compact
@@ -108,7 +108,7 @@ _CODES_6 = (
 
 
 @dataclass(slots=True)
-class BrokerEndpoint:
+class BrokerEndpoint(messages.Message):
     """Kafka's BrokerEndpoint."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -145,30 +145,6 @@ class BrokerEndpoint:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[BrokerEndpoint, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_broker_endpoint(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> BrokerEndpoint:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_broker_endpoint(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_broker_endpoint(out, self, opt)
-        return bytes(out)
 
 
 def read_broker_endpoint(
@@ -221,8 +197,11 @@ def write_broker_endpoint(out: bytearray, v: BrokerEndpoint, opt: WriteOptions =
         out.append(0)
 
 
+BrokerEndpoint._functions = (read_broker_endpoint, write_broker_endpoint)
+
+
 @dataclass(slots=True)
-class BrokerFeature:
+class BrokerFeature(messages.Message):
     """Kafka's BrokerFeature."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -255,30 +234,6 @@ class BrokerFeature:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[BrokerFeature, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_broker_feature(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> BrokerFeature:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_broker_feature(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_broker_feature(out, self, opt)
-        return bytes(out)
 
 
 def read_broker_feature(
@@ -324,6 +279,9 @@ def write_broker_feature(out: bytearray, v: BrokerFeature, opt: WriteOptions = D
         write_tags(out, list(v.tagged_fields), "tagged_fields")
     else:
         out.append(0)
+
+
+BrokerFeature._functions = (read_broker_feature, write_broker_feature)
 
 
 def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[list[UUID], int]:
@@ -399,7 +357,7 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
 
 
 @dataclass(slots=True)
-class RegisterBrokerRecord:
+class RegisterBrokerRecord(messages.VersionedMessage):
     """Kafka's RegisterBrokerRecord: record in __cluster_metadata, number 0 of its kind; versions 0-4,
     flexible.
 
@@ -491,41 +449,6 @@ class RegisterBrokerRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RegisterBrokerRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_register_broker_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RegisterBrokerRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_register_broker_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_register_broker_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_register_broker_record_v0(
@@ -1230,7 +1153,10 @@ def write_register_broker_record(
     writer(out, v, opt, version)
 
 
-natively(
+RegisterBrokerRecord._functions = (read_register_broker_record, write_register_broker_record)
+
+
+messages.natively(
     globals(),
     """
 RegisterBrokerRecord

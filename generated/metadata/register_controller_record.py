@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -21,14 +22,12 @@ from kodec.runtime.fields import (
     WriteOptions,
     bad_run,
     bounded_count,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -77,7 +76,7 @@ _CODES_3 = (
 
 
 @dataclass(slots=True)
-class ControllerEndpoint:
+class ControllerEndpoint(messages.Message):
     """Kafka's ControllerEndpoint."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -114,30 +113,6 @@ class ControllerEndpoint:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ControllerEndpoint, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_controller_endpoint(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ControllerEndpoint:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_controller_endpoint(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_controller_endpoint(out, self, opt)
-        return bytes(out)
 
 
 def read_controller_endpoint(
@@ -192,8 +167,11 @@ def write_controller_endpoint(
         out.append(0)
 
 
+ControllerEndpoint._functions = (read_controller_endpoint, write_controller_endpoint)
+
+
 @dataclass(slots=True)
-class ControllerFeature:
+class ControllerFeature(messages.Message):
     """Kafka's ControllerFeature."""
 
     NAMES: ClassVar[dict[str, str]] = {
@@ -226,30 +204,6 @@ class ControllerFeature:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[ControllerFeature, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_controller_feature(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> ControllerFeature:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_controller_feature(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_controller_feature(out, self, opt)
-        return bytes(out)
 
 
 def read_controller_feature(
@@ -297,8 +251,11 @@ def write_controller_feature(out: bytearray, v: ControllerFeature, opt: WriteOpt
         out.append(0)
 
 
+ControllerFeature._functions = (read_controller_feature, write_controller_feature)
+
+
 @dataclass(slots=True)
-class RegisterControllerRecord:
+class RegisterControllerRecord(messages.VersionedMessage):
     """Kafka's RegisterControllerRecord: record in __cluster_metadata, number 27 of its kind; version
     0, flexible.
 
@@ -360,41 +317,6 @@ class RegisterControllerRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RegisterControllerRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_register_controller_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RegisterControllerRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_register_controller_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_register_controller_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_register_controller_record(
@@ -528,7 +450,10 @@ def write_register_controller_record(
     writer(out, v, opt, version)
 
 
-natively(
+RegisterControllerRecord._functions = (read_register_controller_record, write_register_controller_record)
+
+
+messages.natively(
     globals(),
     """
 RegisterControllerRecord

@@ -13,21 +13,18 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "RemoveAccessControlEntryRecord",
@@ -41,7 +38,7 @@ _CODES_1 = (("id", "16s"),)
 
 
 @dataclass(slots=True)
-class RemoveAccessControlEntryRecord:
+class RemoveAccessControlEntryRecord(messages.VersionedMessage):
     """Kafka's RemoveAccessControlEntryRecord: record in __cluster_metadata, number 19 of its kind;
     version 0, flexible.
 
@@ -77,43 +74,6 @@ class RemoveAccessControlEntryRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoveAccessControlEntryRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remove_access_control_entry_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoveAccessControlEntryRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remove_access_control_entry_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remove_access_control_entry_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remove_access_control_entry_record(
@@ -184,7 +144,13 @@ def write_remove_access_control_entry_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoveAccessControlEntryRecord._functions = (
+    read_remove_access_control_entry_record,
+    write_remove_access_control_entry_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoveAccessControlEntryRecord

@@ -11,18 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
-from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
-    ReadOptions,
-    WriteOptions,
-    ends_exactly,
-    read_tags,
-    unknown_version,
-    write_tags,
-)
-from kodec.runtime.messages import natively
+from kodec.runtime.fields import ReadOptions, WriteOptions, read_tags, unknown_version, write_tags
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -34,7 +25,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class RemoveDelegationTokenRecord:
+class RemoveDelegationTokenRecord(messages.VersionedMessage):
     """Kafka's RemoveDelegationTokenRecord: record in __cluster_metadata, number 26 of its kind;
     version 0, flexible.
 
@@ -67,41 +58,6 @@ class RemoveDelegationTokenRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoveDelegationTokenRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remove_delegation_token_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoveDelegationTokenRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remove_delegation_token_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remove_delegation_token_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remove_delegation_token_record(
@@ -170,7 +126,13 @@ def write_remove_delegation_token_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoveDelegationTokenRecord._functions = (
+    read_remove_delegation_token_record,
+    write_remove_delegation_token_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoveDelegationTokenRecord

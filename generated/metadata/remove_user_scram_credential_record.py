@@ -12,20 +12,17 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -41,7 +38,7 @@ _CODES_1 = (("mechanism", "b"),)
 
 
 @dataclass(slots=True)
-class RemoveUserScramCredentialRecord:
+class RemoveUserScramCredentialRecord(messages.VersionedMessage):
     """Kafka's RemoveUserScramCredentialRecord: record in __cluster_metadata, number 22 of its kind;
     version 0, flexible.
 
@@ -83,43 +80,6 @@ class RemoveUserScramCredentialRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoveUserScramCredentialRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remove_user_scram_credential_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoveUserScramCredentialRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remove_user_scram_credential_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remove_user_scram_credential_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remove_user_scram_credential_record(
@@ -197,7 +157,13 @@ def write_remove_user_scram_credential_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoveUserScramCredentialRecord._functions = (
+    read_remove_user_scram_credential_record,
+    write_remove_user_scram_credential_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoveUserScramCredentialRecord

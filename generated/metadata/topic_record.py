@@ -12,21 +12,18 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.text import read_text_is_compact, write_text_is_compact
 
@@ -42,7 +39,7 @@ _CODES_1 = (("topic_id", "16s"),)
 
 
 @dataclass(slots=True)
-class TopicRecord:
+class TopicRecord(messages.VersionedMessage):
     """Kafka's TopicRecord: record in __cluster_metadata, number 2 of its kind; version 0, flexible.
 
     Source:
@@ -80,41 +77,6 @@ class TopicRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[TopicRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> TopicRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_topic_record(
@@ -189,7 +151,10 @@ def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, versio
     writer(out, v, opt, version)
 
 
-natively(
+TopicRecord._functions = (read_topic_record, write_topic_record)
+
+
+messages.natively(
     globals(),
     """
 TopicRecord

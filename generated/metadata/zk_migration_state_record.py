@@ -12,20 +12,17 @@ from dataclasses import dataclass, field
 from struct import Struct, error as StructError
 from typing import ClassVar
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
-    DEFAULT_READ,
-    DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 __all__ = [
     "ZkMigrationStateRecord",
@@ -39,7 +36,7 @@ _CODES_1 = (("zk_migration_state", "b"),)
 
 
 @dataclass(slots=True)
-class ZkMigrationStateRecord:
+class ZkMigrationStateRecord(messages.VersionedMessage):
     """Kafka's ZkMigrationStateRecord: record in __cluster_metadata, number 21 of its kind; version 0,
     flexible.
 
@@ -78,41 +75,6 @@ class ZkMigrationStateRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[ZkMigrationStateRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_zk_migration_state_record(buf, pos, len(buf) if end is None else end, opt, version)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> ZkMigrationStateRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_zk_migration_state_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_zk_migration_state_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_zk_migration_state_record(
@@ -182,7 +144,10 @@ def write_zk_migration_state_record(
     writer(out, v, opt, version)
 
 
-natively(
+ZkMigrationStateRecord._functions = (read_zk_migration_state_record, write_zk_migration_state_record)
+
+
+messages.natively(
     globals(),
     """
 ZkMigrationStateRecord

@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
@@ -97,7 +97,7 @@ _CODES_7 = (("txn_index_empty", "?"),)
 
 
 @dataclass(slots=True)
-class TopicIdPartitionEntry:
+class TopicIdPartitionEntry(messages.Message):
     """Kafka's TopicIdPartitionEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "id": "Id", "partition": "Partition"}
@@ -126,30 +126,6 @@ class TopicIdPartitionEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicIdPartitionEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_id_partition_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicIdPartitionEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_id_partition_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_id_partition_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_id_partition_entry(
@@ -195,8 +171,11 @@ def write_topic_id_partition_entry(
         out.append(0)
 
 
+TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
+
+
 @dataclass(slots=True)
-class RemoteLogSegmentIdEntry:
+class RemoteLogSegmentIdEntry(messages.Message):
     """Kafka's RemoteLogSegmentIdEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id_partition": "TopicIdPartition", "id": "Id"}
@@ -219,30 +198,6 @@ class RemoteLogSegmentIdEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[RemoteLogSegmentIdEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remote_log_segment_id_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> RemoteLogSegmentIdEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remote_log_segment_id_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remote_log_segment_id_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_remote_log_segment_id_entry(
@@ -290,8 +245,11 @@ def write_remote_log_segment_id_entry(
         out.append(0)
 
 
+RemoteLogSegmentIdEntry._functions = (read_remote_log_segment_id_entry, write_remote_log_segment_id_entry)
+
+
 @dataclass(slots=True)
-class SegmentLeaderEpochEntry:
+class SegmentLeaderEpochEntry(messages.Message):
     """Kafka's SegmentLeaderEpochEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"leader_epoch": "LeaderEpoch", "offset": "Offset"}
@@ -317,30 +275,6 @@ class SegmentLeaderEpochEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[SegmentLeaderEpochEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_segment_leader_epoch_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> SegmentLeaderEpochEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_segment_leader_epoch_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_segment_leader_epoch_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_segment_leader_epoch_entry(
@@ -377,8 +311,11 @@ def write_segment_leader_epoch_entry(
         out.append(0)
 
 
+SegmentLeaderEpochEntry._functions = (read_segment_leader_epoch_entry, write_segment_leader_epoch_entry)
+
+
 @dataclass(slots=True)
-class RemoteLogSegmentMetadataRecord:
+class RemoteLogSegmentMetadataRecord(messages.VersionedMessage):
     """Kafka's RemoteLogSegmentMetadataRecord: record in __remote_log_metadata, number 0 of its kind;
     version 0, flexible.
 
@@ -478,43 +415,6 @@ class RemoteLogSegmentMetadataRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoteLogSegmentMetadataRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remote_log_segment_metadata_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoteLogSegmentMetadataRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remote_log_segment_metadata_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remote_log_segment_metadata_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remote_log_segment_metadata_record(
@@ -678,7 +578,13 @@ def write_remote_log_segment_metadata_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoteLogSegmentMetadataRecord._functions = (
+    read_remote_log_segment_metadata_record,
+    write_remote_log_segment_metadata_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoteLogSegmentMetadataRecord

@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -28,7 +29,6 @@ from kodec.runtime.fields import (
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
@@ -80,7 +80,7 @@ _CODES_5 = (("txn_index_empty", "?"),)
 
 
 @dataclass(slots=True)
-class SegmentLeaderEpochEntry:
+class SegmentLeaderEpochEntry(messages.Message):
     """Kafka's SegmentLeaderEpochEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"leader_epoch": "LeaderEpoch", "offset": "Offset"}
@@ -106,30 +106,6 @@ class SegmentLeaderEpochEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[SegmentLeaderEpochEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_segment_leader_epoch_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> SegmentLeaderEpochEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_segment_leader_epoch_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_segment_leader_epoch_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_segment_leader_epoch_entry(
@@ -166,8 +142,11 @@ def write_segment_leader_epoch_entry(
         out.append(0)
 
 
+SegmentLeaderEpochEntry._functions = (read_segment_leader_epoch_entry, write_segment_leader_epoch_entry)
+
+
 @dataclass(slots=True)
-class RemoteLogSegmentMetadataSnapshotRecord:
+class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
     """Kafka's RemoteLogSegmentMetadataSnapshotRecord: record in __remote_log_metadata, number 3 of its
     kind; version 0, flexible.
 
@@ -276,43 +255,6 @@ class RemoteLogSegmentMetadataSnapshotRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields, known and unknown."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remote_log_segment_metadata_snapshot_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoteLogSegmentMetadataSnapshotRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remote_log_segment_metadata_snapshot_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remote_log_segment_metadata_snapshot_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remote_log_segment_metadata_snapshot_record(
@@ -478,7 +420,13 @@ def write_remote_log_segment_metadata_snapshot_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoteLogSegmentMetadataSnapshotRecord._functions = (
+    read_remote_log_segment_metadata_snapshot_record,
+    write_remote_log_segment_metadata_snapshot_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoteLogSegmentMetadataSnapshotRecord

@@ -13,6 +13,7 @@ from struct import Struct, error as StructError
 from typing import ClassVar
 from uuid import UUID
 
+from kodec.runtime import messages
 from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
@@ -20,14 +21,12 @@ from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bad_run,
-    ends_exactly,
     read_tags,
     truncated_run,
     unknown_version,
     uuid_of,
     write_tags,
 )
-from kodec.runtime.messages import natively
 
 from ..primitives.nullable_blob import read_nullable_blob_is_compact, write_nullable_blob_is_compact
 from ..primitives.text import read_text_is_compact, write_text_is_compact
@@ -71,7 +70,7 @@ _CODES_4 = (("remote_log_segment_state", "b"),)
 
 
 @dataclass(slots=True)
-class TopicIdPartitionEntry:
+class TopicIdPartitionEntry(messages.Message):
     """Kafka's TopicIdPartitionEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"name": "Name", "id": "Id", "partition": "Partition"}
@@ -100,30 +99,6 @@ class TopicIdPartitionEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[TopicIdPartitionEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_topic_id_partition_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> TopicIdPartitionEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_topic_id_partition_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_topic_id_partition_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_topic_id_partition_entry(
@@ -169,8 +144,11 @@ def write_topic_id_partition_entry(
         out.append(0)
 
 
+TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
+
+
 @dataclass(slots=True)
-class RemoteLogSegmentIdEntry:
+class RemoteLogSegmentIdEntry(messages.Message):
     """Kafka's RemoteLogSegmentIdEntry."""
 
     NAMES: ClassVar[dict[str, str]] = {"topic_id_partition": "TopicIdPartition", "id": "Id"}
@@ -193,30 +171,6 @@ class RemoteLogSegmentIdEntry:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls, buf: bytes, pos: int = 0, end: int | None = None, opt: ReadOptions = DEFAULT_READ
-    ) -> tuple[RemoteLogSegmentIdEntry, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remote_log_segment_id_entry(buf, pos, len(buf) if end is None else end, opt)
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, opt: ReadOptions = DEFAULT_READ, *, exact: bool = True
-    ) -> RemoteLogSegmentIdEntry:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remote_log_segment_id_entry(buf, 0, len(buf), opt)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remote_log_segment_id_entry(out, self, opt)
-        return bytes(out)
 
 
 def read_remote_log_segment_id_entry(
@@ -264,8 +218,11 @@ def write_remote_log_segment_id_entry(
         out.append(0)
 
 
+RemoteLogSegmentIdEntry._functions = (read_remote_log_segment_id_entry, write_remote_log_segment_id_entry)
+
+
 @dataclass(slots=True)
-class RemoteLogSegmentMetadataUpdateRecord:
+class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
     """Kafka's RemoteLogSegmentMetadataUpdateRecord: record in __remote_log_metadata, number 1 of its
     kind; version 0, flexible.
 
@@ -326,43 +283,6 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
-
-    @classmethod
-    def read_from(
-        cls,
-        buf: bytes,
-        pos: int = 0,
-        end: int | None = None,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        version: int,
-    ) -> tuple[RemoteLogSegmentMetadataUpdateRecord, int]:
-        """Read one from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
-        return read_remote_log_segment_metadata_update_record(
-            buf, pos, len(buf) if end is None else end, opt, version
-        )
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes | bytearray | memoryview,
-        opt: ReadOptions = DEFAULT_READ,
-        *,
-        exact: bool = True,
-        version: int,
-    ) -> RemoteLogSegmentMetadataUpdateRecord:
-        """Read one from all of `data`; bytes after it are an error unless `exact` is false. Raises FormatError."""
-        buf = bytes(data)
-        value, pos = read_remote_log_segment_metadata_update_record(buf, 0, len(buf), opt, version)
-        if exact:
-            ends_exactly("", pos, len(buf))
-        return value
-
-    def to_bytes(self, opt: WriteOptions = DEFAULT_WRITE, *, version: int) -> bytes:
-        """The bytes of this value; derived fields are computed. Raises EncodeError."""
-        out = bytearray()
-        write_remote_log_segment_metadata_update_record(out, self, opt, version)
-        return bytes(out)
 
 
 def _read_remote_log_segment_metadata_update_record(
@@ -464,7 +384,13 @@ def write_remote_log_segment_metadata_update_record(
     writer(out, v, opt, version)
 
 
-natively(
+RemoteLogSegmentMetadataUpdateRecord._functions = (
+    read_remote_log_segment_metadata_update_record,
+    write_remote_log_segment_metadata_update_record,
+)
+
+
+messages.natively(
     globals(),
     """
 RemoteLogSegmentMetadataUpdateRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Field, Model, Ref, Struct, Switch, TypeRef
 
-__all__ = ["expressions", "path_of", "refs", "structs", "walk_fields"]
+__all__ = ["expressions", "instance_sizes", "path_of", "refs", "structs", "walk_fields"]
 
 
 def structs(model: Model) -> Iterator[Struct]:
@@ -36,6 +36,30 @@ def refs(kind: TypeRef) -> Iterator[Ref]:
             yield from refs(each)
         if kind.default is not None:
             yield from refs(kind.default)
+
+
+def instance_sizes(struct: Struct) -> dict[str, tuple[int, int]]:
+    """How long, and how deep, the expression of each value instance is with those that it uses in it."""
+    values = {each.id: each.value for each in struct.instances if each.value is not None}
+    uses = {
+        name: [part.name for part in ex.walk(value) if isinstance(part, ex.Name) and part.name in values]
+        for name, value in values.items()
+    }
+    found: dict[str, tuple[int, int]] = {}
+    begun: set[str] = set()
+    todo = list(values)
+    while todo:
+        name = todo[-1]
+        begun.add(name)
+        # one that needs itself is a problem of its own
+        if name not in found and (first := [each for each in uses[name] if each not in begun]):
+            todo += first
+            continue
+        inner = [found.get(each, (1, 1)) for each in uses[name]]
+        length = sum(1 for _ in ex.walk(values[name])) + sum(length for length, _ in inner)
+        found[name] = length, ex.depth_of(values[name]) + max((depth for _, depth in inner), default=0)
+        todo.pop()
+    return found
 
 
 def expressions(field: Field) -> Iterator[tuple[str, ex.Expr]]:

@@ -1,8 +1,8 @@
-"""How deep types hold each other, which what follows goes through type by type."""
+"""How deep types hold, and value instances use, each other, which what follows goes through one by one."""
 
 from __future__ import annotations
 
-from kodec.generator.passes.common import path_of, refs, structs
+from kodec.generator.passes.common import instance_sizes, path_of, refs, structs
 from kodec.generator.problems import Problems
 from kodec.generator.schema.model import Model
 
@@ -12,10 +12,19 @@ __all__ = ["check_nesting"]
 _MOST_NESTED = 100
 # of types that hold each other in a circle, each may be in the next
 _MOST_TYPES = 400
+# a value instance is computed each time that it is asked for, with those that it uses
+_MOST_TERMS = 10_000
+_MOST_DEEP = 150
 
 
 def check_nesting(model: Model, problems: Problems) -> None:
-    """Report types that hold each other too deep: the innermost ones of which that is so."""
+    """Report types that hold each other too deep, the innermost ones of which that is so, and instances."""
+    for struct in structs(model):
+        for name, (length, depth) in instance_sizes(struct).items():
+            instance = struct.instance(name)
+            if instance is not None and (length > _MOST_TERMS or depth > _MOST_DEEP):
+                text = "too long with the instances that it uses"
+                problems.add(instance.at("value"), path_of(struct, name), text, "use fewer of them")
     held: dict[str, list[str]] = {struct.name: [] for struct in structs(model)}
     for struct in structs(model):
         specs = [*struct.fields, *(each.reads for each in struct.instances if each.reads is not None)]

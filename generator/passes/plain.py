@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
-from kodec.generator.passes.common import path_of
+from kodec.generator.passes.common import instance_sizes, path_of
 from kodec.generator.problems import Place, Problems
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bits, Field, Instance, Model, Prim, Schema, Str, Struct, Switch
@@ -113,9 +113,10 @@ def _struct(struct: Struct, problems: Problems) -> None:
     def bad(place: Place, name: str, text: str, hint: str = "") -> None:
         problems.add(place, path_of(struct, name), text, hint)
 
-    terms = _terms(struct)
-    for instance in struct.instances:
-        if terms.get(instance.id, 0) > _MOST_TERMS:
+    for name, (length, _) in instance_sizes(struct).items():
+        if length > _MOST_TERMS:
+            instance = struct.instance(name)
+            assert instance is not None
             text = "too long with the instances that it uses"
             bad(instance.at("value"), instance.id, text, "use fewer of them")
 
@@ -145,25 +146,6 @@ def _struct(struct: Struct, problems: Problems) -> None:
     for instance in struct.instances:
         _instance(instance, bad)
     _peeked_late(struct, bad)
-
-
-def _terms(struct: Struct) -> dict[str, int]:
-    """How long the expression of each value instance is when those that it uses are put into it."""
-    found: dict[str, int] = {}
-
-    def count(name: str, trail: tuple[str, ...]) -> int:
-        each = struct.instance(name)
-        if each is None or each.value is None or name in trail:
-            return 1
-        if name not in found:
-            parts = list(ex.walk(each.value))
-            inner = (count(part.name, (*trail, name)) for part in parts if isinstance(part, ex.Name))
-            found[name] = min(len(parts) + sum(inner), _MOST_TERMS + 1)
-        return found[name]
-
-    for instance in struct.instances:
-        count(instance.id, ())
-    return found
 
 
 def _field(struct: Struct, field: Field, bad: _Bad) -> None:

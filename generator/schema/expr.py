@@ -179,7 +179,7 @@ _ESCAPES = {
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 MAX_DEPTH = 60
 MAX_TOKENS = 20_000
-MAX_OPERATIONS = 300
+MAX_OPERATIONS = 100
 MAX_DIGITS = 40
 _WIDEST = 1 << 128
 
@@ -201,7 +201,6 @@ class _Parser:
         self.tokens.append(("end", "", end))
         self.at = 0
         self.depth = 0
-        self.operations = 0
 
     @property
     def here(self) -> tuple[str, str, int]:
@@ -217,12 +216,6 @@ class _Parser:
     def need(self, text: str) -> None:
         if self.take(text) is None:
             raise ExprError(f"`{text}` expected, found `{self.here[1] or 'the end'}`", self.here[2])
-
-    def operation(self) -> None:
-        """Count what makes the tree deeper without brackets."""
-        self.operations += 1
-        if self.operations > MAX_OPERATIONS:
-            raise ExprError(f"longer than {MAX_OPERATIONS} operations", self.here[2])
 
     def deeper(self) -> None:
         self.depth += 1
@@ -249,7 +242,6 @@ class _Parser:
             return self.unary()
         left = self.level(n + 1)
         while op := self.take(*_LEVELS[n]):
-            self.operation()
             left = Binary(op, left, self.level(n + 1))
         return left
 
@@ -265,8 +257,6 @@ class _Parser:
 
     def postfix(self, of: Expr) -> Expr:
         while True:
-            if self.here[0] == "op" and self.here[1] in ".[(":
-                self.operation()
             if self.take("."):
                 kind, name, column = self.here
                 if kind != "name":
@@ -386,28 +376,43 @@ def parse(text: str) -> Expr:
     expr = parser.ternary()
     if parser.here[0] != "end":
         raise ExprError(f"`{parser.here[1]}` was not expected here", parser.here[2])
+    if depth_of(expr) > MAX_OPERATIONS:
+        raise ExprError(f"more than {MAX_OPERATIONS} operations in each other", parser.here[2])
     return expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it."""
-    yield expr
+    todo = [expr]
+    while todo:
+        part = todo.pop()
+        yield part
+        todo += reversed(_inside(part))
+
+
+def depth_of(expr: Expr) -> int:
+    """How many expressions are in each other."""
+    deepest, level = 0, [expr]
+    while level:
+        deepest += 1
+        level = [inner for part in level for inner in _inside(part)]
+    return deepest
+
+
+def _inside(expr: Expr) -> tuple[Expr, ...]:
+    """What an expression is made of."""
     match expr:
         case Items(items) | Call(_, items) | Joined(items):
-            for item in items:
-                yield from walk(item)
+            return items
         case Method(of, _, args):
-            yield from walk(of)
-            for arg in args:
-                yield from walk(arg)
+            return (of, *args)
         case Attr(of, _) | Cast(of, _) | Unary(_, of):
-            yield from walk(of)
+            return (of,)
         case Index(left, right) | Binary(_, left, right):
-            yield from walk(left)
-            yield from walk(right)
+            return (left, right)
         case Ternary(test, yes, no):
-            for part in (test, yes, no):
-                yield from walk(part)
+            return (test, yes, no)
+    return ()
 
 
 def names(expr: Expr) -> set[str]:

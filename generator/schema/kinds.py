@@ -140,6 +140,7 @@ class Kinds:
         self._known: dict[tuple[str, str], Kind] = {}
         self._inside: dict[str, set[str]] = {}
         self._names: set[str] | None = None
+        self._outside: dict[str, tuple[bool, bool, list[str]]] = {}
         self.parents: dict[str, set[str]] = {}
         self._orphans: set[str] = set()
         self._moved = False
@@ -447,19 +448,22 @@ class Kinds:
             if name in seen or not self.near(struct, Ref(name)):
                 continue
             seen.add(name)
-            at = self._structs[name]
-            for expr in self.expressions(at):
-                used = ex.names(expr)
-                far = any(part == ex.Attr(ex.Name("_parent"), "_parent") for part in ex.walk(expr))
-                if "_root" in used or far or ("_parent" in used and at is struct):
-                    return True
-            todo += [
-                kind.target
-                for spec in self.parsed(at)
-                for kind in types_in(spec.type)
-                if isinstance(kind, Ref)
-            ]
+            far, parent, inner = self._around(name)
+            if far or (parent and name == struct.name):
+                return True
+            todo += inner
         return False
+
+    def _around(self, name: str) -> tuple[bool, bool, list[str]]:
+        """Whether a type asks for what is further out than its parent, and for that; the types in it."""
+        if name not in self._outside:
+            at = self._structs[name]
+            parts = [part for expr in self.expressions(at) for part in ex.walk(expr)]
+            far = ex.Name("_root") in parts or ex.Attr(ex.Name("_parent"), "_parent") in parts
+            kinds = (kind for spec in self.parsed(at) for kind in types_in(spec.type))
+            inner = dict.fromkeys(kind.target for kind in kinds if isinstance(kind, Ref))
+            self._outside[name] = far, ex.Name("_parent") in parts, list(inner)
+        return self._outside[name]
 
     def expressions(self, struct: Struct) -> Iterator[ex.Expr]:
         """Every expression of a type."""
@@ -546,9 +550,9 @@ class Kinds:
         return [self._structs[name] for name in sorted(self.parents.get(owner.name, ()))]
 
     def of_method(self, of: ex.Expr, name: str, args: tuple[ex.Expr, ...], scope: Scope) -> Kind:
-        owner = self.of(of, scope)
         if not args:
             return self.of_attribute(of, name, scope)
+        owner = self.of(of, scope)
         found = _WITH_ARGUMENTS.get((owner.name, name))
         if found is None:
             raise KindError(f"{a(owner)} has no `.{name}(...)`")

@@ -1,8 +1,8 @@
 /* Layouts of messages, as `messages.c` reads and writes by them. Needs Python.h.
  *
  * A layout is what one version of a class is on the wire, field by field, with where an object keeps each value. It is
- * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met. Nothing here knows
- * a format: there are wire types, lengths, lists, objects and tags. */
+ * made of the lines that the generator wrote (`kodec.runtime.messages` has their grammar) when a version is first met.
+ * Nothing here knows a format: there are wire types, lengths, lists, objects and tags. */
 #ifndef KODEC_MESSAGE_H
 #define KODEC_MESSAGE_H
 
@@ -86,8 +86,7 @@ struct km_message {
   km_layout **layouts;
 };
 
-static int km_begin(km_message *message);
-static km_layout *km_layout_of(km_message *message, long version);
+static km_layout *km_make(km_message *message, long version);
 static PyTypeObject *km_message_type;
 
 /* ------------------------------------------------------------------ from lines to layouts */
@@ -114,12 +113,15 @@ static int km_refuse(km_message *message, const char *text) {
 }
 
 static int km_parse_object(km_message *message, const char *name, long version, km_value *value) {
-  PyObject *found = PyDict_GetItemString(message->peers, name);
+  PyObject *const key = PyUnicode_FromString(name);
+  PyObject *const found = key == NULL ? NULL : PyDict_GetItemWithError(message->peers, key);
+  Py_XDECREF(key);
+  if (found == NULL && PyErr_Occurred()) return -1;
   if (found == NULL || !PyObject_TypeCheck(found, km_message_type)) return km_refuse(message, name);
   value->kind = KM_OBJECT;
   value->message = (km_message *)found;
   Py_INCREF(found);
-  value->layout = km_layout_of(value->message, version);
+  value->layout = km_make(value->message, version);
   return value->layout == NULL ? -1 : 0;
 }
 
@@ -154,7 +156,8 @@ static int km_parse(km_message *message, const char *text, long version, km_valu
   if (strncmp(text, "+1", 2) == 0) value->plus = 1, text += 2;
   if (value->kind == KM_TEXT || value->kind == KM_BYTES) return *text ? km_refuse(message, whole) : 0;
   if (*text++ != ':') return km_refuse(message, whole);
-  if (value->kind == KM_OBJECT) return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
+  if (value->kind == KM_OBJECT)
+    return value->nullable ? km_parse_object(message, text, version, value) : km_refuse(message, whole);
   value->element = PyMem_Calloc(1, sizeof *value->element);
   if (value->element == NULL) {
     PyErr_NoMemory();
@@ -187,8 +190,7 @@ static int km_set_field(km_message *message, PyObject *entry, long version, km_f
     Py_XDECREF(name);
     if (found != NULL && PyObject_TypeCheck(found, km_message_type) && ((km_message *)found)->cls == initial) {
       km_message *const called = (km_message *)found;
-      if (km_begin(called) < 0) return -1;
-      field->blank = km_layout_of(called, called->versions ? called->first : KM_ANY);
+      field->blank = km_make(called, called->versions ? called->first : KM_ANY);
       if (field->blank == NULL) return -1;
       field->called = called;
       Py_INCREF(called);
@@ -267,7 +269,7 @@ static int km_fill(km_message *message, long version, km_layout *layout) {
   return 0;
 }
 
-static void km_layout_free(km_layout *layout) {
+static void km_layout_clear(km_layout *layout) {
   km_field *const lists[] = {layout->field, layout->tag, layout->gone};
   const Py_ssize_t counts[] = {layout->fields, layout->tags, layout->absent};
   for (int i = 0; i < 3; i++) {
@@ -278,7 +280,7 @@ static void km_layout_free(km_layout *layout) {
     }
     PyMem_Free(lists[i]);
   }
-  PyMem_Free(layout);
+  memset(layout, 0, sizeof *layout);
 }
 
 /* What of a message is known once its lines have been read. */
@@ -349,33 +351,56 @@ done:
   return status;
 }
 
-/* The layout of a version, made now where it was not met before. NULL with an error, or without one where the class
- * has no such version. What holds a class that has no version may be in any. */
-static km_layout *km_layout_of(km_message *message, long version) {
-  km_layout *layout;
-  long index = 0;
-  if (KD_UNLIKELY(km_begin(message) < 0)) return NULL;
-  if (message->versions) {
-    index = version - message->first;
-    if (version < 0 || index < 0 || index >= message->versions) return NULL;
+/* Begin every class of the table. */
+static int km_begin_all(km_message *message) {
+  PyObject *const peers = PyDict_Values(message->peers);
+  int status = peers == NULL ? -1 : km_begin(message);
+  for (Py_ssize_t i = 0; status == 0 && i < PyList_GET_SIZE(peers); i++)
+    if (PyObject_TypeCheck(PyList_GET_ITEM(peers, i), km_message_type))
+      status = km_begin((km_message *)PyList_GET_ITEM(peers, i));
+  Py_XDECREF(peers);
+  return status;
+}
+
+/* The place of a version's layout; -1 where the class has no such version. A class that has none may be in any. */
+KD_INLINE long km_index(const km_message *message, long version) {
+  if (!message->versions) return 0;
+  return version < message->first || version - message->first >= message->versions ? -1 : version - message->first;
+}
+
+/* The layout of a version, made now where it is not there. All classes have begun: no Python runs in here, and so no
+ * other thread, which would see a part of a layout. */
+static km_layout *km_make(km_message *message, long version) {
+  const long index = message->started ? km_index(message, version) : -1;
+  km_layout *layout = index < 0 ? NULL : message->layouts[index];
+  if (index < 0) {
+    PyErr_Format(PyExc_ValueError, "%R has no version %ld", message->cls, version);
+    return NULL;
   }
-  layout = message->layouts[index];
-  if (KD_LIKELY(layout != NULL && layout->whole)) return layout;
   if (layout == NULL) {
     layout = PyMem_Calloc(1, sizeof *layout);
     if (layout == NULL) {
       PyErr_NoMemory();
       return NULL;
     }
-    message->layouts[index] = layout; /* a type may hold itself */
-    layout->whole = 1;
-    if (km_fill(message, version, layout) == 0) return layout;
-    layout->whole = 0; /* others may have it already: it stays */
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%R: a part of version %ld has no such version", message->cls, version);
-    return NULL;
+    message->layouts[index] = layout;
   }
-  PyErr_Format(PyExc_ValueError, "%R: version %ld could not be laid out", message->cls, version);
+  if (layout->whole) return layout;
+  layout->whole = 1; /* a type may hold itself */
+  if (km_fill(message, version, layout) == 0) return layout;
+  /* others may have it already: it stays where it is, empty, and is filled when it is asked for again */
+  km_layout_clear(layout);
   return NULL;
+}
+
+/* The layout of a version. NULL with an error, or without one where the class has no such version. */
+KD_INLINE const km_layout *km_layout_of(km_message *message, long version) {
+  long index;
+  if (KD_UNLIKELY(km_begin(message) < 0)) return NULL;
+  index = km_index(message, version);
+  if (index < 0) return NULL;
+  if (KD_LIKELY(message->layouts[index] != NULL && message->layouts[index]->whole)) return message->layouts[index];
+  return km_begin_all(message) < 0 ? NULL : km_make(message, version);
 }
 
 #endif

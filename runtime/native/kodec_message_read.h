@@ -1,10 +1,10 @@
 /* Messages from bytes, by their layouts. Needs Python.h.
  *
- * What is read is right, or NULL is given, mostly without an error: the reader in Python then says what is wrong with the
- * same bytes, or reads what is not done here. Nothing is allocated for a count that the bytes cannot hold.
+ * What is read is right, or NULL is given, mostly without an error: the reader in Python then says what is wrong with
+ * the same bytes, or reads what is not done here. Nothing is allocated for a count that the bytes cannot hold.
  *
- * The collector is told of the objects and lists of a message when all of it is there: it never sees a part of one, and does
- * not look again and again at what cannot be garbage yet. */
+ * The collector is told of the objects and lists of a message when all of it is there: it never sees a part of one,
+ * and does not look again and again at what cannot be garbage yet. */
 #ifndef KODEC_MESSAGE_READ_H
 #define KODEC_MESSAGE_READ_H
 

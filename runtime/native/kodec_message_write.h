@@ -1,8 +1,8 @@
 /* Messages to bytes, by their layouts. Needs Python.h.
  *
- * Only what is exactly of the type that it should be is written: nothing here calls any Python, so nothing changes meanwhile. At
- * anything else, and at what the version cannot carry, -1 is given, without an error unless memory ran out: the writer in
- * Python then writes it, or says what is wrong. */
+ * Only what is exactly of the type that it should be is written: nothing here calls any Python, so nothing changes
+ * meanwhile. At anything else, and at what the version cannot carry, -1 is given, mostly without an error: the writer
+ * in Python then writes it, or says what is wrong. */
 #ifndef KODEC_MESSAGE_WRITE_H
 #define KODEC_MESSAGE_WRITE_H
 
@@ -97,8 +97,9 @@ static int km_uuid_bytes(PyObject *object, uint8_t *p) {
   if (number == NULL || !PyLong_CheckExact(number)) return -1;
 #if PY_VERSION_HEX >= 0x030D0000
   {
-    const Py_ssize_t size = PyLong_AsNativeBytes(
-        number, p, 16, Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER | Py_ASNATIVEBYTES_REJECT_NEGATIVE);
+    const int how =
+        Py_ASNATIVEBYTES_BIG_ENDIAN | Py_ASNATIVEBYTES_UNSIGNED_BUFFER | Py_ASNATIVEBYTES_REJECT_NEGATIVE;
+    const Py_ssize_t size = PyLong_AsNativeBytes(number, p, 16, how);
     return size >= 0 && size <= 16 ? 0 : -1;
   }
 #else
@@ -176,6 +177,7 @@ static int km_write_text(km_writer *w, const km_value *value, PyObject *object) 
 
 static int km_write_value(km_writer *w, const km_value *value, PyObject *object) {
   int64_t number;
+  uint64_t bits;
   int overflow;
   if (km_kinds[value->kind].width) return km_room(w, 0) ? -1 : km_put_fixed(w, value, object);
   if (value->counted && object == Py_None) return value->nullable ? km_write_length(w, value, -1) : -1;
@@ -211,7 +213,8 @@ static int km_write_value(km_writer *w, const km_value *value, PyObject *object)
       if (value->kind == KM_UVARINT ? number < 0 || number > UINT32_MAX
                                     : value->kind == KM_ZIGZAG32 && (number < INT32_MIN || number > INT32_MAX))
         return -1;
-      km_put_uvarint(w, value->kind == KM_UVARINT ? (uint64_t)number : (uint64_t)number << 1 ^ (0 - ((uint64_t)number >> 63)));
+      bits = (uint64_t)number;
+      km_put_uvarint(w, value->kind == KM_UVARINT ? bits : bits << 1 ^ (0 - (bits >> 63)));
       return 0;
     default: return -1;
   }
@@ -245,7 +248,9 @@ static int km_is_initial(const km_field *field, PyObject *value) {
   }
   if (field->start == KM_BLANK) return km_is_blank(field->blank, value);
   if (field->start == KM_CALLED) return -1;
-  if (value == initial) return PyFloat_CheckExact(value) ? -1 : 1;
+  if (PyFloat_CheckExact(value) && PyFloat_CheckExact(initial))
+    return PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(initial); /* what is not a number equals nothing */
+  if (value == initial) return 1;
   if (initial == Py_None || value == Py_None) {
     PyObject *const other = initial == Py_None ? value : initial;
     PyTypeObject *const kind = Py_TYPE(other);
@@ -321,10 +326,12 @@ static int km_write_tags(km_writer *w, const km_layout *layout, PyObject *object
     if (at < PyList_GET_SIZE(others)) {
       PyObject *const pair = PyList_GET_ITEM(others, at);
       int overflow;
-      if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2 || !PyLong_CheckExact(PyTuple_GET_ITEM(pair, 0))) return -1;
+      if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2) return -1;
+      if (!PyLong_CheckExact(PyTuple_GET_ITEM(pair, 0))) return -1;
       data = PyTuple_GET_ITEM(pair, 1);
       other = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(pair, 0), &overflow);
-      if (overflow || other < 0 || other > INT32_MAX || !PyBytes_CheckExact(data) || PyBytes_GET_SIZE(data) > INT32_MAX) return -1;
+      if (overflow || other < 0 || other > INT32_MAX) return -1;
+      if (!PyBytes_CheckExact(data) || PyBytes_GET_SIZE(data) > INT32_MAX) return -1;
     } else if (i == layout->tags) {
       return 0;
     }

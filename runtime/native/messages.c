@@ -1,8 +1,8 @@
 /* Messages read and written natively, for `kodec.runtime.messages`: the methods of generated classes.
  *
- * A `Message` is a class with the lines that say what it is on the wire (kodec_message.h); `Function` and `Method` stand in
- * place of its `from_bytes`, `read_from` and `to_bytes`. Each holds what it replaces, which is Python, and calls it with the same
- * arguments wherever the native code does not do it: so there is one set of errors. */
+ * A `Message` is a class with the lines that say what it is on the wire (kodec_message.h); `Function` and `Method`
+ * stand in place of its `from_bytes`, `read_from` and `to_bytes`. Each holds what it replaces, which is Python, and
+ * calls it with the same arguments wherever the native code does not do it: so there is one set of errors. */
 #define PY_SSIZE_T_CLEAN
 #include "kodec_message_write.h"
 
@@ -66,7 +66,7 @@ static int64_t km_most_elements(PyObject *options) {
   return found;
 }
 
-/* ------------------------------------------------------------------ the three tasks; NULL without an error: in Python */
+/* ------------------------------------------------------------------ the tasks; NULL without an error: in Python */
 
 static PyObject *km_read(km_function *self, km_reader *r, const km_options *options) {
   km_message *const message = self->message;
@@ -173,7 +173,8 @@ static PyObject *km_to_bytes(km_function *self, PyObject *const *args, Py_ssize_
   w.used = 0;
   w.room = KM_ROOM;
   w.depth = 0;
-  if (km_write_object(&w, layout, args[0]) == 0) found = PyBytes_FromStringAndSize((const char *)w.data, (Py_ssize_t)w.used);
+  if (km_write_object(&w, layout, args[0]) == 0)
+    found = PyBytes_FromStringAndSize((const char *)w.data, (Py_ssize_t)w.used);
   if (w.data != w.small) PyMem_Free(w.data);
   return found;
 }
@@ -204,7 +205,8 @@ static PyObject *km_function_new(PyTypeObject *type, PyObject *args, PyObject *k
   PyObject *message, *name, *plain;
   km_function *self;
   int task = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UO", names, km_message_type, &message, &name, &plain)) return NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UO", names, km_message_type, &message, &name, &plain))
+    return NULL;
   while (task < 3 && PyUnicode_CompareWithASCIIString(name, tasks[task])) task++;
   if (task == 3 || (task == KM_TO_BYTES) != (type == km_method_type) || !PyCallable_Check(plain))
     return PyErr_Format(PyExc_ValueError, "%S is no method of %S", name, type);
@@ -240,7 +242,7 @@ static void km_function_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* All that is asked of it but to be called is asked of what it replaces: its name, its signature, what it says of itself. */
+/* All that is asked of it but to be called is asked of what it replaces: its name, its signature, its docstring. */
 static PyObject *km_function_getattro(PyObject *object, PyObject *name) {
   km_function *const self = (km_function *)object;
   PyObject *found;
@@ -313,9 +315,10 @@ static PyType_Slot km_method_slots[] = {
 };
 
 enum { KM_FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL };
-static PyType_Spec km_function_spec = {"kodec.runtime.native.messages.Function", sizeof(km_function), 0, KM_FLAGS, km_function_slots};
+#define KM_MODULE "kodec.runtime.native.messages."
+static PyType_Spec km_function_spec = {KM_MODULE "Function", sizeof(km_function), 0, KM_FLAGS, km_function_slots};
 static PyType_Spec km_method_spec = {
-    "kodec.runtime.native.messages.Method", sizeof(km_function), 0, KM_FLAGS | Py_TPFLAGS_METHOD_DESCRIPTOR, km_method_slots};
+    KM_MODULE "Method", sizeof(km_function), 0, KM_FLAGS | Py_TPFLAGS_METHOD_DESCRIPTOR, km_method_slots};
 
 /* ------------------------------------------------------------------ messages */
 
@@ -323,7 +326,8 @@ static PyObject *km_message_new(PyTypeObject *type, PyObject *args, PyObject *ke
   static char *names[] = {"cls", "lines", "peers", "parse", NULL};
   PyObject *cls, *lines, *peers, *parse;
   km_message *self;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UO!O", names, &PyType_Type, &cls, &lines, &PyDict_Type, &peers, &parse))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!UO!O", names, &PyType_Type, &cls, &lines, &PyDict_Type, &peers,
+                                   &parse))
     return NULL;
   self = (km_message *)type->tp_alloc(type, 0);
   if (self == NULL) return NULL;
@@ -372,7 +376,10 @@ static void km_message_dealloc(PyObject *object) {
   PyTypeObject *const type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   for (long i = 0; self->layouts != NULL && i <= self->versions; i++)
-    if (self->layouts[i] != NULL) km_layout_free(self->layouts[i]);
+    if (self->layouts[i] != NULL) {
+      km_layout_clear(self->layouts[i]);
+      PyMem_Free(self->layouts[i]);
+    }
   PyMem_Free(self->layouts);
   Py_XDECREF(self->entries);
   Py_XDECREF(self->parse);
@@ -391,7 +398,7 @@ static PyType_Slot km_message_slots[] = {
 };
 
 static PyType_Spec km_message_spec = {
-    "kodec.runtime.native.messages.Message", sizeof(km_message), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, km_message_slots};
+    KM_MODULE "Message", sizeof(km_message), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, km_message_slots};
 
 /* ------------------------------------------------------------------ the module */
 
@@ -436,8 +443,8 @@ done:
 }
 
 static PyModuleDef km_module = {
-    PyModuleDef_HEAD_INIT, "messages", "Messages read and written natively, by the lines that the generator wrote of them.",
-    -1, NULL, NULL, NULL, NULL, NULL};
+    PyModuleDef_HEAD_INIT, "messages", "Messages read and written natively, by what the generator wrote of them.", -1,
+    NULL, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_messages(void) {
   PyObject *module;

@@ -164,6 +164,10 @@ def test_watch_goes_on_until_it_is_interrupted(formats: Path, tmp_path: Path) ->
         process.stderr.close()
 
 
+def test_help_names_the_table_of_the_folders() -> None:
+    assert "`tool.kodec.generate` in" in run(ROOT, "generate", "--help").stdout
+
+
 def test_the_dialect_is_printed(tmp_path: Path) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "kodec", "generate", "--dialect"],

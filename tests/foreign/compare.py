@@ -283,7 +283,8 @@ def _forget_halves(error: BaseException) -> None:
     trace = error.__traceback__
     while trace is not None:
         code, given = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
-        if isinstance(getattr(type(given), code.co_name, None), property):
+        # Ours keep nothing of what failed, and have slots.
+        if hasattr(given, "__dict__") and isinstance(getattr(type(given), code.co_name, None), property):
             vars(given).pop(f"_m_{code.co_name}", None)
         trace = trace.tb_next
 

@@ -414,8 +414,11 @@ def sanitized(command: str, folder: Path) -> dict[str, str] | None:
         "PYTHONMALLOC": "malloc",
     }
     environment[SANITIZED] = str(module)
-    probe = subprocess.run([sys.executable, __file__, "--seconds", "0"], env=environment, check=False)
-    return environment if probe.returncode == 0 else None
+    probe = f"import sys; sys.path.insert(0, {str(HERE)!r}); import messages; messages.use_sanitized()"
+    done = subprocess.run(
+        [sys.executable, "-c", probe], env=environment, check=False, stdout=subprocess.DEVNULL
+    )
+    return environment if done.returncode == 0 else None
 
 
 def use_sanitized() -> None:

@@ -219,6 +219,62 @@ def test_threads() -> None:
     assert not failed
 
 
+def test_threads_that_come_first() -> None:
+    """What is made of a table when it is first used is whole for whoever sees it."""
+    assert native is not None
+    kind = next(kind for kind in fuzz.kinds() if kind.__name__ == "StreamsGroupTopologyValue")
+    value = of_version(kind, 0, "first")
+    data = in_python(kind.to_bytes)(value)
+    read = in_python(kind.from_bytes)(data)
+    failed: list[object] = []
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            from_bytes, _, to_bytes = strictly(kind)
+            start = threading.Barrier(4)
+
+            def work(start: Any = start, from_bytes: Any = from_bytes, to_bytes: Any = to_bytes) -> None:
+                start.wait()
+                if to_bytes(value) != data or not same(read, from_bytes(data)):
+                    failed.append(start)
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not failed
+
+
+@pytest.mark.skipif(fuzz._testcapi is None, reason="this Python cannot make allocations fail")
+def test_a_class_is_whole_again_once_there_is_memory() -> None:
+    """Whichever allocation fails when a table is first used, the next use is as if nothing had been."""
+    kind = next(kind for kind in fuzz.kinds() if kind.__name__ == "StreamsGroupTopologyValue")
+    value = of_version(kind, 0, "first")
+    data = in_python(kind.to_bytes)(value)
+    read = in_python(kind.from_bytes)(data)
+    failed = 0
+    for number in range(0, 400, 3):
+        from_bytes, _, to_bytes = strictly(kind)
+        for call, right in (
+            (lambda call=from_bytes: call(data), read),
+            (lambda call=to_bytes: call(value), data),
+        ):
+            try:
+                fuzz._testcapi.set_nomemory(number, number + 1)
+                try:
+                    call()
+                finally:
+                    fuzz._testcapi.remove_mem_hooks()
+            except MemoryError:
+                failed += 1
+            assert fuzz.alike(call(), right, set())
+    assert failed > 50
+
+
 class Derived(PartitionRecord):
     """A class of a program's own, with a dict."""
 

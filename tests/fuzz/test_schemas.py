@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kodec.runtime.errors import Malformed
 from kodec.runtime.streams import ByteSource
 from tests.foreign import compare
 from tests.fuzz import grammar, schemas
@@ -57,3 +58,33 @@ def test_half_an_instance_is_forgotten_and_nothing_else() -> None:
             getattr(stock, name)
         compare._forget_halves(caught.value)
         assert vars(stock) == {"_m_kept": [1]}
+
+    class Ours:
+        """What we make of it: nothing is kept of what failed."""
+
+        __slots__ = ()
+
+        @property
+        def half(self) -> list[int]:
+            raise EOFError
+
+    with pytest.raises(EOFError) as caught:
+        Ours().half  # noqa: B018  # it fails
+    compare._forget_halves(caught.value)
+
+
+def test_an_absent_instance_that_an_expression_needs_is_known_and_nothing_else() -> None:
+    class Stock:
+        """What ksc makes of instances, of which one is absent."""
+
+        plain = None
+        absent = property(lambda self: None)
+        there = property(lambda self: 0)
+
+    for name, reason, known in (
+        ("absent", compare.ABSENT, True),
+        ("there", compare.ABSENT, False),
+        ("plain", compare.ABSENT, False),
+        ("absent", "an expression divides by 0", False),
+    ):
+        assert compare._absent(Malformed(name, reason, at=0), Stock()) is known

@@ -29,9 +29,15 @@ seq:
 TAIL = """types:
   part:
     seq: [{id: x, type: s1}]
+  letter:
+    -versions: 0-1
+    seq:
+      - {id: version, type: u1}
+      - {id: new, type: s1, if: version >= 1, -since: 1}
 enums:
   color: {0: red}
 """
+PARTS = "\n\nPart\n  x s1\n\nLetter\n  version u1 version\n  new s1 1-1"
 TABLE = "NAME\n  number s4\n  text text:s2"
 
 
@@ -85,6 +91,7 @@ UNKNOWN = {
     "a count further away": "  - {id: num_more, type: u1, -derive: count_of(more)}\n"
     "  - {id: flag, type: u1}\n"
     "  - {id: more, type: s4, repeat: expr, repeat-expr: num_more}\n",
+    "an object with a version of its own": "  - {id: more, type: letter}\n",
     "a length of several": "  - {id: len_both, type: u2, -derive: length_of(one..two)}\n"
     "  - {id: one, type: u1}\n  - {id: two, type: u1}\n",
 }
@@ -126,7 +133,7 @@ def check_native(kind: Any, wanted: bool) -> None:
 @pytest.mark.parametrize("case", KNOWN)
 def test_what_is_known(made: dict[str, tuple[Any, str]], case: str) -> None:
     kind, table = made[case]
-    assert table == KNOWN[case][1].replace("NAME", kind.__name__) + "\n\nPart\n  x s1"
+    assert table == KNOWN[case][1].replace("NAME", kind.__name__) + PARTS
     check_native(kind, True)
     both(kind, case)
 

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from kodec.generator.driver import generate, load
+from kodec.generator.driver import generate, load, render_all
 from kodec.generator.problems import Problem, SchemaError
 from kodec.generator.schema.keys import KEYS
 
+Codec = Callable[..., Any]
 Find = Callable[..., list[Problem]]
 
 # Rows of docs/schema-language.md that are not supported. The text of `x.ksy` starts at line 4;
@@ -382,15 +383,49 @@ def chain(count: int, last: str = "") -> str:
     return "seq: [{id: a, type: t0}]\ntypes:\n" + "".join(types)
 
 
-def test_types_that_are_in_each_other_too_deep(problems: Find, codec: Callable[..., Any]) -> None:
-    data = b"\1" + bytes(1)
-    assert codec(chain(99)).X.from_bytes(data).to_bytes() == data
+def test_types_that_are_in_each_other_too_deep(problems: Find, tmp_path: Path) -> None:
+    circle = "{id: a, type: t0, if: n > 0}"
+    for index, text in enumerate((chain(99), chain(200, circle))):
+        (tmp_path / str(index)).mkdir()
+        (tmp_path / str(index) / "x.ksy").write_text("meta: {id: x}\n" + text)
+        assert "class T98(" in render_all(tmp_path / str(index)).modules["x.py"]
     (found,) = problems(chain(150))
     assert found.text == "types are in each other too deep: 101, with those that hold each other 101"
-    circle = "{id: a, type: t0, if: n > 0}"
-    assert codec(chain(200, circle)).X.from_bytes(data).to_bytes() == data
     (found,) = problems(chain(1500, circle))
     assert "with those that hold each other 1500" in found.text
+
+
+DOUBLED = "".join(f"  i{index + 1}: {{value: i{index} + i{index}}}\n" for index in range(400))
+LONGER = "".join(f"  i{index}: {{value: i{index + 1} + 1}}\n" for index in reversed(range(1, 400)))
+
+
+@pytest.mark.parametrize(
+    ("chain", "first"), [(DOUBLED, "x.i12"), (LONGER + "  i400: {value: n}\n", "x.i325")]
+)
+@pytest.mark.parametrize("key", ["", "-topic: t\n"])
+def test_instances_that_use_each_other_too_often(key: str, chain: str, first: str, problems: Find) -> None:
+    """Each would be computed for each use, and for each use of what uses it."""
+    schema = f"{key}seq:\n- {{id: n, type: u1}}\n- {{id: z, size: i1}}\ninstances:\n  i0: {{value: n}}\n"
+    found = problems(schema + chain)
+    assert {"too long with the instances that it uses"} == {each.text for each in found}
+    assert first in {each.path for each in found}
+
+
+def test_calls_in_each_other_are_looked_at_once_each(codec: Codec) -> None:
+    text = "n"
+    for _ in range(20):
+        text = f'({text}.to_s + "1").length()'
+    x = codec(f"seq:\n- {{id: n, type: u1}}\n- {{id: a, size: '{text}'}}\n")
+    assert x.X.from_bytes(b"\1ab").a == b"ab"
+
+
+@pytest.mark.parametrize("key", ["", "-topic: t\n"])
+def test_operations_in_each_other(key: str, problems: Find, codec: Codec) -> None:
+    schema = key + "seq:\n- {id: n, type: u1}\n- {id: a, size: 'N'}\n"
+    text = " + ".join(["n"] * 100)
+    assert codec(schema.replace("N", text)).X.from_bytes(b"\1" + bytes(100)).a == bytes(100)
+    (found,) = problems(schema.replace("N", f"{text} + n"))
+    assert "more than 100 operations in each other" in found.text
 
 
 ROWS_BESIDE = """meta: {id: x, endian: be}

@@ -155,7 +155,7 @@ def test_in_place_only_ids_and_checkpoints_are_set(broker: Path, written: Path) 
 
 
 def test_files_belong_to_whom_the_brokers_directory_belongs(broker: Path, written: Path) -> None:
-    broker.chmod(0o750)
+    broker.chmod(0o751)
     if os.geteuid() == 0:
         os.chown(broker, 4_000, 4_001)
     like = broker.stat()
@@ -163,7 +163,7 @@ def test_files_belong_to_whom_the_brokers_directory_belongs(broker: Path, writte
     for path in (broker / "orders-0", *(broker / "orders-0").iterdir()):
         found = path.stat()
         assert (found.st_uid, found.st_gid) == (like.st_uid, like.st_gid)
-        assert found.st_mode & 0o777 == (0o750 if path.is_dir() else 0o640)
+        assert found.st_mode & 0o777 == (0o751 if path.is_dir() else 0o640)
 
 
 def test_links_in_the_source_are_refused(broker: Path, written: Path, tmp_path: Path) -> None:

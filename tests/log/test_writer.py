@@ -247,6 +247,14 @@ def test_a_log_without_times_rolls_by_the_clock(tmp_path: Path) -> None:
     assert [each.base_offset for each in PartitionLog(tmp_path / "t-0").segments] == [0, 2]
 
 
+def test_the_time_of_a_segment_counts_from_its_first_batch_whoever_wrote_that(tmp_path: Path) -> None:
+    config = LogConfig(segment_ms=5000)
+    for timestamp in (1_000, 6_000, 6_001):
+        with LogWriter(tmp_path / "t-0", config=config, clock=lambda: 0.0) as writer:
+            writer.append([kodec.Record(value=b"v", timestamp=timestamp)])
+    assert [each.base_offset for each in PartitionLog(tmp_path / "t-0").segments] == [0, 2]
+
+
 class Synced:
     """What fsync has been told: the size of each file at its last fsync, and the names at a folder's."""
 

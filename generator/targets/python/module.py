@@ -11,7 +11,7 @@ from kodec.generator.targets.python.containers import Containers
 from kodec.generator.targets.python.facts import of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.rows import rows_view
-from kodec.generator.targets.python.tables import message_tables
+from kodec.generator.targets.python.tables import is_of_messages, message_tables
 from kodec.generator.targets.python.units import units_view
 from kodec.generator.targets.python.views.modules import (
     Attribute,
@@ -165,7 +165,14 @@ class Module(Containers):
             rows=rows,
             units=units,
             exports=tuple(exports),
+            base="" if inner is not None else self._base(dynamic, flags),
         )
+
+    def _base(self, dynamic: tuple[str, ...], flags: tuple[str, ...]) -> str:
+        """The class that has the methods of messages, and of what is in them."""
+        if flags or not is_of_messages(self.schema):
+            return ""
+        return {(): "Message", ("version",): "VersionedMessage"}.get(dynamic, "")
 
     def _decode(self, struct: Struct, variant: Variant) -> Decode | None:
         """Of a container, which has one layout."""

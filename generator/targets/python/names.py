@@ -6,7 +6,6 @@ import keyword
 
 import kodec.runtime.fields
 import kodec.runtime.floats
-import kodec.runtime.messages
 import kodec.runtime.streams
 import kodec.runtime.varint
 from kodec.generator.schema.model import Enum
@@ -27,7 +26,6 @@ RUNTIME = {
     ),
     "fields": tuple(kodec.runtime.fields.__all__),
     "floats": tuple(kodec.runtime.floats.__all__),
-    "messages": tuple(kodec.runtime.messages.__all__),
     "streams": tuple(kodec.runtime.streams.__all__),
     "varint": tuple(kodec.runtime.varint.__all__),
 }

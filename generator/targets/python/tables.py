@@ -18,7 +18,7 @@ from kodec.generator.targets.python.facts import Facts, of_tag
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.wire import ENCODINGS, INTRINSICS, VARINTS, WIRE
 
-__all__ = ["message_tables"]
+__all__ = ["is_of_messages", "message_tables"]
 
 # wire types that can say a length
 _LENGTHS = frozenset(
@@ -40,10 +40,14 @@ class _Entry:
     flags: str
 
 
+def is_of_messages(schema: Schema) -> bool:
+    """Whether the schema is that of a message: it has versions, or a number among others."""
+    return bool(schema.root.versions) or schema.root.message is not None
+
+
 def message_tables(back: Facts, schema: Schema) -> str:
     """The table of a schema's classes; empty where it is none of messages, or needs more than there is."""
-    root = schema.root
-    if not root.versions and root.message is None:
+    if not is_of_messages(schema):
         return ""
     tables = _Tables(back, schema)
     try:
@@ -63,9 +67,8 @@ class _Tables:
     def lines(self, struct: Struct) -> Iterator[str]:
         if self.back.in_runtime(struct) or transparent(struct) is not None:
             return
-        if any(param.type == "bool" for param in struct.params) or any(
-            param.id != struct.version_field for param in struct.params
-        ):
+        # the methods of the base class have it as `version`
+        if any(param.type == "bool" or param.id != "version" for param in struct.params):
             raise _Beyond
         if any(each.peek_at is not None or each.parsed for each in struct.instances):
             raise _Beyond
@@ -234,6 +237,9 @@ class _Tables:
             raise _Beyond
         target = self.model.struct(kind.target)
         if target.wire or self.model.schema_of(kind.target).id != self.schema.id:
+            raise _Beyond
+        if target.versions and not target.params:
+            # its own bytes say which version it is in
             raise _Beyond
         for param, arg in zip(target.params, kind.args, strict=True):
             own = ex.Name(target.version_field)

@@ -84,7 +84,9 @@ def test_the_last_value_of_each_key_stays(
         assert report.complete
         assert made.rows(folder) == expected(before, end)
         assert (folder / f"{end:020d}.log").read_bytes() == active
-        assert report.counts.records_removed == len(before) - len(made.rows(folder))
+        counts = report.counts
+        assert counts.records_removed == len(before) - len(made.rows(folder))
+        assert counts.superseded + counts.without_key == counts.records_removed
         with kodec.PartitionLog(folder) as log:
             assert log.end_offset >= end
         # Again, from the start: nothing more to do, the same entries.
@@ -106,6 +108,16 @@ def test_a_later_compaction_goes_on_where_the_last_one_ended(tmp_path: Path) -> 
     report = compacted(folder)
     assert (report.first_dirty_offset, report.end_offset, report.keys) == (3, 5, 1)
     assert offsets(folder) == [2, 4]
+
+
+@pytest.mark.parametrize(("last", "segments"), [(2**31 - 1, 2), (2**31, 3)])
+def test_segments_are_joined_as_far_as_offsets_reach(tmp_path: Path, last: int, segments: int) -> None:
+    folder = made.make(
+        tmp_path / "topic-0",
+        [(0, [batch(0, [(b"a", b"1")])]), (last, [batch(last, [(b"b", b"1")])]), (last + 1, [])],
+    )
+    assert compacted(folder).segments_after == segments
+    assert offsets(folder) == [0, last]
 
 
 def test_other_topics_stay_in_the_checkpoint(tmp_path: Path) -> None:

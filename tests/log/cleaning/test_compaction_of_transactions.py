@@ -8,6 +8,7 @@ import pytest
 
 import kodec
 from kodec.log.cleaning.cleanable import Known
+from kodec.log.directories.producer_state import ProducerState
 from tests.log import made, wire
 from tests.log.cleaning.compacting import NOW, compacted, offsets, shape, transactions
 from tests.log.made import DAY, START, batch, marker
@@ -135,3 +136,16 @@ def test_a_producer_is_forgotten_when_its_time_is_over_and_not_before(tmp_path: 
         for now, known in ((START + DAY - 1, [7]), (START + DAY, [])):
             found = Known.of(log, now=now, producer_expiration_ms=DAY)
             assert list(found.producers) == known
+
+
+def test_a_producer_snapshot_from_behind_the_log_says_nothing(tmp_path: Path) -> None:
+    folder = made.make(
+        tmp_path / "topic-0",
+        [(0, [batch(0, [(b"a", b"1")], producer=(7, 0, 0))]), (1, [batch(1, [(b"a", b"2")])]), (2, [])],
+    )
+    state = ProducerState()
+    with kodec.PartitionLog(folder) as log:
+        (folder / f"{log.end_offset + 1:020d}.snapshot").write_bytes(state.snapshot().to_bytes())
+    # The last batch of producer 7 stays, without records: the next one must carry on from its sequence.
+    assert compacted(folder, now=START).counts.emptied == 1
+    assert shape(folder) == [(0, 0, 0, False), (1, 1, 1, False)]

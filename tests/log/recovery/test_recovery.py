@@ -16,7 +16,7 @@ from kodec.log.batches.sizes import OFFSET
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.names import file_name
+from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
 from kodec.log.recovery.apply import default_quarantine
 from kodec.log.recovery.planning import plan_recovery, plan_root
 from kodec.log.recovery.steps import Truncate
@@ -264,6 +264,20 @@ def test_a_list_of_epochs_that_cannot_be_read_is_made_anew(made: Path) -> None:
     (made / "leader-epoch-checkpoint").write_bytes(b"nonsense")
     recover(made, interval=50)
     assert files_of(made) == before
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_batches_without_a_leader_epoch_add_none(tmp_path: Path, clean: bool) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    if clean:
+        (tmp_path / CLEAN_SHUTDOWN).write_text('{"version":0}')
+    records = [kodec.Record(value=b"v", timestamp=1)]
+    batches = [kodec.encode(records, base_offset=n, partition_leader_epoch=(-1, 3)[n]) for n in range(2)]
+    (folder / file_name(0, "log")).write_bytes(b"".join(batches))
+    (folder / "leader-epoch-checkpoint").write_bytes(b"nonsense")
+    recover(folder)
+    assert PartitionLog(folder).leader_epochs() == [LeaderEpoch(3, 1)]
 
 
 def test_a_log_that_ends_before_its_start_begins_anew(made: Path) -> None:

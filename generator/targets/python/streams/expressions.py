@@ -184,6 +184,9 @@ class Emitter:
         owner = self.kinds.of(of, here.scope)
         if name == "_sizeof":
             return str((self.kinds.width(of, here.scope) + 7) // 8)
+        form = None if owner.name == "type" else _ATTRIBUTES.get((owner.name, name))
+        if form is not None:
+            return form.format(self.value(of, here))
         text = self.value(of, here, TIGHT)
         if owner.name == "type":
             if name == "_io":
@@ -191,8 +194,7 @@ class Emitter:
             return f"{text}.{name if name.startswith('_') and name in _SPECIAL else attribute(name)}"
         if (owner.name, name) == ("text", "reverse"):
             return f"{text}[::-1]"
-        form = _ATTRIBUTES.get((owner.name, name))
-        return f"{text}.{name}" if form is None else form.format(self.value(of, here))
+        return f"{text}.{name}"
 
     def _method(self, of: ex.Expr, name: str, args: tuple[ex.Expr, ...], here: Here) -> str:
         text = self.value(of, here, TIGHT)

@@ -181,7 +181,8 @@ class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
 
     `dynamic` are the parameters that are given when it is read or written, `flags` those that choose the
-    function which does it: `reader`, and `writer`. `decode` is there for a container.
+    function which does it: `reader`, and `writer`. `decode` is there for a container. `base` is the class of
+    `kodec.runtime.messages` that has the methods; empty where the class has its own.
     """
 
     name: str
@@ -203,6 +204,7 @@ class StructView:
     rows: Rows | None
     units: Units | None
     exports: tuple[str, ...]
+    base: str
 
 
 @dataclass(frozen=True, slots=True)
