@@ -8,7 +8,6 @@ they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, MutableMapping
 from datetime import UTC, datetime, timedelta
 
@@ -121,11 +120,9 @@ class KafkaLogDataSource(DataSource):
 
     def reader(self, schema: StructType) -> LogReader:
         """A reader for the columns of `schema`, which may be fewer than there are."""
-        # With spark.sql.python.filterPushdown.enabled off, Spark refuses a reader that has pushFilters.
-        # With it on, this is called from the module that pushes filters; nothing else distinguishes the two.
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        kind = PruningLogReader if caller.endswith("data_source_pushdown_filters") else LogReader
-        return kind(schema, Options.parse(self.options))
+        # Not one that takes filters: Spark keeps the tasks that came of them with the table, so that a later
+        # query of the same DataFrame, without these filters, would have the rows of the first one alone.
+        return LogReader(schema, Options.parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of what is appended, for Spark 4.2 and later. Raises OptionError."""

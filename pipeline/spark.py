@@ -29,8 +29,6 @@ _log = logging.getLogger("kodec")
 _CATALOG = ("spark.sql.catalog.kafka-log", "org.kodec.spark.LogCatalog")
 
 _ALWAYS = {
-    # Without it Spark does not give a Python source a query's filters.
-    "spark.sql.python.filterPushdown.enabled": "true",
     # Cheaper than TCP for what the Python workers send to the JVM.
     "spark.python.unix.domain.socket.enabled": "true",
 }

@@ -335,8 +335,7 @@ def test_any_columns_alone(log_dir: Path, names: list[str]) -> None:
     assert found == [{name: row[name] for name in names} for row in whole]
 
 
-def test_a_reader_pushes_filters_only_where_spark_asks_for_it(log_dir: Path) -> None:
+def test_no_reader_takes_filters_from_spark(log_dir: Path) -> None:
     one = source(log_dir)
-    assert type(one.reader(schema())) is LogReader
     asking = {"__name__": "pyspark.sql.worker.data_source_pushdown_filters", "one": one, "schema": schema()}
-    assert type(eval("one.reader(schema)", asking)) is PruningLogReader
+    assert type(one.reader(schema())) is type(eval("one.reader(schema)", asking)) is LogReader
