@@ -8,8 +8,7 @@ they choose in `plan`, and how it is read in `rows`; here is what Spark calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import MutableMapping
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -17,14 +16,7 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     InputPartition,
-    LessThan,
-    LessThanOrEqual,
 )
 from pyspark.sql.types import StructType
 
@@ -35,9 +27,6 @@ from kodec.pipeline.reading import TaskPartition, TaskReader
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
-
 
 class LogReader(TaskReader, DataSourceReader):
     """Lists the segments, packs them into tasks, and decodes those of one task."""
@@ -46,52 +35,6 @@ class LogReader(TaskReader, DataSourceReader):
         """The tasks of the query; Spark makes an empty one where there are none."""
         tasks = tasks_of(self.options, list_segments(self.options, self.bounds))
         return [TaskPartition(task) for task in tasks]
-
-
-def _around(time: datetime) -> tuple[int, int]:
-    """The last ms since 1970-01-01 UTC that is not after `time`, and the first that is not before it."""
-    since = time - _EPOCH
-    return since // _MILLISECOND, -(-since // _MILLISECOND)
-
-
-class PruningLogReader(LogReader):
-    """A reader that leaves out segments, batches and rows that a query's filters do not want."""
-
-    # Spark's annotation says List; what is needed is an iterable.
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Note the filters that can leave something out. Spark still applies every filter to the rows."""
-        for one in filters:
-            match one:
-                case EqualTo(("topic",), value):
-                    self.bounds.limit_topics([value])
-                case In(("topic",), values):
-                    self.bounds.limit_topics(values)
-                case EqualTo(("partition",), value):
-                    self.bounds.limit_partitions([value])
-                case In(("partition",), values):
-                    self.bounds.limit_partitions(values)
-                case EqualTo(("offset",), value):
-                    self.bounds.limit_offsets(first=value, last=value)
-                case GreaterThan(("offset",), value):
-                    self.bounds.limit_offsets(first=value + 1)
-                case GreaterThanOrEqual(("offset",), value):
-                    self.bounds.limit_offsets(first=value)
-                case LessThan(("offset",), value):
-                    self.bounds.limit_offsets(last=value - 1)
-                case LessThanOrEqual(("offset",), value):
-                    self.bounds.limit_offsets(last=value)
-                case EqualTo(("timestamp",), datetime() as value):
-                    before, after = _around(value)
-                    self.bounds.limit_timestamps(first=after, last=before)
-                case GreaterThan(("timestamp",), datetime() as value):
-                    self.bounds.limit_timestamps(first=_around(value)[0] + 1)
-                case GreaterThanOrEqual(("timestamp",), datetime() as value):
-                    self.bounds.limit_timestamps(first=_around(value)[1])
-                case LessThan(("timestamp",), datetime() as value):
-                    self.bounds.limit_timestamps(last=_around(value)[1] - 1)
-                case LessThanOrEqual(("timestamp",), datetime() as value):
-                    self.bounds.limit_timestamps(last=_around(value)[0])
-        return filters
 
 
 class KafkaLogDataSource(DataSource):

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import (
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
     InputPartition,
-    IsNotNull,
-    LessThan,
-    LessThanOrEqual,
 )
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
@@ -29,7 +21,7 @@ from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import find_partitions
 from kodec.pipeline import KafkaLogDataSource, schema
 from kodec.pipeline.rows import FIRST_ROWS, TimestampOutOfRange
-from kodec.pipeline.source import LogReader, PruningLogReader
+from kodec.pipeline.source import LogReader
 
 ROOT = Path(__file__).parent.parent.parent
 KAFKA = (
@@ -265,67 +257,6 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
     large = read(write("large-0", 2_000, 10_000))
     assert sum(batch.num_rows for batch in large) == 2_000
     assert all(4 * 2**20 <= batch.nbytes < 6 * 2**20 for batch in large[:-1])
-
-
-def at(millis: float) -> datetime:
-    return datetime.fromtimestamp(1_600_000_000, UTC) + timedelta(milliseconds=millis)
-
-
-@pytest.mark.parametrize(
-    ("filters", "offsets"),
-    [
-        ([EqualTo(("topic",), "orders"), EqualTo(("partition",), 0)], range(300)),
-        ([In(("topic",), ("orders", "other")), In(("partition",), (0, 5))], range(300)),
-        ([EqualTo(("partition",), 0), GreaterThan(("offset",), 99)], range(100, 300)),
-        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("offset",), 199)], range(199, 300)),
-        ([EqualTo(("partition",), 0), LessThan(("offset",), 100)], range(100)),
-        ([EqualTo(("partition",), 0), LessThanOrEqual(("offset",), 100)], range(101)),
-        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], [150]),
-        ([EqualTo(("topic",), "nothing")], []),
-        ([IsNotNull(("topic",)), EqualTo(("key",), b"k"), EqualTo(("partition",), 0)], range(300)),
-        ([EqualTo(("partition",), 0), GreaterThan(("timestamp",), at(9))], range(10, 300)),
-        ([EqualTo(("partition",), 0), GreaterThan(("timestamp",), at(9.5))], range(10, 300)),
-        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("timestamp",), at(9))], range(9, 300)),
-        ([EqualTo(("partition",), 0), GreaterThanOrEqual(("timestamp",), at(9.5))], range(10, 300)),
-        ([EqualTo(("partition",), 0), LessThan(("timestamp",), at(9))], range(9)),
-        ([EqualTo(("partition",), 0), LessThan(("timestamp",), at(9.5))], range(10)),
-        ([EqualTo(("partition",), 0), LessThanOrEqual(("timestamp",), at(9))], range(10)),
-        ([EqualTo(("partition",), 0), LessThanOrEqual(("timestamp",), at(9.5))], range(10)),
-        ([EqualTo(("partition",), 0), EqualTo(("timestamp",), at(9))], [9]),
-        ([EqualTo(("partition",), 0), EqualTo(("timestamp",), at(9.5))], []),
-        ([GreaterThan(("offset",), 5), LessThan(("offset",), 9), EqualTo(("partition",), 0)], range(6, 9)),
-        ([LessThan(("timestamp",), at(9)), GreaterThan(("offset",), 20), EqualTo(("partition",), 0)], []),
-    ],
-)
-def test_filters_leave_out_rows_and_stay_with_spark(
-    log_dir: Path, filters: list[Filter], offsets: range | list[int]
-) -> None:
-    one = source(log_dir)
-    reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
-    assert list(reader.pushFilters(filters)) == filters
-    assert [row["offset"] for row in rows(taken(reader))] == list(offsets)
-
-
-def taken(reader: LogReader) -> list[pa.RecordBatch]:
-    """What a reader gives after its way to a worker."""
-    tasks = reader.partitions()
-    return [batch for task in tasks for batch in pickle.loads(pickle.dumps(reader)).read(task)]
-
-
-def test_filters_leave_out_whole_segments_and_batches(log_dir: Path, corrupt: Path) -> None:
-    one = source(log_dir, maxPartitionBytes="1")
-    for filters, tasks in (
-        ([EqualTo(("partition",), 0), EqualTo(("offset",), 150)], 1),
-        ([EqualTo(("partition",), 0), GreaterThan(("offset",), 99)], 2),
-    ):
-        reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
-        reader.pushFilters([EqualTo(("topic",), "orders"), *filters])
-        assert len(reader.partitions()) == tasks
-    # the damage is in offsets 10 to 19: nobody asks for what is there
-    one = source(corrupt)
-    reader = PruningLogReader(one.schema(), one.reader(one.schema()).options)
-    reader.pushFilters([GreaterThanOrEqual(("offset",), 20)])
-    assert [row["offset"] for row in rows(taken(reader))] == list(range(20, 30))
 
 
 @pytest.mark.parametrize("names", [["topic"], ["partition", "topic"], ["timestamp"], ["headers", "topic"]])
