@@ -671,3 +671,12 @@ def test_bits_behind_an_instance_in_the_middle_of_a_byte_are_refused(codec: Code
     assert (read := x.X.from_bytes(b"\xc1\x02\x03")).b == 2 and read.c == 3
     x = codec("seq:\n- {id: a, type: b2}\n- {id: b, type: b2}\ninstances:\n  j: {pos: 0, type: u1}\n")
     assert x.X.from_bytes(b"\xc1").j == 0xC1
+
+
+def test_a_part_of_no_bytes(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: p}\n- {id: b, terminator: 0}\ntypes:\n  p: {seq: []}\n"
+    )
+    for data in (b"\x00c\x00", b"\x00\x00"):
+        assert x.X.from_bytes(data).to_bytes() == data
+    assert x.X(n=0, a=x.P(), b=b"c").to_bytes() == b"\x00c\x00"
