@@ -157,6 +157,14 @@ class LimitExceeded(FormatError):
         return f"need {self.need}, limit {self.have} (option `{self.limit}`)"
 
 
+def _shown(value: object) -> str:
+    """A value of the caller's, as far as it can be shown: its own `repr` may fail."""
+    try:
+        return f"{value!r:.80}"
+    except Exception as error:
+        return f"a {type(value).__name__} whose repr raises {type(error).__name__}"
+
+
 class EncodeError(KodecError, ValueError):
     """A value cannot be written in the format asked for.
 
@@ -185,7 +193,7 @@ class EncodeError(KodecError, ValueError):
     def __str__(self) -> str:
         facts = [f"need {self.need}"] if self.need is not None else []
         if self.have is not None:
-            facts.append(f"have {self.have!r:.80}")
+            facts.append(f"have {_shown(self.have)}")
         start = f"{self.path}: " if self.path else ""
         place = f", in {self.source}" if self.source is not None else ""
         return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "") + place

@@ -94,3 +94,12 @@ def test_a_uuid_of_bytes_is_one_like_others() -> None:
         assert found.is_safe is wanted.is_safe and found.version == wanted.version
         with pytest.raises(TypeError):
             found.int = 3  # type: ignore[misc]
+
+
+def test_an_error_can_be_shown_whatever_the_value_is() -> None:
+    class Half:
+        def __repr__(self) -> str:
+            raise AttributeError("not all of it is there")
+
+    text = str(EncodeError("leaf", "not bytes", have=Half()))
+    assert text == "leaf: not bytes (have a Half whose repr raises AttributeError)"
