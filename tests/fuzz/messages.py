@@ -239,12 +239,21 @@ def broken(rng: random.Random, data: bytes) -> bytes:
 # -- what comes of it -----------------------------------------------------------------------------
 
 
+def said(value: object) -> str:
+    """What a value says of itself: an object of which a part was deleted cannot."""
+    try:
+        return repr(value)
+    except AttributeError as error:
+        return str(error)
+
+
 def outcome(call: Callable[[], Any]) -> tuple[str, Any]:
     """A value, or all that an error says."""
     try:
         return "value", call()
     except (FormatError, EncodeError) as error:
-        return type(error).__name__, (str(error), error.path, sorted(map(str, vars(error).items())))
+        facts = sorted((name, said(value)) for name, value in vars(error).items())
+        return type(error).__name__, (str(error), error.path, facts)
     except Exception as error:
         return type(error).__name__, str(error)
 
