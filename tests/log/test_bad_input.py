@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kodec
-from kodec.errors import FormatError, LimitExceeded
+from kodec.errors import FormatError, LimitExceeded, Truncated
+from kodec.log import kernel
 
 from .wire import (
     CODES,
@@ -413,3 +414,11 @@ def test_a_log_with_edits(edits: list[tuple[int, int, bytes]]) -> None:
     every_way(data)
     # with the checksum on, nothing that was not written is ever served
     assert {(r.key, r.value) for r in survive(data, on_error="skip")} <= right
+
+
+@pytest.mark.parametrize("size", [0, 1, 16])
+def test_a_batch_that_ends_in_its_frame_is_told(size: int) -> None:
+    data = kodec.encode([kodec.Record(value=b"v", timestamp=1)])[:size]
+    with pytest.raises(Truncated) as caught:
+        kernel.open_batch(data, 100, kodec.Limits())
+    assert (caught.value.at, caught.value.have) == (100, size)

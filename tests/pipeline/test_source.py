@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
+from kodec.log import kernel
 from kodec.log.backends.scan import BATCH_ROWS
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import find_partitions
@@ -70,6 +71,24 @@ def test_the_columns_are_those_of_sparks_kafka_source(tmp_path: Path) -> None:
         columns = source(tmp_path, includeHeaders=flag).schema()
         assert columns.simpleString() == f"struct<{text}>"
         assert all(column.nullable for column in columns)
+
+
+@pytest.mark.parametrize("backend", ["pure", "native"])
+def test_columns_of_batches_are_their_headers(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if backend == "native" and not kernel.is_built():
+        pytest.skip("the native kernel is not built")
+    monkeypatch.setattr(kernel, "backend", lambda: backend)
+    log = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs" / "transactions-0"
+    found = rows(read(log, includeBatchMetadata="true", includeControlRecords="true"))
+    with kodec.PartitionLog(log) as opened:
+        wanted = [
+            (record.offset, batch.position, batch.size, batch.codec, batch.producer_id, batch.producer_epoch)
+            for batch in opened.batches()
+            for record in batch.records(control=True)
+        ]
+    names = ("offset", "batchPosition", "batchSize", "codec", "producerId", "producerEpoch")
+    assert [tuple(row[name] for name in names) for row in found] == wanted
+    assert len({row["producerId"] for row in found}) > 1
 
 
 def test_rows_are_those_of_read_records(log_dir: Path) -> None:
