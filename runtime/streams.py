@@ -312,7 +312,7 @@ class ByteSource:
         """The indexes of a list that reaches to the end of the stream."""
         index, before = 0, -1
         while not self.eof:
-            if before == self.at and not self._left:
+            if before == self.at and self._left <= 0:
                 raise Malformed(name, "an element without bytes would repeat for ever", at=self.at)
             if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)

@@ -680,3 +680,12 @@ def test_a_part_of_no_bytes(codec: Codec) -> None:
     for data in (b"\x00c\x00", b"\x00\x00"):
         assert x.X.from_bytes(data).to_bytes() == data
     assert x.X(n=0, a=x.P(), b=b"c").to_bytes() == b"\x00c\x00"
+
+
+def test_elements_without_bytes_behind_bits_that_are_forgotten_end(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: a, type: b2}\n- {id: b, type: e, repeat: eos}\n"
+        "types:\n  e: {seq: [{id: c, size: 1, if: _root.i > 9}]}\ninstances:\n  i: {pos: 1, type: u1}\n"
+    )
+    with pytest.raises(Malformed, match="b: an element without bytes would repeat for ever"):
+        x.X.from_bytes(b"\xc1\x02\x03", opt=ReadOptions(elements=1000))
