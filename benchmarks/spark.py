@@ -38,6 +38,7 @@ from kodec.log.batches.frame import Frame
 from kodec.log.batches.sizes import OFFSET
 from kodec.pipeline import export, inventory, session, verify
 from kodec.pipeline import schema as columns
+from kodec.pipeline.rows import BATCH_ROWS
 from kodec.pipeline.spark import JAR, QUIET
 from kodec.runtime.compression import decompress
 
@@ -77,8 +78,7 @@ class FilledReader(DataSourceReader):
         return [InputPartition(each) for each in range(self.tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # about the rows that a batch of the source has
-        size = 8192
+        size = BATCH_ROWS  # as in a batch of the source
         offsets = pa.array(range(size), pa.int64())
         parts = {
             "key": pa.array([b"%016d" % each for each in range(size)], pa.binary()),
@@ -230,14 +230,19 @@ def folder_of(prefix: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def by_turns(runs: dict[str, Callable[[], Any]], rows: int, rounds: int) -> dict[str, float]:
-    """ns of CPU a row of each, the median of the rounds; what a first one costs more is left out."""
+def by_turns(
+    runs: dict[str, Callable[[], Any]], rows: int, rounds: int, warming: int = 1
+) -> dict[str, float]:
+    """ns of CPU a row of each, the median of the rounds; what the first ones cost more is left out.
+
+    Every other round goes backwards: where the JVM still becomes faster, nobody always goes first.
+    """
     found: Figures = {name: [] for name in runs}
-    for turn in range(rounds + 1):
-        for name, run in runs.items():
+    for turn in range(warming + rounds):
+        for name, run in list(runs.items())[:: -1 if turn % 2 else 1]:
             before = cpu()
             run()
-            if turn:
+            if turn >= warming:
                 found[name].append((cpu() - before) / rows * 1e9)
     return {name: statistics.median(each) for name, each in found.items()}
 
@@ -273,7 +278,8 @@ def measure(folder: Path, rows: int, rounds: int, codecs: list[str], parts: list
             for what, query in QUERIES.items()
             for name, frame in frames.items()
         }
-        show(by_turns(runs, rows, rounds))
+        # it takes several queries until the JVM has compiled all of Spark that they use
+        show(by_turns(runs, rows, rounds, warming=4))
     if "codecs" in parts:
         every = QUERIES["7 columns into nowhere"]
         runs = {}

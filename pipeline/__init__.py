@@ -1,5 +1,8 @@
 """Spark on Kafka's log directories: the `kafka-log` data source and the jobs built on it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from kodec.runtime.errors import MissingDependency
 
 try:
@@ -9,14 +12,15 @@ except ImportError as missing:
     text = f"the pipeline needs `{missing.name}`: pip install 'kodec[spark]'"
     raise MissingDependency(text, name=missing.name) from missing
 
-from kodec.pipeline.jobs.compact_view import compact_view
-from kodec.pipeline.jobs.convert import convert
-from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
-from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
-from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, restore
-from kodec.pipeline.jobs.verify import VerifySummary, verify
-from kodec.pipeline.source import KafkaLogDataSource, schema
-from kodec.pipeline.spark import register, served_by, session
+if TYPE_CHECKING:
+    from kodec.pipeline.jobs.compact_view import compact_view
+    from kodec.pipeline.jobs.convert import convert
+    from kodec.pipeline.jobs.export import ExportSummary, PartitionSummary, export
+    from kodec.pipeline.jobs.inventory import InventoryRow, InventorySummary, inventory
+    from kodec.pipeline.jobs.restore import RestoredPartition, RestoreSummary, restore
+    from kodec.pipeline.jobs.verify import VerifySummary, verify
+    from kodec.pipeline.source import KafkaLogDataSource, schema
+    from kodec.pipeline.spark import register, served_by, session
 
 __all__ = [
     "ExportSummary",
@@ -38,3 +42,37 @@ __all__ = [
     "session",
     "verify",
 ]
+
+_MODULES = {
+    "ExportSummary": "jobs.export",
+    "InventoryRow": "jobs.inventory",
+    "InventorySummary": "jobs.inventory",
+    "KafkaLogDataSource": "source",
+    "PartitionSummary": "jobs.export",
+    "RestoreSummary": "jobs.restore",
+    "RestoredPartition": "jobs.restore",
+    "VerifySummary": "jobs.verify",
+    "compact_view": "jobs.compact_view",
+    "convert": "jobs.convert",
+    "export": "jobs.export",
+    "inventory": "jobs.inventory",
+    "register": "spark",
+    "restore": "jobs.restore",
+    "schema": "source",
+    "served_by": "spark",
+    "session": "spark",
+    "verify": "jobs.verify",
+}
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported when it is asked for: a worker that reads rows needs none of the jobs."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

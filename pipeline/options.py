@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from kodec.log.batches.options import ReadOptions
@@ -24,7 +24,6 @@ from kodec.pipeline.columns import COLUMNS, QUARANTINE
 from kodec.runtime.errors import KodecError
 
 __all__ = [
-    "DEFAULT_TASK_BYTES",
     "EARLIEST",
     "LATEST",
     "Edge",
@@ -34,10 +33,8 @@ __all__ = [
     "local_path",
 ]
 
+T = TypeVar("T")
 Mode = Literal["failfast", "permissive", "quarantine"]
-
-# A task costs some 30 ms whatever it does; this much log keeps a Python decoder busy for about a second.
-DEFAULT_TASK_BYTES = 32 * 2**20
 
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
 
@@ -175,7 +172,7 @@ class Options:
     task_offsets: int | None = None
     trigger_offsets: int | None = None
     reading: ReadOptions = field(default=ReadOptions())
-    task_bytes: int = field(default=DEFAULT_TASK_BYTES)
+    task_bytes: int | None = None
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool | None = False) -> Options:
@@ -217,7 +214,7 @@ class Options:
                 on_error="skip" if permissive else "raise",
                 limits=_limits(given),
             ),
-            task_bytes=_size(given, "maxPartitionBytes", DEFAULT_TASK_BYTES),
+            task_bytes=_size(given, "maxPartitionBytes", None),
             # the last one: of a path that the source for the JVM has, that one asks here what is wrong
             paths=_paths(given),
         )
@@ -452,7 +449,7 @@ def _limits(given: Mapping[str, str]) -> Limits:
     )
 
 
-def _size(given: Mapping[str, str], name: str, default: int) -> int:
+def _size(given: Mapping[str, str], name: str, default: T) -> int | T:
     text = given.get(name.lower())
     if text is None:
         return default

@@ -58,6 +58,8 @@ _log = logging.getLogger("kodec")
 
 # What opening a file weighs, in bytes, so that a thousand empty segments do not all land in one task.
 _OPEN_COST = 64 * 2**10
+# A task costs some 30 ms whatever it does, and a Python decoder takes about a second for 200 MiB.
+_LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = ReadOptions()
@@ -639,13 +641,24 @@ def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
     Where one of these is given, pieces are cut by offsets, and the last segments opened to see where they
     end.
     """
-    tasks = pack(pieces, options.task_bytes, options.task_offsets, options.reading)
+    task_bytes = options.task_bytes or _task_bytes(pieces, os.cpu_count() or 1)
+    tasks = pack(pieces, task_bytes, options.task_offsets, options.reading)
     if options.min_tasks is not None and 0 < len(tasks) < options.min_tasks:
         ended = [_ended(piece, options.reading) for piece in pieces]
         total = sum(max(0, (piece.stop or 0) - piece.start) for piece in ended)
         most = max(1, total // options.min_tasks)
-        tasks = pack(ended, options.task_bytes, min(most, options.task_offsets or most), options.reading)
+        tasks = pack(ended, task_bytes, min(most, options.task_offsets or most), options.reading)
     return tasks
+
+
+def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
+    """As much for a task as Spark's own files have; less where some of these cores would have nothing to do.
+
+    The workers' cores are not known here, those of this machine are: where the log is small, they are what
+    counts.
+    """
+    total = sum(_weight(piece) + _OPEN_COST for piece in pieces)
+    return min(_MOST_TASK, max(_LEAST_TASK, total // cores))
 
 
 def _ended(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:

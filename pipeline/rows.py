@@ -33,10 +33,13 @@ from kodec.pipeline.columns import made_of
 from kodec.pipeline.plan import MOST_LISTINGS, Bounds, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
-__all__ = ["FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
+__all__ = ["BATCH_BYTES", "BATCH_ROWS", "FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
 
 # Spark closes the source once a `limit` is met, so the first batch is small.
 FIRST_ROWS = 1_000
+# Larger than elsewhere: after each one Spark's JVM has the processor, and its caches, for a while.
+BATCH_ROWS = 65_536
+BATCH_BYTES = 8 << 20
 _DEFAULT = ReadOptions()
 _log = logging.getLogger("kodec")
 
@@ -107,8 +110,11 @@ class SegmentRows:
                 "offsets", (_most(part.first, bounds.first_offset), _least(part.end, bounds.end_offset))
             ),
             Range.of("timestamps", (bounds.first_timestamp, bounds.last_timestamp)),
+            batch_rows=BATCH_ROWS,
+            batch_bytes=BATCH_BYTES,
             topic=part.topic_partition.topic,
         )
+        self._filled: dict[str, pa.Array] = {}
         self._left: list[Left] = []
         self._readers: list[TableReader] = []
         # A file that was replaced since: only compaction does that.
@@ -255,11 +261,11 @@ class SegmentRows:
     def _column(self, field: pa.Field, found: pa.RecordBatch) -> pa.Array:
         match field.name:
             case "topic":
-                return pa.repeat(pa.scalar(self.part.topic_partition.topic, field.type), found.num_rows)
+                return self._same(field, self.part.topic_partition.topic, found.num_rows)
             case "partition":
-                return pa.repeat(pa.scalar(self.part.topic_partition.partition, field.type), found.num_rows)
+                return self._same(field, self.part.topic_partition.partition, found.num_rows)
             case "file":
-                return pa.repeat(pa.scalar(shown(self.part.segment.log), field.type), found.num_rows)
+                return self._same(field, shown(self.part.segment.log), found.num_rows)
             case "timestamp":
                 return self._micros(found, field.type)
             case "headers":
@@ -267,6 +273,13 @@ class SegmentRows:
             case name:
                 values = found[made_of(name)[0]]
                 return values if values.type == field.type else values.cast(field.type)
+
+    def _same(self, field: pa.Field, value: str | int, rows: int) -> pa.Array:
+        """A column with the same value in all rows: it is filled once, and each batch has a slice of it."""
+        filled = self._filled.get(field.name)
+        if filled is None or len(filled) < rows:
+            filled = self._filled[field.name] = pa.repeat(pa.scalar(value, field.type), rows)
+        return filled.slice(0, rows)
 
     def _micros(self, found: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
         try:

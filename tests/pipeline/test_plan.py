@@ -9,8 +9,8 @@ import pytest
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline.options import DEFAULT_TASK_BYTES, Options
-from kodec.pipeline.plan import Bounds, SourceSegment, list_segments, pack
+from kodec.pipeline.options import Options
+from kodec.pipeline.plan import Bounds, SourceSegment, list_segments, pack, tasks_of
 
 
 def listed(path: Path, bounds: Bounds | None = None, **options: str) -> list[tuple[str, int]]:
@@ -127,10 +127,8 @@ def test_options_of_sparks_kafka_source_that_change_nothing_are_let_through() ->
     assert Options.parse(given) == Options.parse({"path": "/"})
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("1", 1), ("64m", 64 * 2**20), ("2 KB", 2048), (None, DEFAULT_TASK_BYTES)]
-)
-def test_sizes(text: str | None, size: int) -> None:
+@pytest.mark.parametrize(("text", "size"), [("1", 1), ("64m", 64 * 2**20), ("2 KB", 2048), (None, None)])
+def test_sizes(text: str | None, size: int | None) -> None:
     given = {"path": "/"} if text is None else {"path": "/", "maxPartitionBytes": text}
     assert Options.parse(given).task_bytes == size
 
@@ -184,9 +182,27 @@ def test_tasks_hold_consecutive_segments_up_to_their_size() -> None:
 
 
 def test_empty_segments_cost_something_too() -> None:
-    tasks = pack(_segments(*[0] * 1000), DEFAULT_TASK_BYTES)
+    tasks = pack(_segments(*[0] * 1000), 32 * 2**20)
     assert 1 < len(tasks) < 10
     assert sum(map(len, tasks)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "tasks"),
+    [
+        # nobody waits for a task that costs more than its work
+        ([2**20] * 20, 64, 2),
+        # each core has something to do
+        ([10 * 2**20] * 64, 16, 16),
+        # and no task takes long
+        ([64 * 2**20] * 64, 4, 64),
+    ],
+)
+def test_tasks_are_as_large_as_keeps_all_cores_busy(
+    sizes: list[int], cores: int, tasks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert len(tasks_of(Options.parse({"path": "/"}), _segments(*sizes))) == tasks
 
 
 def test_nothing_makes_no_task() -> None:

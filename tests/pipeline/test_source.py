@@ -17,11 +17,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
 from kodec.log import kernel
-from kodec.log.backends.scan import BATCH_ROWS
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import find_partitions
 from kodec.pipeline import KafkaLogDataSource, schema
-from kodec.pipeline.rows import FIRST_ROWS, TimestampOutOfRange
+from kodec.pipeline.rows import BATCH_BYTES, BATCH_ROWS, FIRST_ROWS, TimestampOutOfRange
 from kodec.pipeline.source import LogReader
 
 ROOT = Path(__file__).parent.parent.parent
@@ -275,7 +274,7 @@ def test_batches_are_small_at_first_then_bounded(tmp_path: Path) -> None:
     assert all(BATCH_ROWS - FIRST_ROWS <= rows <= 2 * BATCH_ROWS for rows in small[1:-1])
     large = read(write("large-0", 2_000, 10_000))
     assert sum(batch.num_rows for batch in large) == 2_000
-    assert all(4 * 2**20 <= batch.nbytes < 6 * 2**20 for batch in large[:-1])
+    assert all(BATCH_BYTES <= batch.nbytes < 1.5 * BATCH_BYTES for batch in large[:-1])
 
 
 @pytest.mark.parametrize("names", [["topic"], ["partition", "topic"], ["timestamp"], ["headers", "topic"]])

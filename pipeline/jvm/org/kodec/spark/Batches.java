@@ -47,7 +47,8 @@ final class Batches implements Closeable {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
-    private static final int WINDOW = 4 << 20;
+    /** What the processor's own cache holds: it is copied twice on its way here. */
+    private static final int WINDOW = 512 << 10;
     /** Of a store where each read is a request. */
     private static final int WIDE_WINDOW = 16 << 20;
     /** The most ranges that are kept of what is skipped in a segment: more are counted. */
