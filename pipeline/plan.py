@@ -39,7 +39,6 @@ from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = [
     "MOST_LISTINGS",
-    "Bounds",
     "DataLoss",
     "FoundLog",
     "Log",
@@ -120,63 +119,19 @@ class SourceSegment(NamedTuple):
     @property
     def stop(self) -> int | None:
         """The offset up to which all are expected here, exclusive; None where nobody knows."""
-        return _chosen(min, self.after, self.end)
+        return _earlier(self.after, self.end)
 
     def within(self, first: int | None, end: int | None) -> SourceSegment | None:
         """The part with these offsets; None where there is none."""
-        part = self._replace(first=max(self.first, first or 0), end=_chosen(min, self.end, end))
+        part = self._replace(first=max(self.first, first or 0), end=_earlier(self.end, end))
         return None if part.stop is not None and part.start >= part.stop else part
 
 
 Task = tuple[SourceSegment, ...]
 
 
-@dataclass(slots=True)
-class Bounds:
-    """What a query's filters leave of the log: None means any; both ends are included.
-
-    Offsets as Kafka has them, timestamps in ms since 1970-01-01 UTC.
-    """
-
-    topics: set[str] | None = None
-    partitions: set[int] | None = None
-    first_offset: int | None = None
-    last_offset: int | None = None
-    first_timestamp: int | None = None
-    last_timestamp: int | None = None
-
-    def limit_topics(self, topics: Iterable[str]) -> None:
-        """Keep only these topics of those that were left."""
-        self.topics = set(topics) if self.topics is None else self.topics & set(topics)
-
-    def limit_partitions(self, partitions: Iterable[int]) -> None:
-        """Keep only these partition numbers of those that were left."""
-        self.partitions = set(partitions) if self.partitions is None else self.partitions & set(partitions)
-
-    def limit_offsets(self, first: int | None = None, last: int | None = None) -> None:
-        """Keep only offsets from `first` to `last` of those that were left."""
-        self.first_offset = _chosen(max, self.first_offset, first)
-        self.last_offset = _chosen(min, self.last_offset, last)
-
-    def limit_timestamps(self, first: int | None = None, last: int | None = None) -> None:
-        """Keep only timestamps from `first` to `last` of those that were left."""
-        self.first_timestamp = _chosen(max, self.first_timestamp, first)
-        self.last_timestamp = _chosen(min, self.last_timestamp, last)
-
-    def holds(self, topic_partition: TopicPartition) -> bool:
-        """Whether rows of this topic-partition may be wanted."""
-        return (self.topics is None or topic_partition.topic in self.topics) and (
-            self.partitions is None or topic_partition.partition in self.partitions
-        )
-
-    @property
-    def end_offset(self) -> int | None:
-        """The offset after the last one that may be wanted."""
-        return None if self.last_offset is None else self.last_offset + 1
-
-
-def _chosen(choose: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else choose(one, other)
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)
 
 
 def shown(path: str | os.PathLike[str]) -> str:
@@ -282,9 +237,8 @@ def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -
 class _Finder:
     """Finds the logs at paths, and keeps what it saw for an error that says it."""
 
-    def __init__(self, options: Options, bounds: Bounds) -> None:
+    def __init__(self, options: Options) -> None:
         self.options = options
-        self.bounds = bounds
         self.seen: set[TopicPartition] = set()
         self.logs: dict[TopicPartition, list[FoundLog]] = {}
         self._folders: set[Path] = set()
@@ -422,27 +376,24 @@ def _content(path: Path) -> str:
     return f"{', '.join(map(shown, names[:4]))}{more}" if names else "nothing"
 
 
-def found_logs(options: Options, bounds: Bounds | None = None) -> dict[TopicPartition, list[FoundLog]]:
-    """The logs that the options choose, those that a query's filters want: one or more of each
-    topic-partition.
+def found_logs(options: Options) -> dict[TopicPartition, list[FoundLog]]:
+    """The logs that the options choose, by topic-partition: one or more of each, the one that leads first.
 
-    The one that leads comes first. A path may be a log directory, a folder of log directories, the folder of
+    A path may be a log directory, a folder of log directories, the folder of
     a topic-partition, one segment, or remote storage (KIP-405). In a log directory internal topics are left
     out unless they are asked for; a path that names a folder or a segment is always read.
 
     Raises: OSError where a path cannot be listed; OptionError where there is nothing, or not what was chosen;
     Malformed for a checkpoint of log start offsets that is damaged.
     """
-    bounds = bounds or Bounds()
-    finder = _Finder(options, bounds)
+    finder = _Finder(options)
     for text in options.paths:
         finder.look(text)
     _check_found(options, finder)
-    wanted = {owner: logs for owner, logs in sorted(finder.logs.items()) if bounds.holds(owner)}
-    for logs in wanted.values():
+    for logs in finder.logs.values():
         if len(logs) > 1:
             logs.sort(key=lambda each: (each.rank, each.path), reverse=True)
-    return wanted
+    return dict(sorted(finder.logs.items()))
 
 
 def _check_found(options: Options, finder: _Finder) -> None:
@@ -514,7 +465,7 @@ class Log:
         if self.pieces:
             end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
         if committed and self._logs:
-            end = min(end, _chosen(min, end, _last_stable(self._logs[0])) or 0)
+            end = min(end, _earlier(end, _last_stable(self._logs[0])) or 0)
         return end
 
     def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
@@ -587,37 +538,33 @@ def _check_named(edge: Edge, owners: Iterable[TopicPartition]) -> None:
 
 
 @relisted
-def list_segments(options: Options, bounds: Bounds | None = None) -> list[SourceSegment]:
+def list_segments(options: Options) -> list[SourceSegment]:
     """The pieces of segments to read, by topic, partition and offset; each offset of a topic-partition once.
 
     With `on_error="skip"` a topic-partition whose folder cannot be listed, as one that was deleted meanwhile,
     has none. Raises what `found_logs` does; OptionError and DataLoss where it does not have the offsets asked
     for; ReadFailed, FormatError.
     """
-    bounds = bounds or Bounds()
-    logs = found_logs(options, bounds)
-    if bounds.topics is None and bounds.partitions is None:
-        _check_named(options.start, logs)
-        _check_named(options.end, logs)
+    logs = found_logs(options)
+    _check_named(options.start, logs)
+    _check_named(options.end, logs)
     found: list[SourceSegment] = []
     for owner, replicas in logs.items():
         log = Log(owner, replicas, options.reading)
         first = None if options.start.plain == EARLIEST else log.resolved(options.start, options)
         end = None if options.end.plain == LATEST else log.resolved(options.end, options)
         if options.committed:
-            end = _chosen(min, end, _last_stable(replicas[0]))
+            end = _earlier(end, _last_stable(replicas[0]))
         asked = first is not None and not options.start.timed
         found += (part._replace(asked=asked) for part in _cut(log.pieces, first, end))
-    return list(_cut(found, bounds.first_offset, bounds.end_offset, wanted=False))
+    return found
 
 
-def _cut(
-    pieces: Iterable[SourceSegment], first: int | None, end: int | None, *, wanted: bool = True
-) -> Iterator[SourceSegment]:
-    """What of the pieces has these offsets; unless they are `wanted`, they need not be there."""
+def _cut(pieces: Iterable[SourceSegment], first: int | None, end: int | None) -> Iterator[SourceSegment]:
+    """What of the pieces has these offsets."""
     for piece in pieces:
         if end is None or piece.segment.base_offset < end:
-            part = piece.within(first, end if wanted or piece.stop is not None else None)
+            part = piece.within(first, end)
             if part is not None:
                 yield part
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import Bounds, SourceSegment, Task, shown
+from kodec.pipeline.plan import SourceSegment, Task, shown
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
 
 __all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
@@ -69,7 +69,6 @@ class TaskReader:
         _check_columns(wanted, _all_columns(options))
         self.wanted = wanted
         self.options = options
-        self.bounds = Bounds()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Decode the segments of one task, a small batch first."""
@@ -90,7 +89,6 @@ class TaskReader:
         return SegmentRows(
             part,
             columns,
-            bounds=self.bounds,
             options=self.options.reading,
             committed=self.options.committed,
             fail_on_loss=self.options.fail_on_data_loss,

@@ -30,7 +30,7 @@ from kodec.log.files.tiered import list_tiered, tiered_folders
 from kodec.log.reading.order import Order
 from kodec.log.tables.reader import TableReader, scan_rows
 from kodec.pipeline.columns import made_of
-from kodec.pipeline.plan import MOST_LISTINGS, Bounds, DataLoss, SourceSegment, relisted, shown
+from kodec.pipeline.plan import MOST_LISTINGS, DataLoss, SourceSegment, relisted, shown
 from kodec.runtime.errors import FormatError, KodecError, ReadFailed
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "FIRST_ROWS", "Left", "SegmentRows", "TimestampOutOfRange"]
@@ -76,7 +76,6 @@ class SegmentRows:
 
     Args:
         schema: has any of the source's columns.
-        bounds: only rows within these offsets and timestamps are given.
         options: as in `read_records`.
         committed: leave out the records of aborted transactions (Kafka's read_committed).
         fail_on_loss: raise where offsets are missing that compaction does not explain, else log a warning.
@@ -93,12 +92,10 @@ class SegmentRows:
         part: SourceSegment,
         schema: pa.Schema,
         *,
-        bounds: Bounds | None = None,
         options: ReadOptions = _DEFAULT,
         committed: bool = False,
         fail_on_loss: bool = True,
     ) -> None:
-        bounds = bounds or Bounds()
         self.part = part
         self.schema = schema
         self._options = options
@@ -106,10 +103,7 @@ class SegmentRows:
         wanted = dict.fromkeys(chain.from_iterable(map(made_of, schema.names)))
         self._scan = Scan(
             columns_of(headed_schema(), wanted),
-            Range.of(
-                "offsets", (_most(part.first, bounds.first_offset), _least(part.end, bounds.end_offset))
-            ),
-            Range.of("timestamps", (bounds.first_timestamp, bounds.last_timestamp)),
+            _range(part),
             batch_rows=BATCH_ROWS,
             batch_bytes=BATCH_BYTES,
             topic=part.topic_partition.topic,
@@ -365,14 +359,10 @@ def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFi
     ]
 
 
-def _most(one: int, other: int | None) -> int:
-    return one if other is None else max(one, other)
-
-
-def _least(end: int | None, other: int | None) -> int | None:
-    """The last offset, of two that are behind the last one."""
-    ends = [each for each in (end, other) if each is not None]
-    return min(ends) - 1 if ends else None
+def _range(part: SourceSegment) -> Range:
+    """The offsets that are wanted of a segment: as a range only where it may have others, which is faster."""
+    first = part.first if part.first > part.segment.base_offset else None
+    return Range.of("offsets", (first, None if part.end is None else part.end - 1))
 
 
 @relisted

@@ -33,7 +33,7 @@ class LogReader(TaskReader, DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The tasks of the query; Spark makes an empty one where there are none."""
-        tasks = tasks_of(self.options, list_segments(self.options, self.bounds))
+        tasks = tasks_of(self.options, list_segments(self.options))
         return [TaskPartition(task) for task in tasks]
 
 

@@ -10,11 +10,11 @@ from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import Bounds, SourceSegment, list_segments, pack, tasks_of
+from kodec.pipeline.plan import SourceSegment, list_segments, pack, tasks_of
 
 
-def listed(path: Path, bounds: Bounds | None = None, **options: str) -> list[tuple[str, int]]:
-    found = list_segments(Options.parse({"path": str(path), **options}), bounds)
+def listed(path: Path, **options: str) -> list[tuple[str, int]]:
+    found = list_segments(Options.parse({"path": str(path), **options}))
     return [(str(part.topic_partition), part.segment.base_offset) for part in found]
 
 
@@ -150,24 +150,14 @@ def test_a_topic_that_is_not_there_is_an_error(log_dir: Path) -> None:
         listed(log_dir, assign='{"orders":[0,9]}')
 
 
-def test_bounds_leave_out_partitions_and_segments(log_dir: Path) -> None:
-    bounds = Bounds()
-    bounds.limit_topics(["orders", "paid"])
-    bounds.limit_topics(["orders"])
-    bounds.limit_partitions([0])
-    assert listed(log_dir, bounds) == ORDERS_0
-    bounds.limit_offsets(first=100)
-    assert listed(log_dir, bounds) == ORDERS_0[1:]
-    bounds.limit_offsets(last=199)
-    assert listed(log_dir, bounds) == ORDERS_0[1:2]
-    bounds.limit_offsets(first=99, last=99)
-    assert listed(log_dir, bounds) == []
-
-
-def test_bounds_at_the_edges_of_segments(log_dir: Path) -> None:
-    for offset, base_offset in [(0, 0), (99, 0), (100, 100), (199, 100), (200, 200), (10**12, 200)]:
-        bounds = Bounds(partitions={0}, topics={"orders"}, first_offset=offset, last_offset=offset)
-        assert listed(log_dir, bounds) == [("orders-0", base_offset)]
+def test_offsets_leave_out_segments(log_dir: Path) -> None:
+    for first, last, bases in [(0, 99, [0]), (100, 100, [100]), (99, 200, [0, 100, 200]), (200, 250, [200])]:
+        given = {
+            "assign": '{"orders": [0]}',
+            "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
+            "endingOffsets": f'{{"orders": {{"0": {last + 1}}}}}',
+        }
+        assert listed(log_dir, **given) == [("orders-0", base) for base in bases]
 
 
 def _segments(*sizes: int) -> list[SourceSegment]:
