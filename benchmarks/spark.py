@@ -510,7 +510,7 @@ def large(folder: Path, size: int) -> int:
             ]
             log.write(kodec.encode(records))
             offset += 60
-    command = [shutil.which("kodec") or "kodec", "reindex", str(path.parent), "--apply"]
+    command = [sys.executable, "-m", "kodec", "reindex", str(path.parent), "--apply"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return offset
 
