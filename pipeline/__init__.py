@@ -21,6 +21,40 @@ if TYPE_CHECKING:
     from kodec.pipeline.jobs.verify import VerifySummary, verify
     from kodec.pipeline.source import KafkaLogDataSource, schema
     from kodec.pipeline.spark import register, served_by, session
+else:
+    # hidden from type checkers, for which a module that has `__getattr__` has any name
+    _MODULES = {
+        "ExportSummary": "jobs.export",
+        "InventoryRow": "jobs.inventory",
+        "InventorySummary": "jobs.inventory",
+        "KafkaLogDataSource": "source",
+        "PartitionSummary": "jobs.export",
+        "RestoreSummary": "jobs.restore",
+        "RestoredPartition": "jobs.restore",
+        "VerifySummary": "jobs.verify",
+        "compact_view": "jobs.compact_view",
+        "convert": "jobs.convert",
+        "export": "jobs.export",
+        "inventory": "jobs.inventory",
+        "register": "spark",
+        "restore": "jobs.restore",
+        "schema": "source",
+        "served_by": "spark",
+        "session": "spark",
+        "verify": "jobs.verify",
+    }
+
+    def __getattr__(name: str) -> object:
+        """A public name, imported when it is asked for: a worker that reads rows needs none of the jobs."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "ExportSummary",
@@ -42,37 +76,3 @@ __all__ = [
     "session",
     "verify",
 ]
-
-_MODULES = {
-    "ExportSummary": "jobs.export",
-    "InventoryRow": "jobs.inventory",
-    "InventorySummary": "jobs.inventory",
-    "KafkaLogDataSource": "source",
-    "PartitionSummary": "jobs.export",
-    "RestoreSummary": "jobs.restore",
-    "RestoredPartition": "jobs.restore",
-    "VerifySummary": "jobs.verify",
-    "compact_view": "jobs.compact_view",
-    "convert": "jobs.convert",
-    "export": "jobs.export",
-    "inventory": "jobs.inventory",
-    "register": "spark",
-    "restore": "jobs.restore",
-    "schema": "source",
-    "served_by": "spark",
-    "session": "spark",
-    "verify": "jobs.verify",
-}
-
-
-def __getattr__(name: str) -> object:
-    """A public name, imported when it is asked for: a worker that reads rows needs none of the jobs."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    found: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -599,9 +599,9 @@ def tasks_of(options: Options, pieces: Sequence[SourceSegment]) -> list[Task]:
 
 
 def _task_bytes(pieces: Sequence[SourceSegment], cores: int) -> int:
-    """As much for a task as Spark's own files have; less where some of these cores would have nothing to do.
+    """At most as much for a task as Spark gives one of files; less where cores had nothing to do.
 
-    The workers' cores are not known here, those of this machine are: where the log is small, they are what
+    The workers' cores are not known here, `cores` are this machine's: where the log is small, they are what
     counts.
     """
     total = sum(_weight(piece) + _OPEN_COST for piece in pieces)

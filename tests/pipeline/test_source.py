@@ -1,6 +1,8 @@
 """The data source without a JVM: exact schemas, and the rows of `kodec.read_records`."""
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from inspect import signature
@@ -16,6 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import kodec
+from kodec import pipeline
 from kodec.log import kernel
 from kodec.log.directories.directory import LogRoot
 from kodec.log.files.listing import find_partitions
@@ -88,6 +91,17 @@ def test_columns_of_batches_are_their_headers(backend: str, monkeypatch: pytest.
     names = ("offset", "batchPosition", "batchSize", "codec", "producerId", "producerEpoch")
     assert [tuple(row[name] for name in names) for row in found] == wanted
     assert len({row["producerId"] for row in found}) > 1
+
+
+def test_every_public_name_is_found_and_none_is_imported_before() -> None:
+    program = "import sys; from kodec.pipeline import reading; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "kodec.pipeline.rows" in done.stdout.split()
+    assert not [each for each in done.stdout.split() if each.startswith("kodec.pipeline.jobs")]
+    assert set(pipeline.__all__) <= set(dir(pipeline))
+    assert {name for name in pipeline.__all__ if getattr(pipeline, name).__name__ != name} == set()
+    with pytest.raises(AttributeError, match="no attribute 'exprot'"):
+        _ = pipeline.exprot  # type: ignore[attr-defined]
 
 
 def test_rows_are_those_of_read_records(log_dir: Path) -> None:

@@ -47,7 +47,7 @@ final class Batches implements Closeable {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger("kodec");
-    /** What the processor's own cache holds: it is copied twice on its way here. */
+    /** Fits the processor's own cache: what is read is copied twice on its way here. */
     private static final int WINDOW = 512 << 10;
     /** Of a store where each read is a request. */
     private static final int WIDE_WINDOW = 16 << 20;

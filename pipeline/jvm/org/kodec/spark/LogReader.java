@@ -16,7 +16,7 @@ import org.kodec.kafka.log.RecordBatch;
 
 /** The rows of one task as columnar batches, over the arrays that the generated readers fill. */
 final class LogReader implements PartitionReader<ColumnarBatch> {
-    /** What of decompressed rows of usual size fits the processor's own cache. */
+    /** So many decompressed rows of usual size fit the processor's own cache. */
     private static final int ROWS = 4096;
     /** Spark closes the reader once a limit is met, so the first batch is small. */
     private static final int FIRST_ROWS = 1000;
