@@ -22,6 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = ROOT / ".cache" / "uv"
+# What uv fetches and builds, of which it keeps all: PySpark alone, built anew for each Python, is 2 GB each time.
+FETCHED = ROOT / ".cache" / "uv-cache"
 # Each extra is used by one of them; slow ones, which look at the codec alone, are left to the other checks.
 TESTS = [
     "tests/test_api.py",
@@ -89,7 +91,7 @@ def run(*command: str | Path, cwd: Path) -> bool:
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**environment, "KODEC_NATIVE": "require"},
+        env={**environment, "KODEC_NATIVE": "require", "UV_CACHE_DIR": str(FETCHED)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -97,6 +99,7 @@ def run(*command: str | Path, cwd: Path) -> bool:
     )
     if done.returncode:
         print(done.stdout[-6000:])
+        say(f"failed: {' '.join(map(str, command))}")
     return done.returncode == 0
 
 
@@ -146,6 +149,8 @@ def main(asked: list[str]) -> int:
         say(f"{what} ...")
         began = time.monotonic()
         good = attempt(version, python, version == oldest)
+        # All but what uv built itself.
+        good &= run(uv(), "cache", "prune", "--ci", "--quiet", cwd=ROOT)
         say(f"  {'ok' if good else 'FAILED'} in {time.monotonic() - began:.0f} s")
         failed += [] if good else [what]
     if missing:
