@@ -20,6 +20,7 @@ from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
 from kodec.log.files.durable import replace_file
+from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
@@ -225,8 +226,9 @@ class _Output:
         heads = list(read_batches(data, check_crc=False))
         last = heads[-1].last_offset
         if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
-            self._end(heads[0].base_offset)
-            self._begin(heads[0].base_offset)
+            first = heads[0].base_offset
+            self._end(first)
+            self._begin(base_offset_after(self.next_offset, first, last))
         self._size += len(data)
         self.next_offset = last + 1
         self._report.batches_written += len(heads)

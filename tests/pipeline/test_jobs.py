@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -196,6 +197,66 @@ def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:
             restore(tmp_path / "parquet", wrong, engine="local")
     with pytest.raises(ValueError, match="no folder named like topic=orders/partition=0"):
         restore(LOGS, tmp_path / "logs", engine="local")
+
+
+FILE = "topic=orders/partition=0/a.parquet"
+ROWS = {"offset": [0, 1], "value": [b"a", None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "text"),
+    [
+        (FILE, {"value": [b"a"]}, r"a\.parquet: no column offset"),
+        (FILE, {"offset": [0]}, r"a\.parquet: no column value"),
+        (FILE, {**ROWS, "offset": [None, None]}, r"a\.parquet: the column offset has another type"),
+        (FILE, {**ROWS, "offset": [1, None]}, r"a\.parquet: an offset is null"),
+        (FILE, {**ROWS, "offset": [-1, 1]}, r"a\.parquet: an offset is negative.*have -1"),
+        (FILE, {**ROWS, "timestamp": [1, 2]}, r"a\.parquet: the column timestamp has another type"),
+        (FILE, {**ROWS, "timestampType": ["x", "y"]}, r"a\.parquet: the column timestampType has another"),
+        (FILE, {**ROWS, "offset": [5, 5]}, r"record at offset 5: .*ascend.*in orders-0"),
+        (FILE, {**ROWS, "value": [1, 2]}, r"value: .*in orders-0"),
+        # Spark's name for null, and files where nobody would look.
+        ("topic=__HIVE_DEFAULT_PARTITION__/partition=0/a.parquet", ROWS, "not a topic-partition"),
+        ("topic=orders/partition=0/day=1/a.parquet", ROWS, "day=1: not a file named like"),
+        ("topic=orders/partition=0/part-0", ROWS, "part-0: not a file named like"),
+        ("topic=orders/a.parquet", ROWS, "not in a folder named like topic=orders/partition=0"),
+        ("a.parquet", ROWS, "not in a folder named like topic=orders/partition=0"),
+    ],
+)
+def test_a_restore_refuses_what_it_cannot_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, columns: dict[str, Any], text: str
+) -> None:
+    source = tmp_path / "parquet"
+    (source / name).parent.mkdir(parents=True)
+    pq.write_table(pa.table(columns), source / name)
+    with pytest.raises((kodec.errors.EncodeError, ValueError), match=text):
+        restore(source, tmp_path / "logs", engine="local")
+    assert main(["restore", str(source), "--to", str(tmp_path / "logs")]) == 1
+    assert capsys.readouterr().err.count("\n") <= 2
+    assert [path.name for path in tmp_path.iterdir()] == ["parquet"]
+
+
+def test_a_restore_reads_what_spark_would(tmp_path: Path) -> None:
+    folder = tmp_path / "parquet" / "topic=orders" / "partition=0"
+    folder.mkdir(parents=True)
+    # Two files with other columns, a gap between segments, and what a writer has left.
+    pq.write_table(pa.table(ROWS), folder / "b.parquet")
+    late = {"offset": [100, 101], "key": ["k", None], "value": ["c" * 100, "d"]}
+    pq.write_table(pa.table(late), folder / "a.parquet")
+    for name in ("_part.parquet", ".part.parquet"):
+        pq.write_table(pa.table(ROWS), folder / name)
+    damaged = (folder / "a.parquet").read_bytes()
+    for segment_bytes in (1 << 20, 200):
+        out = tmp_path / f"{segment_bytes}"
+        (row,) = restore(tmp_path / "parquet", out, segment_bytes=segment_bytes, engine="local").partitions
+        assert (row.records, row.first_offset, row.last_offset) == (4, 0, 101)
+        found = [(each.offset, each.key, each.value) for each in rows_of(out / "orders-0")]
+        assert found == [(0, None, b"a"), (1, None, None), (100, b"k", b"c" * 100), (101, None, b"d")]
+        assert list(kodec.verify(out)) == []
+        assert export(out, tmp_path / f"{segment_bytes} again", engine="local").records == 4
+    (folder / "a.parquet").write_bytes(damaged[:60] + b"\xff" * 60 + damaged[120:])
+    with pytest.raises(OSError, match=r"a\.parquet: "):
+        restore(tmp_path / "parquet", tmp_path / "no", engine="local")
 
 
 def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
