@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.lock import is_locked, locked
+from kodec.log.files.paths import require_outside_logs
 
 __all__ = ["Staging", "require_free", "staged"]
 
@@ -70,8 +71,9 @@ def staged(target: Path) -> Iterator[Staging]:
     """A staging folder for a target, which is removed at the end, whatever happens.
 
     One whose process was killed is removed by the next job with the same target: whoever works holds its
-    lock. Raises OSError.
+    lock. Raises ValueError for a target in a broker's log directory; OSError.
     """
+    require_outside_logs(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
     for left in target.parent.glob(f"{glob.escape(prefix)}*"):
