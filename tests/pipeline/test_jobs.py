@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable
@@ -11,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 
 import kodec
+from kodec.cli.engine import job
 from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.files.checkpoints import CleanShutdown, read_clean_shutdown
@@ -285,6 +288,62 @@ def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "keys do not fit 256 bytes" in capsys.readouterr().err
     assert main(words) == 0
     assert "keys to" in capsys.readouterr().out
+
+
+def test_what_is_no_log_is_bad_usage_and_what_is_missing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: Any
+) -> None:
+    (tmp_path / "empty").mkdir()
+    out, by = ["--to", str(tmp_path / "out")], ["--engine", engine]
+    for words in (["inventory"], ["verify"], ["export", *out], ["compact-view", *out]):
+        assert main([words[0], str(tmp_path / "empty"), *words[1:], *by]) == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith(f"kodec: {tmp_path}/empty: neither a log")
+    assert main(["export", str(LOGS), *out, "--topic", "lost", *by]) == 1
+    assert capsys.readouterr().err.startswith("kodec: --topic: not in the log directory: lost")
+    # A segment that has gone: what to do is said in the words of the command.
+    shutil.copytree(LOGS / "segments-0", tmp_path / "logs" / "segments-0")
+    (tmp_path / "logs" / "segments-0" / "00000000000000000141.log").unlink()
+    told = "offsets 141 to 206 of segments-0 are in no segment, and not for compaction"
+    for verb in ("export", "compact-view"):
+        assert main([verb, str(tmp_path / "logs"), *out, *by]) == 1
+        assert capsys.readouterr().err.endswith(f"{told}\n")
+    assert main(["export", str(tmp_path / "logs"), *out, "--skip", *by]) == 0
+    assert f"segments-0: skipped: {tmp_path}" in (told_by := capsys.readouterr().err) and told in told_by
+
+
+def test_a_view_tells_of_a_torn_tail(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compact-view", str(damaged / "orders-1"), "--to", str(damaged.parent / "out")]
+    assert main(words) == 0
+    assert "orders-1: torn tail: " in capsys.readouterr().err
+
+
+def test_an_error_of_spark_is_a_line(
+    spark: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with workers("test") as crew, pytest.raises(PySparkException, match="worker exited") as raised:
+        crew.run(os._exit, [3])
+    assert "\n" not in str(raised.value)
+
+    def fails(*_: object, **__: object) -> None:
+        raise raised.value
+
+    monkeypatch.setattr(Workers, "run", fails)
+    capsys.readouterr()
+    for words in (["inventory", str(LOGS)], ["verify", str(LOGS)]):
+        assert main([*words, "--engine", "spark"]) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("kodec: Spark: ") and "worker exited" in last
+    monkeypatch.setattr("kodec.pipeline.workers.SparkSession.getActiveSession", lambda: None)
+    monkeypatch.setattr("kodec.pipeline.workers.session", fails)
+    with pytest.raises(kodec.errors.KodecError, match=r"^Spark does not start on spark://nowhere:1: "):
+        inventory(LOGS, master="spark://nowhere:1")
+    # A library that is missing is named, and Java too.
+    for error, text in (
+        (kodec.errors.MissingDependency("there is no Java"), "there is no Java"),
+        (ImportError("no", name="pyspark"), "this needs `pyspark`"),
+    ):
+        with pytest.raises(kodec.errors.MissingDependency, match=text), job():
+            raise error
 
 
 class NoPickle(Exception):
