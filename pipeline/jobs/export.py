@@ -245,10 +245,10 @@ def export(
     like "64m"; config holds settings for a session that is started here, and stopped; progress takes lines of
     text.
     Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
-    that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds what
-    is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's log
-    directory, or above it; OSError where files cannot be listed or written; MissingDependency where there is no Java; PySparkException where a task fails
-    otherwise.
+    that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
+    what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
+    log directory, or above it; OSError where files cannot be listed or written; MissingDependency where there
+    is no Java; PySparkException where a task fails otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
