@@ -110,15 +110,18 @@ def _remove(path: Path, target: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def require_free(target: Path, *, overwrite: bool, ours: Callable[[str], bool] = lambda name: True) -> None:
+def require_free(
+    target: Path, *, overwrite: bool | None = None, ours: Callable[[str], bool] = lambda name: True
+) -> None:
     """Refuse a target that is a file, is not empty without `overwrite`, or holds a name that is not `ours`.
 
-    Raises FileExistsError.
+    `overwrite` is None where the job has no such option. Raises FileExistsError.
     """
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
     found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
     if found and not overwrite:
-        raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+        hint = "" if overwrite is None else "; overwrite replaces it"
+        raise FileExistsError(f"{target} is not empty{hint}")
     if (other := next((name for name in found if not ours(name)), None)) is not None:
         raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")

@@ -224,7 +224,13 @@ class _Output:
     def write(self, data: bytes) -> None:
         """Add whole batches."""
         heads = list(read_batches(data, check_crc=False))
-        last = heads[-1].last_offset
+        last = self.next_offset - 1
+        for head in heads:
+            # As the writer: a dry run refuses it too.
+            if head.last_offset <= last:
+                need = f"at least {last + 1}"
+                raise EncodeError("offset", "offsets must ascend", need=need, have=head.last_offset)
+            last = head.last_offset
         if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
             first = heads[0].base_offset
             self._end(first)

@@ -258,7 +258,7 @@ def export(
     given["mode"] = "permissive" if on_error == "skip" else "failfast"
     given["failOnDataLoss"] = str(on_error == "raise").lower()
     if task_bytes is not None:
-        given["maxPartitionBytes"] = task_bytes
+        given["maxPartitionBytes"] = str(task_bytes)
     options = Options.parse(given)
     listed = list_segments(options)
     tasks = tasks_of(options, listed)

@@ -169,8 +169,10 @@ def restore(
     source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
     if compression not in CODECS:
         raise ValueError(f"compression is one of {', '.join(CODECS)}, not {compression!r}")
+    if not 0 < segment_bytes < 2**31:
+        raise ValueError(f"segment_bytes={segment_bytes}: expected a number from 1 to {2**31 - 1}")
     require_apart(source, target)
-    require_free(target, overwrite=False)
+    require_free(target)
     found = list(_sources(source, None if topics is None else set(topics)))
     sizes = [sum(path.stat().st_size for path in each.files) for each in found]
     say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
@@ -186,7 +188,7 @@ def restore(
             staging.take(folder, folder.name)
             partitions.append(_summed(each.owner, segments))
         sync_folder(staging.result)
-        require_free(target, overwrite=False)
+        require_free(target)
         staging.publish(target)
     return RestoreSummary(target, partitions, time.monotonic() - started)
 
