@@ -357,6 +357,11 @@ class BatchSink(_Sink, DataSourceArrowWriter):
 class StreamSink(_Sink, DataSourceStreamArrowWriter):
     """Writes the micro-batches of a stream, each once."""
 
+    def __init__(self, columns: StructType, options: WriteOptions, overwrite: bool) -> None:
+        if options.batch is not None:
+            raise OptionError("queryId", "a stream's micro-batches are counted by Spark: leave it out")
+        super().__init__(columns, options, overwrite)
+
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task of a micro-batch. Raises KodecError, OSError."""
         context: Any = TaskContext.get()

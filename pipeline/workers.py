@@ -24,7 +24,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kodec.pipeline.reading import freeze_imports_once
-from kodec.pipeline.spark import QUIET, session
+from kodec.pipeline.spark import QUIET, running, session
 from kodec.runtime.errors import KodecError
 
 __all__ = ["TASK_BYTES", "Engine", "Workers", "workers"]
@@ -140,7 +140,7 @@ def workers(
     if engine == "local":
         yield Workers(None, say)
         return
-    active = SparkSession.getActiveSession()
+    active = running()
     if active is not None:
         yield Workers(active, say)
         return

@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -338,7 +339,7 @@ def test_an_error_of_spark_is_a_line(
         assert main([*words, "--engine", "spark"]) == 1
         last = capsys.readouterr().err.splitlines()[-1]
         assert last.startswith("kodec: Spark: ") and "worker exited" in last
-    monkeypatch.setattr("kodec.pipeline.workers.SparkSession.getActiveSession", lambda: None)
+    monkeypatch.setattr("kodec.pipeline.workers.running", lambda: None)
     monkeypatch.setattr("kodec.pipeline.workers.session", fails)
     with pytest.raises(kodec.errors.KodecError, match=r"^Spark does not start on spark://nowhere:1: "):
         inventory(LOGS, master="spark://nowhere:1")
@@ -372,6 +373,13 @@ def test_results_come_in_order_and_errors_come_home(spark: Any, tmp_path: Path) 
     # Of an error that its pickle does not bring back, the words are left.
     told = pickle.loads(base64.b64decode(_pickled(NoPickle(1, "two arguments"))))
     assert (type(told), str(told)) == (RuntimeError, "NoPickle: two arguments")
+
+
+def test_a_job_in_another_thread_leaves_the_session_that_runs(spark: Any) -> None:
+    """Spark's `getActiveSession` knows nothing there: the job took the session for its own, and stopped it."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(inventory, LOGS / "orders-0").result().ok
+    assert spark.range(3).count() == 3
 
 
 def test_small_pieces_share_a_task_and_large_ones_come_first() -> None:

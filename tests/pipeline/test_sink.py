@@ -20,7 +20,7 @@ from kodec.pipeline import export
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.segments import Cut, PartitionRows
-from kodec.pipeline.sink import BatchSink, WriteOptions
+from kodec.pipeline.sink import BatchSink, StreamSink, WriteOptions
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 ALL = "key binary, value binary, topic string, partition int, timestamp timestamp"
@@ -179,6 +179,12 @@ def test_rows_that_cannot_be_written_leave_nothing(tmp_path: Path, change: dict[
     with pytest.raises(KodecError, match=text):
         sink(tmp_path / "logs", columns).write(iter(batches(found, columns)))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_stream_is_not_counted_by_the_caller(tmp_path: Path) -> None:
+    options = WriteOptions.parse({"path": str(tmp_path / "logs"), "queryId": "q", "batchId": "7"})
+    with pytest.raises(OptionError, match="queryId: a stream's micro-batches are counted by Spark"):
+        StreamSink(struct(ALL), options, False)
 
 
 def test_a_path_where_no_log_directory_can_be_is_said_first(tmp_path: Path) -> None:
