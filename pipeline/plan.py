@@ -575,7 +575,9 @@ def _last_stable(log: FoundLog) -> int | None:
         return None
     folder = log.path.parent if log.alone is not None else log.path
     with PartitionLog(folder, limits=log.reading.limits) as whole:
-        return whole.last_stable_offset
+        stable = whole.last_stable_offset
+    # what lies behind a segment that was asked for alone was not
+    return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 
 
 # -- from pieces to tasks -------------------------------------------------------------------------

@@ -241,6 +241,7 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (Path(f"{logs}/a*"), {}),  # is no topic's name: the source in Python says so
         (logs / stray, {}),
         (logs / stray / f"{10:020d}.log", {}),
+        (logs / "t-0" / f"{10:020d}.log", {"kafka.isolation.level": "read_committed"}),
         (logs / "empty-0", {}),
         (parent, {}),
         (parent, {"startingOffsets": '{"t":{"0":7}}', "endingOffsets": '{"t":{"0":23}}'}),
@@ -303,6 +304,10 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     case("empty", cut(0))
     for at in (3, 9, 16, 22, 40, 80):
         case(f"flipped {at}", flipped(at))
+    moved = flipped(first_size(middle(logs)) + 7)
+    case("moved", moved, maxRecordsPerPartition="4")
+    case("moved, at the start", moved, startingOffsets='{"t":{"0":17},"u":{"0":-2}}')
+    case("moved, before the end", moved, endingOffsets='{"t":{"0":22},"u":{"0":-1}}')
     case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
     case("started", start("0\n1\nt 0 13\n"))
     case("started, and damaged before", started_and_damaged)

@@ -116,6 +116,8 @@ def test_counts_and_bounds_from_headers(spark: Any) -> None:
         assert not isinstance(every, str)
         offsets, times = [row["offset"] for row in every], [row["timestamp"] for row in every]
         assert list(found) == [len(every), min(offsets), max(offsets), min(times), max(times)]
+    empty = frame(spark, LOGS, subscribe="nowhere", allowEmpty="true").agg(*sums)
+    assert list(rows(empty)[0].values()) == [0, None, None, None, None]
     assert frame(spark, LOGS).limit(3).count() == 3
     assert frame(spark, LOGS).where("offset > 5").count() == sum(offset > 5 for offset in offsets)
 

@@ -212,6 +212,10 @@ final class LogScan
             // Spark asks for them more than once
             Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
             tasks = tasks(options, bounds, conf, () -> Planner.pieces(options, bounds, conf));
+            if (aggregates != null && tasks.length == 0) {
+                // of no task Spark makes a count that is null
+                tasks = new InputPartition[] {new LogPartition(List.of())};
+            }
         }
         return tasks;
     }
