@@ -453,6 +453,8 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
         ["latest", at(30, 10), -1],
         ["ending"],
         ["latest", at(3, 5), -1],
+        ["latest", at(34, 5), -1],
+        ["latest", at(34, 5), 2],
         ["rows", at(0, 5), at(30, 10)],
         ["rows", at(8, 10), at(21, 10)],
         ["rows", at(30, 10), at(30, 10)],
@@ -470,13 +472,30 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
     shutil.copytree(logs, damaged)
     last = damaged / "t-0" / f"{20:020d}.log"
     last.write_bytes(last.read_bytes()[:16] + b"\x09" + last.read_bytes()[17:])
+    unfinished, undecided = tmp_path / "unfinished", tmp_path / "undecided"
+    for root in (unfinished, undecided):
+        shutil.copytree(logs, root)
+    (unfinished / "t-0" / f"{30:020d}.log").write_bytes(data[:-1] + b"?")
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    write(undecided / "t-0", 30, 5, **producer)
+    started = tmp_path / "started"
+    shutil.copytree(undecided, started)
+    (started / "log-start-offset-checkpoint").write_text("0\n1\nt 0 33\n")
+    committed = {"kafka.isolation.level": "read_committed"}
+    starts = ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
     cases: list[tuple[Path, dict[str, str]]] = [
         (path, {"startingOffsets": first, **options})
-        for path in (logs, growing, damaged)
-        for first in ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
+        for path in (logs, growing, damaged, unfinished)
+        for first in starts
         for options in ({}, {"failOnDataLoss": "false"}, {"mode": "permissive"})
     ]
     cases += [
+        (path, {"startingOffsets": first, **committed})
+        for path in (undecided, started)
+        for first in (*starts, '{"t":{"0":34},"u":{"0":-1}}')
+    ]
+    cases += [
+        (undecided, {"startingTimestamp": "1700000000031", **committed}),
         (NEW, {"subscribe": "transactions", "kafka.isolation.level": "read_committed"}),
         (logs, {"endingOffsets": "latest"}),
         (logs, {"startingTimestamp": "1700000000008"}),
