@@ -93,6 +93,10 @@ class DataLoss(OptionError):
         return type(self), (self.text,)
 
 
+class NoSuchPath(OptionError, FileNotFoundError):
+    """There is nothing at a path."""
+
+
 class SourceSegment(NamedTuple):
     """A segment as it was listed, the topic-partition that it belongs to, and what of it is to be read.
 
@@ -338,8 +342,10 @@ class _Finder:
 
 def _expanded(text: str) -> list[Path]:
     """The paths that a glob names; a path that is there is none."""
-    if Path(text).exists() or not re.search(r"[*?\[{]", text):
+    if Path(text).exists():
         return [Path(text)]
+    if not re.search(r"[*?\[{]", text):
+        raise NoSuchPath("path", f"there is no {shown(text)}")
     patterns = _alternatives(text)
     found = sorted({each for pattern in patterns for each in glob.glob(pattern)})  # noqa: PTH207 - absolute
     if not found:
