@@ -6,6 +6,7 @@ transactions is then a list of steps, which are taken in the order of the log.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -216,12 +217,21 @@ def concluded(findings: Iterable[Finding], state: Producers) -> Iterator[Problem
 
 
 @dataclass(slots=True)
+class _Run:
+    """Batches of one producer since the last snapshot or other marker, by their numbers in the segment."""
+
+    first: int | None = None
+    last: int | None = None
+    committed: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
 class Reading:
     """What was read of a segment, to be kept or sent; an OSError that ended it is raised at its end.
 
-    Of batches of one producer that follow each other, without a marker or a snapshot between them, the last
-    one is kept, and the first of a transaction: `Producers` is the same after these. So it has the size of
-    what happened, transactions and problems, not that of the log.
+    Batches that change nothing for `Producers`, as others of the same producer follow, are left out: of a
+    run without a marker or a snapshot in between all but the last one, and the first of a transaction; of
+    committed transactions all but the last one. So it has the size of what happened, not that of the log.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -231,29 +241,16 @@ class Reading:
     def of(cls, findings: Iterable[Finding]) -> Reading:
         """Read to the end."""
         kept: dict[int, Finding] = {}
-        # The producer of each run of batches: the number of the last one, where that may go.
-        runs: dict[int, int | None] = {}
-        transactions: set[int] = set()
+        runs: defaultdict[int, _Run] = defaultdict(_Run)
         error = None
         try:
             for number, each in enumerate(findings):
                 kept[number] = each
                 if isinstance(each, CompareSnapshots):
                     runs.clear()
-                    transactions.clear()
-                if not isinstance(each, ProducerBatch):
-                    continue
-                producer = each.head.producer_id
-                if each.head.is_control:
-                    runs.pop(producer, None)
-                    transactions.discard(producer)
-                    continue
-                if (before := runs.get(producer)) is not None:
-                    del kept[before]
-                begins = each.head.is_transactional and producer not in transactions
-                if begins:
-                    transactions.add(producer)
-                runs[producer] = None if begins else number
+                elif isinstance(each, ProducerBatch):
+                    for left_out in _superseded(runs, number, each):
+                        del kept[left_out]
         except OSError as raised:
             error = raised
         return cls(list(kept.values()), error)
@@ -262,3 +259,23 @@ class Reading:
         yield from self.findings
         if self.error is not None:
             raise self.error
+
+
+def _superseded(runs: defaultdict[int, _Run], number: int, batch: ProducerBatch) -> Iterator[int]:
+    """The batches before this one that are not needed after it."""
+    producer = batch.head.producer_id
+    run = runs[producer]
+    if not batch.head.is_control:
+        if run.last is not None:
+            yield run.last
+        run.last = number
+        if batch.head.is_transactional and run.first is None:
+            run.first, run.last = number, None
+    elif run.first is not None and batch.marker is not None and batch.marker.kind is ControlRecordType.COMMIT:
+        yield from run.committed
+        if run.last is not None:
+            # it says as much of its producer as the first, which opened what is closed
+            yield run.first
+        runs[producer] = _Run(committed=(run.first if run.last is None else run.last, number))
+    else:
+        del runs[producer]

@@ -208,3 +208,17 @@ def test_a_reading_has_the_size_of_what_happened() -> None:
     assert Reading.of(map(batch, range(1000))).findings == [batch(999)]
     found = Reading.of(batch(number, transactional=number >= 500) for number in range(1000)).findings
     assert found == [batch(500, transactional=True), batch(999, transactional=True)]
+
+    def end(number: int, kind: ControlRecordType) -> ProducerBatch:
+        return ProducerBatch(Head(number, number, 7, 0, -1, number, True, True), Marker(kind, 1, number))
+
+    def transactions(kind: ControlRecordType) -> Iterator[Finding]:
+        for number in range(0, 1000, 4):
+            yield from (batch(number + at, transactional=True) for at in range(3))
+            yield end(number + 3, kind)
+
+    assert Reading.of(transactions(ControlRecordType.COMMIT)).findings == [
+        batch(998, transactional=True),
+        end(999, ControlRecordType.COMMIT),
+    ]
+    assert len(Reading.of(transactions(ControlRecordType.ABORT)).findings) == 750
