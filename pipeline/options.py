@@ -94,8 +94,8 @@ _ISOLATION = "kafka.isolation.level"
 _KNOWN = {name.lower(): name for name in (*_OURS, *_IGNORED, *_OF_SPARK, _ISOLATION)}
 # They mean something that is not to be had here, so that ignoring them would mislead.
 _NOT_HERE = {
-    "minoffsetspertrigger": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
-    "maxtriggerdelay": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
+    "minOffsetsPerTrigger": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
+    "maxTriggerDelay": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
     "topic": "it is for writing; to read, name topics with subscribe",
     "kafka.auto.offset.reset": "use startingOffsets",
     "kafka.key.deserializer": "keys are binary; use Spark's functions",
@@ -179,7 +179,7 @@ class Options:
         """Read the options of `spark.read.format("kafka-log")`, or of `readStream`; names are
         case-insensitive.
 
-        With `streaming=None`, where neither is known yet, the start and the end are not looked at.
+        With `streaming=None`, where neither is known yet, the start and the end need only be readable.
         Raises: OptionError.
         """
         given = {name.lower(): value for name, value in options.items()}
@@ -193,8 +193,8 @@ class Options:
             subscribe=_names(given, "subscribe"),
             pattern=_pattern(given),
             assign=_assignment(given),
-            start=_EARLIEST if streaming is None else _start(given, streaming),
-            end=_LATEST if streaming is None else _end(given, streaming),
+            start=_start(given, streaming),
+            end=_end(given, streaming),
             latest_if_none=_word(given, _STRATEGY, ("error", "latest"), "error") == "latest",
             include_internal=_flag(given, "includeInternal"),
             include_headers=_flag(given, "includeHeaders"),
@@ -243,9 +243,10 @@ class Options:
 
 def _check_names(given: Mapping[str, str]) -> None:
     """Refuse a name that nobody knows: it may be one that chooses rows, misspelled."""
+    for name, text in _NOT_HERE.items():
+        if name.lower() in given:
+            raise OptionError(name, text)
     for name in given:
-        if name in _NOT_HERE:
-            raise OptionError(name, _NOT_HERE[name])
         if name in _KNOWN or name.startswith((_KAFKA, "option.")):
             continue
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
@@ -331,17 +332,17 @@ def _whole(value: Any) -> int:
 # -- where rows begin and end ---------------------------------------------------------------------
 
 
-def _start(given: Mapping[str, str], streaming: bool) -> Edge:
+def _start(given: Mapping[str, str], streaming: bool | None) -> Edge:
     default = "latest" if streaming else "earliest"
     edge = _edge(given, _STARTS, {"earliest": EARLIEST, "latest": LATEST}, default)
-    if not streaming and _has(edge, LATEST):
+    if streaming is False and _has(edge, LATEST):
         raise OptionError(
             edge.option, "a batch query cannot start at the latest offset; use earliest, or an offset"
         )
     return edge
 
 
-def _end(given: Mapping[str, str], streaming: bool) -> Edge:
+def _end(given: Mapping[str, str], streaming: bool | None) -> Edge:
     if streaming:
         for name in _ENDS:
             if name.lower() in given:

@@ -93,6 +93,10 @@ class DataLoss(OptionError):
         return type(self), (self.text,)
 
 
+class NoSuchPath(OptionError, FileNotFoundError):
+    """There is nothing at a path."""
+
+
 class SourceSegment(NamedTuple):
     """A segment as it was listed, the topic-partition that it belongs to, and what of it is to be read.
 
@@ -338,8 +342,10 @@ class _Finder:
 
 def _expanded(text: str) -> list[Path]:
     """The paths that a glob names; a path that is there is none."""
-    if Path(text).exists() or not re.search(r"[*?\[{]", text):
+    if Path(text).exists():
         return [Path(text)]
+    if not re.search(r"[*?\[{]", text):
+        raise NoSuchPath("path", f"there is no {shown(text)}")
     patterns = _alternatives(text)
     found = sorted({each for pattern in patterns for each in glob.glob(pattern)})  # noqa: PTH207 - absolute
     if not found:
@@ -464,9 +470,9 @@ class Log:
         end = self.earliest
         if self.pieces:
             end = max(end, _end_of(self.pieces[-1].segment, self._reading, whole=True))
-        if committed and self._logs:
-            end = min(end, _earlier(end, _last_stable(self._logs[0])) or 0)
-        return end
+        stable = _last_stable(self._logs[0]) if committed and self._logs else None
+        # What was deleted of an open transaction is not waited for, as in Kafka.
+        return end if stable is None else max(self.earliest, min(end, stable))
 
     def between(self, first: int | None, stop: int, options: Options) -> list[SourceSegment]:
         """The pieces with the offsets from `first` on (None: of a log that is new) and below `stop`.
@@ -485,8 +491,12 @@ class Log:
             stop = min(stop, end)
         return [part._replace(asked=True) for part in _cut(self.pieces, start, stop)]
 
-    def resolved(self, edge: Edge, options: Options) -> int:
-        """The offset that an edge means here. Raises OptionError, and DataLoss where it is not there."""
+    def resolved(self, edge: Edge, options: Options, *, whole: bool = False) -> int:
+        """The offset that an edge means here; with `whole` the latest is that of `stable_end`, as for a
+        stream.
+
+        Raises OptionError, and DataLoss where it is not there.
+        """
         of = edge.of if isinstance(edge.of, int) else edge.of.get(self.owner)
         if of is None:
             hint = "give each topic-partition a time" if edge.timed else "use -2 for earliest, -1 for latest"
@@ -501,15 +511,15 @@ class Log:
                     f"{self.owner} has no record at {of} ms or later; "
                     "startingOffsetsByTimestampStrategy=latest starts at its end",
                 )
-            return self.latest
-        if of == EARLIEST:
+        elif of == EARLIEST:
             return self.earliest
-        if of == LATEST:
-            return self.latest
-        if not self.earliest <= of <= self.latest:
-            have = f"{self.owner} has offsets {self.earliest} to {self.latest} (exclusive), not {of}"
+        if edge.timed or of == LATEST:
+            return self.stable_end(committed=options.committed) if whole else self.latest
+        latest = self.stable_end(committed=False) if whole else self.latest
+        if not self.earliest <= of <= latest:
+            have = f"{self.owner} has offsets {self.earliest} to {latest} (exclusive), not {of}"
             data_loss(options, f"{edge.option}: {have}")
-        return min(max(of, self.earliest), self.latest)
+        return min(max(of, self.earliest), latest)
 
     def of_time(self, timestamp: int) -> int | None:
         """The first offset whose record is not older, as Kafka's ListOffsets; None where all are older."""
@@ -575,7 +585,9 @@ def _last_stable(log: FoundLog) -> int | None:
         return None
     folder = log.path.parent if log.alone is not None else log.path
     with PartitionLog(folder, limits=log.reading.limits) as whole:
-        return whole.last_stable_offset
+        stable = whole.last_stable_offset
+    # what lies behind a segment that was asked for alone was not
+    return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 
 
 # -- from pieces to tasks -------------------------------------------------------------------------

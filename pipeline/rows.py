@@ -176,7 +176,14 @@ class SegmentRows:
         order = Order(files.base_offset, str(files.log))
         within = replace(scan, offsets=Range(first, last))
         return scan_rows(
-            files.log, within, self._options, order=order, start=start, stop=stop, drops=self._drops
+            files.log,
+            within,
+            self._options,
+            order=order,
+            start=start,
+            stop=stop,
+            last=last,
+            drops=self._drops,
         )
 
     def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None]:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
-from kodec.pipeline.plan import list_segments, tasks_of
+from kodec.pipeline.plan import found_logs, list_segments, relisted, tasks_of
 from kodec.pipeline.reading import TaskPartition, TaskReader
 
 __all__ = ["KafkaLogDataSource", "LogReader", "arrow_schema", "schema"]
@@ -49,9 +49,11 @@ class KafkaLogDataSource(DataSource):
         return "kafka-log"
 
     def schema(self) -> StructType:
-        """The columns that the options name."""
+        """The columns that the options name. Raises what `found_logs` does."""
         # Whether a batch or a stream is meant is not known here.
         options = Options.parse(self.options, streaming=None)
+        # What is wrong with the paths is said at `load`, and not by the first query.
+        relisted(found_logs)(options)
         if options.mode == "quarantine":
             return quarantine_schema(options.columns)
         return schema(

@@ -42,8 +42,9 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
     @relisted
     def initialOffset(self) -> Offsets:
         """Where a new query starts, by the options."""
+        options = self.options
         return _json(
-            {owner: log.resolved(self.options.start, self.options) for owner, log in self._logs().items()}
+            {owner: log.resolved(options.start, options, whole=True) for owner, log in self._logs().items()}
         )
 
     @relisted
@@ -53,8 +54,10 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         ends = self._ends(logs) if self._last is None else self._last
         if start is None:
             return _json(ends)
+        begin = _parsed(start)
+        ends = _onward(begin, ends, logs)
         if isinstance(limit, ReadMaxRows):
-            ends = _limited(_parsed(start), ends, logs, limit.max_rows)
+            ends = _limited(begin, ends, logs, limit.max_rows)
         found = _json(ends)
         return start if found == start else found
 
@@ -117,6 +120,20 @@ def _parsed(offsets: Mapping[str, Any]) -> dict[TopicPartition, int]:
         raise KodecError(
             f'kafka-log: the checkpoint has {offsets!r}; expected JSON like {{"orders":{{"0":23}}}}'
         ) from None
+
+
+def _onward(
+    start: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+    logs: Mapping[TopicPartition, Log],
+) -> dict[TopicPartition, int]:
+    """The ends, and of a query that is beyond one, in a transaction that is open, where it is."""
+    return {
+        owner: max(end, min(start[owner], logs[owner].stable_end(committed=False)))
+        if start.get(owner, end) > end and owner in logs
+        else end
+        for owner, end in ends.items()
+    }
 
 
 def _limited(

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = ROOT / ".cache" / "uv"
-# What uv fetches and builds, of which it keeps all: PySpark alone, built anew for each Python, is 2 GB each time.
+# What uv fetches and builds. It keeps all of it: PySpark alone, built anew for each Python, is 2 GB.
 FETCHED = ROOT / ".cache" / "uv-cache"
 # Each extra is used by one of them; slow ones, which look at the codec alone, are left to the other checks.
 TESTS = [
@@ -98,7 +98,7 @@ def run(*command: str | Path, cwd: Path) -> bool:
         check=False,
     )
     if done.returncode:
-        print(done.stdout[-6000:])
+        print(done.stdout[-20_000:])
         say(f"failed: {' '.join(map(str, command))}")
     return done.returncode == 0
 

@@ -75,12 +75,8 @@ class Order:
         self.sparse |= sparse
 
     def skipped(self) -> None:
-        """Note that a batch was skipped: the gap that it leaves says nothing of the log."""
+        """Note that a batch was skipped, or all before the first one read: that gap says nothing."""
         self._skipped = True
-
-    def starts_at(self, frame: Frame) -> None:
-        """Note that reading starts with this batch."""
-        self.last = max(self.last, frame.offset - 1)
 
     def check(self, batch: Batch, following: Frame | None) -> tuple[int, bool]:
         """What `passed` is to note of a batch that stands before one with this frame, if any.

@@ -38,6 +38,7 @@ class Walk:
         order: hold offsets against the segment: True by its name, where it has a segment's, or what to hold
             them against. None says that they are given as they are stored.
         start, stop: the part of the source, in bytes: from one batch on up to another one.
+        last: the offset for which `stop` is; where a damaged batch has led there, reading goes on up to it.
 
     Raises: what `open_source` does.
     """
@@ -50,6 +51,7 @@ class Walk:
         order: Order | Literal[True] | None = None,
         start: int = 0,
         stop: int | None = None,
+        last: int | None = None,
     ) -> None:
         self._skip = options.on_error == "skip"
         self._source = open_source(source, skip=self._skip)
@@ -59,6 +61,7 @@ class Walk:
         self._resumption: Resumption | None = None
         self._order = Order.of(self._source.name) if order is True else order
         self._stop = stop
+        self._last = last
         self.position = start
         self.torn_tail: TornTail | None = None
         self.skipped = SkippedRanges()
@@ -66,8 +69,8 @@ class Walk:
         self._good = start, Before()
         # where the window or the batch before started, and this one: of what was read so much is kept
         self._before = self._now = start
-        if start and self._order is not None and (frame := Frame.peek(self._source.read(start, FRAME_SIZE))):
-            self._order.starts_at(frame)
+        if start and self._order is not None:
+            self._order.skipped()
 
     @property
     def order(self) -> Order | None:
@@ -100,12 +103,13 @@ class Walk:
         need = 0
         while True:
             pos = self.position
-            if self._stop is not None and pos >= self._stop:
+            behind = self._stop is not None and pos >= self._stop
+            if behind and self._is_reached():
                 return
             if pos != self._now:
                 self._before, self._now = self._now, pos
             source.forget(self._before)
-            if decoder.runs:
+            if decoder.runs and not behind:
                 buf, start, end = source.window(pos, need)
                 if self._stop is not None:
                     end = min(end, start + self._stop - pos)
@@ -123,6 +127,10 @@ class Walk:
             if self.position == before:
                 return
             need = 0
+
+    def _is_reached(self) -> bool:
+        """Whether a good batch has the offset for which the walk stops."""
+        return self._last is None or self._order is None or self._order.last >= self._last
 
     def _run(self, decoder: Decoder[T], buf: Buffer, start: int, end: int) -> Iterator[T]:
         """What the decoder makes of a window, up to a batch whose offset must be looked at."""

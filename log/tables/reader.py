@@ -52,6 +52,7 @@ def scan_rows(
     order: Order | Literal[True] = True,
     start: int = 0,
     stop: int | None = None,
+    last: int | None = None,
     drops: Callable[[Batch], bool] | None = None,
 ) -> TableReader:
     """The records of a log as Arrow batches, without those of the batches that `drops` names.
@@ -59,7 +60,7 @@ def scan_rows(
     The columns may be any of `headed_schema`. With `drops`, or a column that says of which batch a record is,
     it goes from batch to batch in Python. The rest is as in `Walk`.
     """
-    walk = Walk(source, options, order=order, start=start, stop=stop)
+    walk = Walk(source, options, order=order, start=start, stop=stop, last=last)
     if drops is None and set(scan.schema.names) <= set(scan_schema().names):
         return _reader(walk, scan, kernel.row_decoder(scan, options))
     from kodec.log.backends.pure.rows import RowDecoder

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kodec.generated.log import producer_snapshot
-from kodec.log.batches.batch import Batch
 from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
-from kodec.log.directories.producer_state import EndedTransaction, Marker, ProducerState
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
 
@@ -18,21 +18,37 @@ __all__ = ["Producers"]
 class Producers:
     """What the batches so far say of producers; compared with snapshots when their offset is reached."""
 
-    def __init__(self) -> None:
+    def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, compacted: bool = False) -> None:
         self.reliable = True
+        # Where the log begins, as far as it has been read.
         self.first_offset: int | None = None
         # Whether compaction may have removed what a snapshot mentions.
-        self.compacted = False
+        self.compacted = compacted
         self.state = ProducerState()
+        # By the offset of the marker in this segment: the producer, and where its transaction began (None:
+        # not in the log).
+        self.aborted: dict[int, tuple[int, int | None]] = {}
+        # Where the next segment begins; None where that is not known.
+        self.expected: int | None = None
+        self._snapshots = deque(snapshots)
 
-    def take(self, batch: Batch, marker: Marker | None) -> EndedTransaction | None:
-        """Go on by a batch of magic 2; the transaction that it ends, None for none."""
-        if self.first_offset is None:
-            self.first_offset = batch.base_offset
-        return self.state.take(batch, marker)
+    def lost(self) -> None:
+        """A segment cannot be read to its end: batches that count are missing."""
+        self.reliable = False
+        self.expected = None
+        self.aborted.clear()
 
-    def compare(self, offset: int, path: Path) -> Iterator[Problem]:
-        """Check the snapshot of the batches below `offset`, which all have been taken."""
+    def compare_below(self, offset: int) -> Iterator[Problem]:
+        """Check the snapshots of what lies before `offset`: all of that, and no more, has been taken."""
+        while self._snapshots and self._snapshots[0][0] <= offset:
+            yield from self._compare(*self._snapshots.popleft())
+
+    def compare_rest(self) -> Iterator[Problem]:
+        """Check the snapshots that are left: all of the log has been taken."""
+        while self._snapshots:
+            yield from self._compare(*self._snapshots.popleft())
+
+    def _compare(self, offset: int, path: Path) -> Iterator[Problem]:
         try:
             entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
         except FormatError as error:

@@ -1,21 +1,33 @@
-"""One segment, read once from start to end, with everything beside it held against it."""
+"""One segment, read once from start to end, with everything beside it held against it.
+
+What depends on the segments before it is left open, as steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.records import ControlRecordType, Limits
-from kodec.log.batches.sizes import TXN_ENTRY
+from kodec.log.batches.records import Limits
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.reading.reader import read_batches
 from kodec.log.verification.indexes import OffsetIndex, TimeIndex
 from kodec.log.verification.problems import Problem, from_error, unreadable
-from kodec.log.verification.producers import Producers
+from kodec.log.verification.steps import (
+    CompareSnapshots,
+    EndOfSegment,
+    Finding,
+    FirstBatch,
+    OffsetsMissing,
+    ProducerBatch,
+    TransactionIndex,
+    Unreliable,
+)
 from kodec.runtime.errors import FormatError
 
 __all__ = ["SegmentCheck"]
@@ -26,14 +38,17 @@ _ENOUGH = 4 << 20
 
 
 class SegmentCheck:
-    """One segment, read once from start to end, with everything beside it held against it."""
+    """One segment, read once from start to end, with everything beside it held against it.
+
+    `after` is where the next segment begins, None for the active one; `snapshots` are the offsets of the
+    snapshots beside the log, ascending: those within the segment, and any one before it.
+    """
 
     def __init__(
         self,
         segment: Segment,
         after: int | None,
-        state: Producers,
-        snapshots: list[tuple[int, Path]],
+        snapshots: Sequence[int],
         limits: Limits,
         progress: Callable[[int], None] | None,
         *,
@@ -41,17 +56,16 @@ class SegmentCheck:
     ) -> None:
         self.segment = segment
         self.after = after
-        self.state = state
-        self.snapshots = snapshots
+        self.snapshots = deque(snapshots)
         self.limits = limits
         self.progress = progress
-        # The marker's offset: the producer, and where the transaction began (None: not in the log).
-        self.aborted: dict[int, tuple[int, int | None]] = {}
         self.live = live
-        self.damaged = False
         self.last = segment.base_offset - 1
+        self.begun = False
+        self.missing = False
 
-    def run(self) -> Iterator[Problem]:
+    def run(self) -> Iterator[Finding]:
+        """What is found, in order. Raises OSError for a log that cannot be read."""
         segment = self.segment
         padded = self.after is None
         base = segment.base_offset
@@ -65,7 +79,7 @@ class SegmentCheck:
         for batch in reader:
             if reader.skipped.total > seen:
                 seen, damaged = reader.skipped.total, True
-                self.state.reliable = False
+                yield Unreliable()
                 if offsets is not None:
                     offsets.skip_to(batch.position)
             yield from self._offsets_of(batch)
@@ -87,7 +101,7 @@ class SegmentCheck:
         end = reader.position
         if reader.skipped.total > seen:
             damaged = True
-            self.state.reliable = False
+            yield Unreliable()
             if offsets is not None:
                 offsets.skip_to(end)
         # A running broker may be in the middle of an append, and preallocates zeros.
@@ -101,8 +115,8 @@ class SegmentCheck:
                 f"{tail.size} bytes",
             )
         # Nothing but compaction leaves a closed segment without a batch.
-        self.state.compacted |= self.last < segment.base_offset and self.after is not None and not damaged
-        self.damaged = damaged
+        if self.last < segment.base_offset and self.after is not None and not damaged:
+            yield OffsetsMissing()
         if self.after is not None and self.last >= self.after:
             yield Problem(
                 segment.path, end, "last offset", f"less than {self.after}, the next segment's", self.last
@@ -114,8 +128,8 @@ class SegmentCheck:
             if not damaged:
                 times.end(self.after is not None)
             yield from times.problems
-        if told_aborted is not None or (self.state.reliable and segment.txnindex is None):
-            yield from self._transaction_index(told_aborted, damaged)
+        yield self._transaction_index(told_aborted, damaged)
+        yield EndOfSegment(None if damaged else self.last)
         if self.progress is not None:
             self.progress(segment.size - told)
 
@@ -131,14 +145,16 @@ class SegmentCheck:
             yield unreadable(error, path)
             return None
 
-    def _offsets_of(self, batch: Batch) -> Iterator[Problem]:
+    def _offsets_of(self, batch: Batch) -> Iterator[Finding]:
         segment, last = self.segment, self.last
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         self.last = max(last, batch.last_offset)
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here, and a conversion to these formats leaves control records out.
         gap = batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
-        self.state.compacted |= gap
+        if gap and not self.missing:
+            self.missing = True
+            yield OffsetsMissing()
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:
@@ -147,62 +163,55 @@ class SegmentCheck:
             most = segment.base_offset + _MAX_INT32
             yield Problem(segment.path, batch.position, "last offset", f"at most {most}", batch.last_offset)
 
-    def _snapshots_below(self, batch: Batch) -> Iterator[Problem]:
+    def _snapshots_below(self, batch: Batch) -> Iterator[Finding]:
         """The snapshots of what lies before this batch."""
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
-        while self.snapshots and self.snapshots[0][0] <= first:
-            yield from self.state.compare(*self.snapshots.pop(0))
+        # Of those outside the segment it need not be told all.
+        due = first < self.segment.base_offset or (self.after is not None and first >= self.after)
+        while self.snapshots and self.snapshots[0] <= first:
+            self.snapshots.popleft()
+            due = True
+        if due:
+            yield CompareSnapshots(first)
 
-    def _producer_of(self, batch: Batch) -> Iterator[Problem]:
+    def _producer_of(self, batch: Batch) -> Iterator[Finding]:
         if batch.magic != 2:
             return
+        if not self.begun:
+            self.begun = True
+            yield FirstBatch(batch.base_offset)
         marker = None
         try:
             marker = marker_of(batch)
         except FormatError as error:
             yield from_error(error, self.segment.path)
-            self.state.reliable = False
-        ended = self.state.take(batch, marker)
-        if marker is not None and marker.kind is ControlRecordType.ABORT:
-            self.aborted[batch.last_offset] = batch.producer_id, None if ended is None else ended.first_offset
+            yield Unreliable()
+        if batch.producer_id >= 0 or marker is not None:
+            yield ProducerBatch(batch, marker)
 
-    def _transaction_index(self, data: bytes | None, damaged: bool) -> Iterator[Problem]:
+    def _transaction_index(self, data: bytes | None, damaged: bool) -> TransactionIndex:
         path = self.segment.txnindex
-        told: dict[int, transaction_index.Entry] = {}
-        if path is not None and data is not None:
-            pos, last = 0, self.segment.base_offset - 1
-            while pos < len(data):
-                try:
-                    entry, stop = transaction_index.read_entry(data, pos, len(data))
-                except FormatError as error:
-                    yield from_error(error, path)
-                    return
-                yield from self._aborted(path, pos, entry, last, damaged)
-                last = max(last, entry.last_offset)
-                told[entry.last_offset] = entry
-                pos = stop
-        if not self.state.reliable:
-            return
+        entries: list[tuple[int, transaction_index.Entry]] = []
+        wrong = None
+        pos = 0
+        while path is not None and data is not None and pos < len(data):
+            try:
+                entry, stop = transaction_index.read_entry(data, pos, len(data))
+            except FormatError as error:
+                wrong = from_error(error, path)
+                break
+            entries.append((pos, entry))
+            pos = stop
         # Of a segment that a broker writes, what was appended after its transaction index was read.
-        known = max(told, default=-1) if self.live and self.after is None else 2**63
-        for offset, (producer, began) in self.aborted.items():
-            if began is not None and offset not in told and offset < known:
-                where, size = (self.segment.path, 0) if path is None else (path, TXN_ENTRY * len(told))
-                what = f"transaction of producer {producer}, aborted at offset {offset}"
-                yield Problem(where, size, what, "an entry in the transaction index", "none")
-
-    def _aborted(
-        self, path: Path, at: int, entry: transaction_index.Entry, last: int, damaged: bool
-    ) -> Iterator[Problem]:
-        if entry.last_offset <= last:
-            yield Problem(path, at, "last offset", f"more than {last}", entry.last_offset)
-        if not 0 <= entry.first_offset <= entry.last_offset:
-            yield Problem(path, at, "first offset", f"0 to {entry.last_offset}", entry.first_offset)
-        found = self.aborted.get(entry.last_offset)
-        if found is None or found[0] != entry.producer_id:
-            if not damaged:
-                need = f"the abort marker of producer {entry.producer_id}"
-                have = "none" if found is None else f"one of producer {found[0]}"
-                yield Problem(path, at, f"offset {entry.last_offset}", need, have)
-        elif self.state.reliable and found[1] is not None and found[1] < entry.first_offset:
-            yield Problem(path, at, "first offset", f"at most {found[1]}", entry.first_offset)
+        growing = self.live and self.after is None
+        known = max((entry.last_offset for _, entry in entries), default=-1) if growing else None
+        unread = path is not None and data is None
+        return TransactionIndex(
+            self.segment.path,
+            self.segment.base_offset,
+            path,
+            None if unread else entries,
+            wrong,
+            known,
+            damaged,
+        )

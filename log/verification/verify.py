@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import os
 import time
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -32,13 +34,24 @@ from kodec.log.files.resolve import SegmentPath, resolve
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
+from kodec.log.verification.steps import Reading, concluded
 from kodec.runtime.errors import FormatError
 
 # A broker has renamed the files of a segment, or made an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
 
-__all__ = ["Check", "Problem", "plan_checks", "verify", "verify_partition", "verify_root", "verify_segment"]
+__all__ = [
+    "Check",
+    "Problem",
+    "SegmentPiece",
+    "plan_checks",
+    "plan_readings",
+    "verify",
+    "verify_partition",
+    "verify_root",
+    "verify_segment",
+]
 
 
 def verify(
@@ -127,7 +140,11 @@ def verify_root(root: LogRoot) -> Iterator[Problem]:
 
 
 def verify_partition(
-    log: PartitionLog, *, progress: Callable[[int], None] | None = None, live: bool = False
+    log: PartitionLog,
+    *,
+    progress: Callable[[int], None] | None = None,
+    live: bool = False,
+    readings: Iterable[Reading] | None = None,
 ) -> Iterator[Problem]:
     """Check all segments of a topic-partition and the files beside them.
 
@@ -136,6 +153,8 @@ def verify_partition(
     segment holds are a note where compaction explains them, and a problem where it does not. A segment that
     is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
     work: a segment in which something is found is looked at again, as the broker may be replacing it.
+    `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
+    read again.
     """
     try:
         files = log.files
@@ -155,37 +174,64 @@ def verify_partition(
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
             what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
-    state = Producers()
-    state.compacted = _is_compacted(log)
-    snapshots: list[tuple[int, Path]] = list(files.snapshots)
+    state = Producers(files.snapshots, compacted=_is_compacted(log))
+    snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
     indexed = any(segment.index or segment.timeindex for segment in log.segments)
+    given = iter(readings or ())
     gaps: list[tuple[Path, int, int]] = []
-    expected: int | None = None
     for number, segment in enumerate(log.segments):
+        expected = state.expected
         try:
             if live:
-                check, state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
+                state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
                 yield from problems
             else:
-                after = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
                 yield from _without_index(segment, indexed)
-                check = SegmentCheck(segment, after, state, snapshots, log.limits, progress)
-                yield from check.run()
+                after = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
+                check = SegmentCheck(segment, after, snapshots, log.limits, progress)
+                yield from concluded(check.run() if readings is None else next(given), state)
         except OSError as error:
-            state.reliable = False
-            expected = None
+            state.lost()
             if not isinstance(error, FileNotFoundError):
                 yield unreadable(error, segment.path)
             continue
         if expected is not None and segment.base_offset > expected:
             gaps.append((segment.path, expected, segment.base_offset - 1))
-        expected = None if check.damaged else check.last + 1
     for path, first, last in gaps:
         have = f"{first} to {last} in no segment"
         yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
-    for offset, path in snapshots:
-        yield from state.compare(offset, path)
+    yield from state.compare_rest()
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPiece:
+    """A segment of a topic-partition to be read without the others; see `plan_readings`."""
+
+    path: Path
+    base_offset: int
+    after: int | None
+    snapshots: tuple[int, ...]
+
+    def read(self, *, limits: Limits = Limits()) -> Reading:
+        """What is in it, for `verify_partition`."""
+        try:
+            segment = Segment.of(self.path, self.base_offset, beside=True)
+        except OSError as error:
+            return Reading(error=error)
+        return Reading.of(SegmentCheck(segment, self.after, self.snapshots, limits, None).run())
+
+
+def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
+    """The segments of a log that no broker changes, each to be read by itself. Raises OSError."""
+    snapshots = [offset for offset, _ in log.files.snapshots]
+    bases = [segment.base_offset for segment in log.segments]
+    pieces = []
+    for segment, after in zip_longest(log.segments, bases[1:]):
+        begin = max(bisect_right(snapshots, segment.base_offset) - 1, 0)
+        end = len(snapshots) if after is None else bisect_right(snapshots, after)
+        pieces.append(SegmentPiece(segment.path, segment.base_offset, after, tuple(snapshots[begin:end])))
+    return pieces
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
@@ -198,10 +244,10 @@ def _looked_at_twice(
     log: PartitionLog,
     number: int,
     state: Producers,
-    snapshots: list[tuple[int, Path]],
+    snapshots: list[int],
     indexed: bool,
     progress: Callable[[int], None] | None,
-) -> tuple[SegmentCheck, Producers, list[Problem]]:
+) -> tuple[Producers, list[Problem]]:
     """Check a segment that a broker may replace meanwhile, with what lies beside it.
 
     A broker renames the files of a cleaned segment one after the other, and makes the index of a new one
@@ -210,24 +256,22 @@ def _looked_at_twice(
     """
     listed = log.segments[number]
     seen: tuple[object, list[Problem]] | None = None
-    waiting = list(snapshots)
     for last in (*(False,) * (_MOST_LOOKS - 1), True):
         files = _identities(listed.path)
         segment = Segment.of(listed.path, listed.base_offset, beside=True, limits=log.limits)
         # One that was merged into this one is deleted after it.
         following = (each.base_offset for each in log.segments[number + 1 :] if each.path.exists())
-        trial, left = copy.deepcopy(state), list(waiting)
+        trial = copy.deepcopy(state)
         after = next(following, None)
-        check = SegmentCheck(segment, after, trial, left, log.limits, progress, live=True)
+        check = SegmentCheck(segment, after, snapshots, log.limits, progress, live=True)
         try:
-            problems = [*_without_index(segment, indexed), *check.run()]
+            problems = [*_without_index(segment, indexed), *concluded(check.run(), trial)]
         except FileNotFoundError:
             if last or not listed.path.exists():
                 raise
         else:
             if last or all(each.note for each in problems) or seen == (files, problems):
-                snapshots[:] = left
-                return check, trial, problems
+                return trial, problems
             seen = files, problems
         time.sleep(_MOMENT)
     raise AssertionError("the last look returns or raises")
@@ -259,4 +303,4 @@ def verify_segment(
     """Check one segment and the indexes beside it; transactions may have begun before it. Raises OSError."""
     state = Producers()
     state.reliable = False
-    yield from SegmentCheck(segment, None, state, [], limits, progress).run()
+    yield from concluded(SegmentCheck(segment, None, [], limits, progress).run(), state)

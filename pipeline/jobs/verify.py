@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from kodec.log.batches.records import Limits
+from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import list_partition
-from kodec.log.verification.verify import Check, Problem, plan_checks
-from kodec.pipeline.workers import Engine, workers
+from kodec.log.verification.steps import Reading
+from kodec.log.verification.verify import (
+    Check,
+    Problem,
+    SegmentPiece,
+    plan_checks,
+    plan_readings,
+    verify_partition,
+)
+from kodec.pipeline.workers import TASK_BYTES, Engine, workers
 
 __all__ = ["VerifySummary", "verify"]
+
+# A topic-partition that is larger is divided, if it is also more than one task of so many.
+_WHOLE_BYTES = TASK_BYTES
+_TASKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +53,62 @@ class VerifySummary:
 
 @dataclass(frozen=True, slots=True)
 class _Verify:
+    """Does a whole check, or reads a segment of one."""
+
     limits: Limits
 
-    def __call__(self, check: Check) -> list[Problem]:
-        return list(check.run(limits=self.limits))
+    def __call__(self, piece: Check | SegmentPiece) -> list[Problem] | Reading:
+        if isinstance(piece, SegmentPiece):
+            return piece.read(limits=self.limits)
+        return list(piece.run(limits=self.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A check and the pieces that it is made of, with the bytes of each: itself, or the segments of `log`."""
+
+    check: Check
+    pieces: list[Check | SegmentPiece]
+    sizes: list[int]
+    segments: int
+    log: PartitionLog | None = None
+
+    @classmethod
+    def of(cls, check: Check) -> _Part:
+        """A check in one piece."""
+        segments, size = _size(check)
+        return cls(check, [check], [size], segments)
+
+    def divided(self) -> _Part:
+        """It by segments, where those can be listed."""
+        log = PartitionLog(self.check.path)
+        try:
+            pieces = plan_readings(log)
+        except OSError:
+            # the check itself reports it
+            return self
+        sizes = [segment.size for segment in log.segments]
+        return _Part(self.check, list(pieces), sizes, len(pieces), log)
+
+    def problems(self, found: Iterator[list[Problem] | Reading]) -> Iterator[Problem]:
+        """What is wrong, of what came of its pieces, which are the next in `found`."""
+        results = [next(found) for _ in self.pieces]
+        if self.log is not None:
+            yield from verify_partition(self.log, readings=cast(list[Reading], results))
+        else:
+            yield from cast(list[Problem], results[0])
+
+
+def _parts(checks: Sequence[Check]) -> list[_Part]:
+    """The parts of a verification: a log for which the others would wait is divided."""
+    parts = [_Part.of(check) for check in checks]
+    large = max(_WHOLE_BYTES, sum(sum(part.sizes) for part in parts) // _TASKS)
+    return [
+        part.divided()
+        if part.check.kind == "partition" and not part.check.live and sum(part.sizes) > large
+        else part
+        for part in parts
+    ]
 
 
 def _absolute(check: Check) -> Check:
@@ -64,10 +130,11 @@ def verify(
     config: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> VerifySummary:
-    """Check logs as `kodec.verify` does, each topic-partition in one task; reads only.
+    """Check logs as `kodec.verify` does, small topic-partitions several to a task; reads only.
 
-    What the batches of a log say of producers and transactions goes on from segment to segment, so the log of
-    a topic-partition is not divided.
+    What the batches of a log say of producers and transactions goes on from segment to segment. So the
+    segments of a topic-partition are one task; those of a large one are read apart, and the driver puts
+    together what they say, and opens the snapshots. The log of a live broker is not divided.
 
     Args: paths are log directories, topic-partitions' folders or segments, on a file system that the driver
     and all workers share; the rest as of `export`.
@@ -77,17 +144,20 @@ def verify(
     started = time.monotonic()
     say = progress or (lambda text: None)
     plans = [plan_checks(path) for path in paths]
-    checks = [check for _, found in plans for check in found]
-    counts, sizes = zip(*(_size(check) for check in checks), strict=True) if checks else ((), ())
-    say(f"{sum(check.kind == 'partition' for check in checks)} topic-partitions, {sum(counts)} segments")
+    parts = _parts([_absolute(check) for _, checks in plans for check in checks])
+    segments = sum(part.segments for part in parts)
+    say(f"{sum(part.check.kind == 'partition' for part in parts)} topic-partitions, {segments} segments")
+    pieces = [piece for part in parts for piece in part.pieces]
+    sizes = [size for part in parts for size in part.sizes]
     with workers("verify", engine=engine, master=master, config=config, progress=progress) as crew:
-        results = iter(crew.run_sized(_Verify(limits), [_absolute(check) for check in checks], sizes))
+        results = iter(crew.run_sized(_Verify(limits), pieces, sizes))
     problems: list[Problem] = []
-    for notes, found in plans:
+    waiting = iter(parts)
+    for notes, checks in plans:
         problems += notes
-        for check in found:
-            problems += [_as_given(each, check) for each in next(results)]
-    return VerifySummary(problems, sum(counts), sum(sizes), time.monotonic() - started)
+        for check in checks:
+            problems += [_as_given(each, check) for each in next(waiting).problems(results)]
+    return VerifySummary(problems, segments, sum(sizes), time.monotonic() - started)
 
 
 def _size(check: Check) -> tuple[int, int]:

@@ -241,6 +241,7 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (Path(f"{logs}/a*"), {}),  # is no topic's name: the source in Python says so
         (logs / stray, {}),
         (logs / stray / f"{10:020d}.log", {}),
+        (logs / "t-0" / f"{10:020d}.log", {"kafka.isolation.level": "read_committed"}),
         (logs / "empty-0", {}),
         (parent, {}),
         (parent, {"startingOffsets": '{"t":{"0":7}}', "endingOffsets": '{"t":{"0":23}}'}),
@@ -303,6 +304,10 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     case("empty", cut(0))
     for at in (3, 9, 16, 22, 40, 80):
         case(f"flipped {at}", flipped(at))
+    moved = flipped(first_size(middle(logs)) + 7)
+    case("moved", moved, maxRecordsPerPartition="4")
+    case("moved, at the start", moved, startingOffsets='{"t":{"0":17},"u":{"0":-2}}')
+    case("moved, before the end", moved, endingOffsets='{"t":{"0":22},"u":{"0":-1}}')
     case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
     case("started", start("0\n1\nt 0 13\n"))
     case("started, and damaged before", started_and_damaged)
@@ -448,6 +453,8 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
         ["latest", at(30, 10), -1],
         ["ending"],
         ["latest", at(3, 5), -1],
+        ["latest", at(34, 5), -1],
+        ["latest", at(34, 5), 2],
         ["rows", at(0, 5), at(30, 10)],
         ["rows", at(8, 10), at(21, 10)],
         ["rows", at(30, 10), at(30, 10)],
@@ -465,13 +472,30 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
     shutil.copytree(logs, damaged)
     last = damaged / "t-0" / f"{20:020d}.log"
     last.write_bytes(last.read_bytes()[:16] + b"\x09" + last.read_bytes()[17:])
+    unfinished, undecided = tmp_path / "unfinished", tmp_path / "undecided"
+    for root in (unfinished, undecided):
+        shutil.copytree(logs, root)
+    (unfinished / "t-0" / f"{30:020d}.log").write_bytes(data[:-1] + b"?")
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    write(undecided / "t-0", 30, 5, **producer)
+    started = tmp_path / "started"
+    shutil.copytree(undecided, started)
+    (started / "log-start-offset-checkpoint").write_text("0\n1\nt 0 33\n")
+    committed = {"kafka.isolation.level": "read_committed"}
+    starts = ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
     cases: list[tuple[Path, dict[str, str]]] = [
         (path, {"startingOffsets": first, **options})
-        for path in (logs, growing, damaged)
-        for first in ("earliest", "latest", '{"t":{"0":7},"u":{"0":-2}}')
+        for path in (logs, growing, damaged, unfinished)
+        for first in starts
         for options in ({}, {"failOnDataLoss": "false"}, {"mode": "permissive"})
     ]
     cases += [
+        (path, {"startingOffsets": first, **committed})
+        for path in (undecided, started)
+        for first in (*starts, '{"t":{"0":34},"u":{"0":-1}}')
+    ]
+    cases += [
+        (undecided, {"startingTimestamp": "1700000000031", **committed}),
         (NEW, {"subscribe": "transactions", "kafka.isolation.level": "read_committed"}),
         (logs, {"endingOffsets": "latest"}),
         (logs, {"startingTimestamp": "1700000000008"}),

@@ -1,6 +1,7 @@
 """Jobs on pieces: what they find and write is what the library does in one process, by Spark and without."""
 
 import base64
+import gc
 import json
 import os
 import pickle
@@ -20,7 +21,9 @@ from kodec.cli.engine import job
 from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.files.checkpoints import CleanShutdown, read_clean_shutdown
+from kodec.log.verification.verify import plan_checks
 from kodec.pipeline import compact_view, export, restore
+from kodec.pipeline.jobs import verify as verify_job
 from kodec.pipeline.jobs.convert import convert
 from kodec.pipeline.jobs.inventory import inventory
 from kodec.pipeline.jobs.verify import verify
@@ -57,13 +60,35 @@ def engine(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def test_verify_finds_what_it_finds_in_one_process(damaged: Path, engine: Any) -> None:
+@pytest.mark.parametrize("whole_bytes", [verify_job._WHOLE_BYTES, 0])
+def test_verify_finds_what_it_finds_in_one_process(
+    damaged: Path, engine: Any, whole_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify_job, "_WHOLE_BYTES", whole_bytes)
+    logs = [part.log for part in verify_job._parts(plan_checks(damaged)[1])]
+    assert any(logs) is not bool(whole_bytes)
     paths = [damaged, damaged / "orders-0", next((damaged / "orders-1").glob("*.log")), LOGS]
     wanted = [problem for path in paths for problem in kodec.verify(path)]
     summary = verify(*paths, engine=engine)
     assert summary.problems == wanted
+    assert (summary.segments, summary.bytes) == sized(*paths)
     assert len({problem.path for problem in wanted}) > 4
     assert not summary.ok and verify(LOGS, engine=engine).ok
+
+
+def test_only_a_worker_keeps_what_it_imported(engine: Any) -> None:
+    """`gc.freeze` in a program of somebody's would keep its objects."""
+    with workers("test", engine=engine) as crew:
+        before = gc.get_freeze_count()
+        (frozen,) = crew.run(eval, ["__import__('gc').get_freeze_count()"])
+    assert before == gc.get_freeze_count() == 0
+    assert (frozen > 0) is (engine == "spark")
+
+
+def sized(*paths: Path) -> tuple[int, int]:
+    """The segments below paths, and their bytes."""
+    logs = [log for path in paths for log in ([path] if path.is_file() else path.rglob("*.log"))]
+    return len(logs), sum(log.stat().st_size for log in logs)
 
 
 def test_the_command_prints_the_same_by_spark(

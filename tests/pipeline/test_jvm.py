@@ -116,8 +116,26 @@ def test_counts_and_bounds_from_headers(spark: Any) -> None:
         assert not isinstance(every, str)
         offsets, times = [row["offset"] for row in every], [row["timestamp"] for row in every]
         assert list(found) == [len(every), min(offsets), max(offsets), min(times), max(times)]
+    empty = frame(spark, LOGS, subscribe="nowhere", allowEmpty="true").agg(*sums)
+    assert list(rows(empty)[0].values()) == [0, None, None, None, None]
     assert frame(spark, LOGS).limit(3).count() == 3
     assert frame(spark, LOGS).where("offset > 5").count() == sum(offset > 5 for offset in offsets)
+
+
+def test_times_before_1900_are_those_of_todays_calendar(spark: Any, tmp_path: Path) -> None:
+    log = tmp_path / "t-0" / f"{0:020d}.log"
+    log.parent.mkdir()
+    year = 31_556_952_000
+    for offset, time in enumerate((-900 * year, -300 * year, -5, 0)):
+        batch = RecordBatch.from_bytes(kodec.encode([kodec.Record(offset=offset, timestamp=0)]))
+        batch.base_timestamp = batch.max_timestamp = time
+        batch.crc = None
+        with log.open("ab") as file:
+            file.write(batch.to_bytes())
+    for number in (-900, -300):
+        found = frame(spark, tmp_path).where(f"timestamp >= timestamp_millis({number * year})")
+        assert found.count() == {-900: 4, -300: 3}[number]
+    assert frame(spark, tmp_path).where("timestamp > timestamp_millis(-6)").count() == 2
 
 
 def test_through_hadoops_file_system(spark: Any) -> None:
@@ -142,14 +160,27 @@ def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, 
         {"subscribe": "segments"},
         {"subscribe": "segments", "startingOffsets": '{"segments":{"0":-1}}'},
         {"subscribe": "nowhere"},
+        {"minOffsetsPerTrigger": "1"},
         {"subscibe": "orders"},
         {"startingOffsets": "sometime"},
+        {"startingOffsets": '{"segments":{"0":3}} {}'},
         {"startingOffsets": '{"segments":{"0":5000},"codec-gzip":{"0":-2}}'},
     ):
         with pytest.raises(Exception) as caught:
             rows(frame(spark, broken, **options))
         wanted = python(broken, **options)
         assert isinstance(wanted, str) and wanted in str(caught.value)
+        # of what is known before tasks run it is all: no trace of Java or Python
+        assert wanted == str(caught.value).strip() or "Job aborted" in str(caught.value)
+    with pytest.raises(Exception) as caught:
+        frame(spark, tmp_path / "nowhere")
+    assert str(caught.value).strip() == f"kafka-log: path: there is no {tmp_path / 'nowhere'}"
+    with pytest.raises(Exception, match=r"^kafka-log: schema: no such column: Offset bigint; there are key "):
+        spark.read.format("kafka-log").schema("Offset long").load(str(broken))
+    with pytest.raises(Exception, match=r"no host is known as nobody\.invalid$"):
+        frame(spark, "hdfs://nobody.invalid:9/logs")
+    with pytest.raises(Exception, match=r"^kafka-log: subscibe: there is no such option; did you mean"):
+        spark.sql(f"SELECT * FROM `kafka-log`.`{LOGS}` WITH (subscibe='x')").collect()
     for mode in ("permissive", "quarantine"):
         assert in_order(rows(frame(spark, broken, mode=mode))) == in_order(python(broken, mode=mode))
 
@@ -187,7 +218,7 @@ def test_tables_and_paths_in_sql(spark: Any) -> None:
     assert counted(path)[0] == frame(spark, LOGS, subscribe="segments").count()
     assert counted(f"{path} WITH ('endingOffsets' = '{{\"segments\":{{\"0\":9}}}}')") == (9, 0, 8)
     with pytest.raises(Exception, match="neither made nor changed"):
-        spark.sql("DROP TABLE `kafka-log`.`/x`")
+        spark.sql(f"DROP TABLE `kafka-log`.`{LOGS}`")
     with pytest.raises(Exception, match="nowhere"):
         counted("`kafka-log`.`/nowhere`")
 

@@ -109,6 +109,46 @@ def test_a_batch_that_is_not_whole_yet_is_not_there(left: int, logs: Path) -> No
         assert read(stream, at(30, 10), at(33, 10)) == [(0, 30), (0, 31), (0, 32)]
 
 
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, 30),
+        ({"startingOffsets": "earliest"}, 0),
+        ({"startingTimestamp": "1600000000032"}, 32),
+        ({"startingOffsets": '{"t":{"0":33}}'}, 33),
+    ],
+)
+def test_a_stream_waits_for_a_transaction_that_is_open(
+    options: dict[str, str], wanted: int, logs: Path, make_records: Callable[..., list[kodec.Record]]
+) -> None:
+    shutil.rmtree(logs / "t-1")
+    written = kodec.encode(
+        make_records(30, 5), producer_id=7, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    log = logs / "t-0" / f"{30:020d}.log"
+    log.write_bytes(written)
+    stream = reader(logs, **options, **{"kafka.isolation.level": "read_committed"})
+    start = stream.initialOffset()
+    assert start == {"t": {"0": wanted}}
+    end = stream.latestOffset(start, ALL)
+    assert read(stream, start, end) == [(0, n) for n in range(wanted, 30)]
+    assert stream.latestOffset(end, ALL) == end
+    # what retention has deleted of it is not waited for
+    (logs / "log-start-offset-checkpoint").write_text("0\n1\nt 0 34\n")
+    assert stream.reportLatestOffset() == {"t": {"0": 34}}
+
+
+def test_a_stream_from_the_latest_offset_waits_for_a_batch_that_is_not_whole_yet(logs: Path) -> None:
+    data = kodec.encode([kodec.Record(offset=n, value=b"value") for n in (30, 31, 32)])
+    log = logs / "t-0" / f"{30:020d}.log"
+    log.write_bytes(data[:-1] + b"?")
+    stream = reader(logs)
+    start = stream.initialOffset()
+    assert start == at(30, 10) == stream.latestOffset(start, ALL)
+    log.write_bytes(data)
+    assert read(stream, start, stream.latestOffset(start, ALL)) == [(0, 30), (0, 31), (0, 32)]
+
+
 def test_what_has_gone_is_an_error_or_left_out(logs: Path, caplog: pytest.LogCaptureFixture) -> None:
     strict, loose = reader(logs), reader(logs, failOnDataLoss="false")
     tasks = strict.partitions(at(8, 5), at(30, 10))

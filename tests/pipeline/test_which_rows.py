@@ -102,6 +102,36 @@ def test_globs(logs: Path) -> None:
         rows(f"{logs}/x*")
 
 
+# -- damage and bounds --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"endingOffsets": '{"t":{"0":11}}'},
+        {"maxRecordsPerPartition": "4"},
+        {"kafka.isolation.level": "read_committed"},
+    ],
+)
+@pytest.mark.parametrize("wrong", [7, 1 << 40])
+def test_a_wrong_offset_does_not_end_the_rows_where_another_one_is_meant(
+    bounds: dict[str, str], wrong: int, tmp_path: Path
+) -> None:
+    log = tmp_path / "t-0" / f"{0:020d}.log"
+    log.parent.mkdir()
+    batches = [kodec.encode([kodec.Record(offset=3 * n + k) for k in range(3)]) for n in range(4)]
+    batches[1] = wrong.to_bytes(8, "big") + batches[1][8:]
+    log.write_bytes(b"".join(batches))
+    left = [n for n in range(12) if n not in (3, 4, 5)]
+    wanted = [n for n in left if n < 11 or "endingOffsets" not in bounds]
+    assert rows(tmp_path, mode="permissive", **bounds) == of("t-0", *wanted)
+
+
+def test_one_segment_has_its_own_rows_also_where_transactions_are_looked_at(logs: Path) -> None:
+    segment = logs / "t-0" / f"{10:020d}.log"
+    assert rows(segment, **{"kafka.isolation.level": "read_committed"}) == of("t-0", *range(10, 20))
+
+
 # -- what is deleted stays deleted ----------------------------------------------------------------
 
 

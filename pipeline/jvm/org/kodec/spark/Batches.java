@@ -274,9 +274,6 @@ final class Batches implements Closeable {
             at = end;
         }
         origin = start - at;
-        if (start > 0) {
-            last = Long.MIN_VALUE;
-        }
     }
 
     /** Where reading starts: batches before it are of others, or, as the index says, not wanted. */
@@ -570,10 +567,6 @@ final class Batches implements Closeable {
         if (!ordered) {
             return;
         }
-        if (last == Long.MIN_VALUE) {
-            // reading starts here
-            last = Math.max(piece.base() - 1, start - 1);
-        }
         if (start <= last) {
             throw misplaced("offsets ascend", "more than " + last, start);
         }
@@ -585,8 +578,9 @@ final class Batches implements Closeable {
         }
         if (start > last + 1) {
             if (highest < 0) {
-                highest = Math.min(piece.base() + Frame.MAX_RELATIVE,
-                        Gaps.nextBase(piece.path(), piece.base(), conf) - 1);
+                long next = piece.after() >= 0 && !replaced ? piece.after()
+                        : Gaps.nextBase(piece.path(), piece.base(), conf);
+                highest = Math.min(piece.base() + Frame.MAX_RELATIVE, next - 1);
             }
             if (behind > highest) {
                 throw misplaced("outside of its segment", "at most " + highest, behind);

@@ -6,6 +6,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.nio.file.AccessDeniedException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -67,6 +68,9 @@ final class Files {
         } catch (RuntimeException error) {
             if (error.getCause() instanceof ClassNotFoundException) {
                 throw missing(path, error);
+            }
+            if (error.getCause() instanceof UnknownHostException unknown) {
+                throw new IOException("no host is known as " + unknown.getMessage(), error);
             }
             throw error;
         }

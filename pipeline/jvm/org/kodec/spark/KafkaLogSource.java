@@ -1,11 +1,15 @@
 package org.kodec.spark;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -33,6 +37,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** What the source in Python is called where this one is there too. */
     static final String PYTHON = "kafka-log-python";
 
+    /** The last line of an error from Python. */
+    private static final Pattern SAID = Pattern.compile("^kodec[\\w.]+: (.*)$", Pattern.MULTILINE);
+
     private static final String REGISTER =
             ": this takes the source in Python too: kodec.pipeline.register(spark)";
 
@@ -54,7 +61,21 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             return followed(options).schema();
         } catch (Options.Elsewhere reason) {
             python = elsewhere(reason, options);
+            return inferred(python, options);
+        }
+    }
+
+    /** The columns by the source in Python; where it says what is wrong, that is thrown without the way there. */
+    private static StructType inferred(TableProvider python, CaseInsensitiveStringMap options) {
+        try {
             return python.inferSchema(options);
+        } catch (Exception error) {
+            // Spark's own exceptions are checked ones, which Scala does not declare
+            Matcher said = SAID.matcher(String.valueOf(error.getMessage()));
+            if (said.find()) {
+                throw new IllegalArgumentException(said.group(1), error);
+            }
+            throw error;
         }
     }
 
@@ -99,15 +120,32 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return read;
     }
 
+    /** Refuses a schema that names other columns, or other types, than the source has. Throws Wrong, Elsewhere. */
     private static void known(StructType schema, Options options) {
-        Map<String, StructField> known = new HashMap<>();
-        Arrays.stream(options.known().fields()).forEach(each -> known.put(each.name(), each));
-        for (StructField each : schema.fields()) {
-            StructField own = known.get(each.name());
-            if (own == null || !own.dataType().simpleString().equals(each.dataType().simpleString())) {
-                throw new Options.Elsewhere("the column " + each.name());
+        List<String> known = new ArrayList<>();
+        List<String> others = new ArrayList<>();
+        for (StructField each : options.known().fields()) {
+            known.add(told(each));
+            if (each.name().equals("headers")) {
+                others.addAll(List.of("keyDecoded string", "valueDecoded string"));
+                known.addAll(others);
             }
         }
+        List<String> named = Arrays.stream(schema.fields()).map(KafkaLogSource::told).toList();
+        List<String> wrong = named.stream().filter(each -> !known.contains(each)).toList();
+        if (!wrong.isEmpty()) {
+            throw new Options.Wrong("schema", "no such column: " + String.join(", ", wrong) + "; there are "
+                    + String.join(", ", known));
+        }
+        for (String each : named) {
+            if (others.contains(each)) {
+                throw Options.Elsewhere.only("the column " + each);
+            }
+        }
+    }
+
+    private static String told(StructField column) {
+        return column.name() + " " + column.dataType().simpleString();
     }
 
     private static TableProvider elsewhere(Options.Elsewhere reason, CaseInsensitiveStringMap options) {
@@ -115,7 +153,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         if (!Files.isLocal(options.getOrDefault("path", ""))) {
             if (reason.kind == Options.Elsewhere.Kind.OPTION && found != null) {
                 // says what would be right, and refuses the path where that is all
-                found.inferSchema(options);
+                inferred(found, options);
             }
             throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
                     + (reason.kind == Options.Elsewhere.Kind.ONLY ? ": this cannot be had of a path that is not of this machine" : ""));
@@ -186,8 +224,14 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             all.keySet().removeIf(given::containsKey);
             all.putAll(given.asCaseSensitiveMap());
             try {
-                return new LogScan(all.equals(properties) ? options : new Options(all), schema, conf);
+                Options followed = all.equals(properties) ? options : new Options(all);
+                known(schema, followed);
+                return new LogScan(followed, schema, conf);
             } catch (Options.Elsewhere reason) {
+                TableProvider found = python();
+                if (reason.kind == Options.Elsewhere.Kind.OPTION && found != null) {
+                    inferred(found, new CaseInsensitiveStringMap(all));
+                }
                 throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
                         + ": this cannot be an option of a query; make it one of the table");
             }

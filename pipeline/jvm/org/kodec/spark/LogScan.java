@@ -1,7 +1,6 @@
 package org.kodec.spark;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -40,6 +39,7 @@ import org.apache.spark.sql.sources.LessThanOrEqual;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.kodec.runtime.FormatException;
 
 /** A query: the columns, filters, limit and aggregates that Spark asks for, and the tasks that answer it. */
 final class LogScan
@@ -50,6 +50,9 @@ final class LogScan
                 SupportsPushDownFilters,
                 SupportsPushDownLimit,
                 SupportsPushDownAggregates {
+    /** 1900: of times before, Spark gives a java.sql.Timestamp in the old calendar, which is another instant. */
+    private static final long SAME_IN_ALL_CALENDARS = -2_208_988_800_000L;
+
     private final Options options;
     private final Configuration conf;
     private StructType columns;
@@ -121,7 +124,9 @@ final class LogScan
         } else if (name.equals("timestamp")) {
             // rows of the millisecond that it is in are looked at
             Instant time = value instanceof java.sql.Timestamp old ? old.toInstant() : (Instant) value;
-            firstTimestamp = Math.max(firstTimestamp, time.toEpochMilli());
+            if (time.toEpochMilli() >= SAME_IN_ALL_CALENDARS) {
+                firstTimestamp = Math.max(firstTimestamp, time.toEpochMilli());
+            }
         }
     }
 
@@ -212,6 +217,10 @@ final class LogScan
             // Spark asks for them more than once
             Planner.Bounds bounds = new Planner.Bounds(topics, partitions, first, last);
             tasks = tasks(options, bounds, conf, () -> Planner.pieces(options, bounds, conf));
+            if (aggregates != null && tasks.length == 0) {
+                // of no task Spark makes a count that is null
+                tasks = new InputPartition[] {new LogPartition(List.of())};
+            }
         }
         return tasks;
     }
@@ -227,8 +236,9 @@ final class LogScan
     static <T> T planned(Planner.Listing<T> listing) {
         try {
             return Planner.relisted(listing);
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
+        } catch (FormatException | IOException error) {
+            // of these PySpark shows what they say, and not where in Java they were made
+            throw new IllegalArgumentException(error.getMessage(), error);
         } catch (Options.Elsewhere error) {
             throw new IllegalStateException(
                     "kafka-log: " + error.getMessage() + ", which was not so when the query was made: load it again");

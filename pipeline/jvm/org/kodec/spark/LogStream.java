@@ -76,7 +76,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
         return LogScan.planned(() -> {
             Map<Names.TopicPartition, Long> found = new TreeMap<>();
             for (Map.Entry<Names.TopicPartition, TopicLog> each : logs().entrySet()) {
-                found.put(each.getKey(), each.getValue().resolved(start, options));
+                found.put(each.getKey(), each.getValue().resolved(start, options, true));
             }
             return new At(found);
         });
@@ -92,12 +92,26 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
     public Offset latestOffset(Offset from, ReadLimit limit) {
         return LogScan.planned(() -> {
             Map<Names.TopicPartition, TopicLog> logs = logs();
-            Map<Names.TopicPartition, Long> ends = last == null ? ends(logs) : last;
+            Map<Names.TopicPartition, Long> ends = onward(((At) from).next, last == null ? ends(logs) : last, logs);
             if (limit instanceof ReadMaxRows most) {
                 ends = limited(((At) from).next, ends, logs, most.maxRows());
             }
             return new At(ends);
         });
+    }
+
+    /** The ends, and of a query that is beyond one, in a transaction that is open, where it is. */
+    private static Map<Names.TopicPartition, Long> onward(Map<Names.TopicPartition, Long> from,
+            Map<Names.TopicPartition, Long> ends, Map<Names.TopicPartition, TopicLog> logs) throws IOException {
+        Map<Names.TopicPartition, Long> found = new TreeMap<>(ends);
+        for (Map.Entry<Names.TopicPartition, Long> each : found.entrySet()) {
+            TopicLog log = logs.get(each.getKey());
+            long begin = from.getOrDefault(each.getKey(), -1L);
+            if (log != null && begin > each.getValue()) {
+                each.setValue(Math.max(each.getValue(), Math.min(begin, log.stableEnd(false))));
+            }
+        }
+        return found;
     }
 
     /** About so many offsets, shared by what each topic-partition has; at least one of each that has some. */

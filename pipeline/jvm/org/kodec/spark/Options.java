@@ -1,6 +1,7 @@
 package org.kodec.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
@@ -24,7 +25,8 @@ final class Options {
     /** What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets. */
     static final long EARLIEST = -2;
     static final long LATEST = -1;
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper JSON =
+            new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private static final Pattern SIZE = Pattern.compile("\\s*([0-9]{1,18})\\s*([a-z]*)\\s*");
     private static final Pattern NUMBER = Pattern.compile("\\s*[0-9]{1,18}\\s*");
     private static final Map<String, Long> UNITS = Map.of("", 1L, "b", 1L, "k", 1L << 10, "kb", 1L << 10, "m",

@@ -257,8 +257,8 @@ final class Planner {
         }
         List<Piece> made = new ArrayList<>();
         for (TopicLog log : logs.values()) {
-            long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options);
-            long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options);
+            long first = start.is(Options.EARLIEST) ? -1 : log.resolved(start, options, false);
+            long stop = end.is(Options.LATEST) ? -1 : log.resolved(end, options, false);
             if (options.committed) {
                 stop = Piece.least(stop, log.lastStable());
             }

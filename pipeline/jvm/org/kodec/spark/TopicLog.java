@@ -72,7 +72,8 @@ final class TopicLog {
     /** The offset after the last batch that is whole, and, where that is wanted, of a transaction that is decided. */
     long stableEnd(boolean committed) throws IOException {
         long found = Math.max(earliest(), end(true));
-        return committed ? Piece.least(found, lastStable()) : found;
+        // what was deleted of an open transaction is not waited for, as in Kafka
+        return committed ? Math.max(earliest(), Piece.least(found, lastStable())) : found;
     }
 
     /** The pieces with the offsets from {@code first} on (-1: of a log that is new) and below {@code end}. */
@@ -94,8 +95,11 @@ final class TopicLog {
         return Planner.cut(pieces, from, stop, true).stream().map(each -> each.askedFor(true)).toList();
     }
 
-    /** The offset that an edge means here. Throws Wrong, and DataLossException where it is not there. */
-    long resolved(Options.Edge edge, Options options) throws IOException {
+    /**
+     * The offset that an edge means here; with {@code whole} the latest is that of {@link #stableEnd}, as for a stream.
+     * Throws Wrong, and DataLossException where it is not there.
+     */
+    long resolved(Options.Edge edge, Options options, boolean whole) throws IOException {
         Long of = edge.all() != null ? edge.all() : edge.each().get(owner);
         if (of == null) {
             String hint = edge.timed() ? "give each topic-partition a time" : "use -2 for earliest, -1 for latest";
@@ -110,19 +114,18 @@ final class TopicLog {
                 throw new Options.Wrong(edge.option(), owner + " has no record at " + of + " ms or later; "
                         + "startingOffsetsByTimestampStrategy=latest starts at its end");
             }
-            return latest();
-        }
-        if (of == Options.EARLIEST) {
+        } else if (of == Options.EARLIEST) {
             return earliest();
         }
-        if (of == Options.LATEST) {
-            return latest();
+        if (edge.timed() || of == Options.LATEST) {
+            return whole ? stableEnd(options.committed) : latest();
         }
-        if (of < earliest() || of > latest()) {
-            loss(options, edge.option() + ": " + owner + " has offsets " + earliest() + " to " + latest()
+        long most = whole ? stableEnd(false) : latest();
+        if (of < earliest() || of > most) {
+            loss(options, edge.option() + ": " + owner + " has offsets " + earliest() + " to " + most
                     + " (exclusive), not " + of);
         }
-        return Math.min(Math.max(of, earliest()), latest());
+        return Math.min(Math.max(of, earliest()), most);
     }
 
     /** The first offset whose record is not older, as Kafka's ListOffsets; -1 where all are older. */

@@ -45,7 +45,7 @@ public final class SourceDump {
             return answer.give();
         } catch (Options.Elsewhere error) {
             return found.put("elsewhere", error.getMessage());
-        } catch (IllegalArgumentException | DataLossException | FormatException | IOException error) {
+        } catch (IllegalArgumentException | FormatException | IOException error) {
             return found.put("error", error.getMessage());
         } catch (UncheckedIOException error) {
             return found.put("error", error.getCause().toString());
