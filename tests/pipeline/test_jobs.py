@@ -401,7 +401,7 @@ def test_results_come_in_order_and_errors_come_home(spark: Any, tmp_path: Path) 
 
 
 def test_a_job_in_another_thread_leaves_the_session_that_runs(spark: Any) -> None:
-    """Spark's `getActiveSession` knows nothing there: the job took the session for its own, and stopped it."""
+    """Spark's `getActiveSession` knows nothing there: the job took it for its own, and stopped it."""
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(inventory, LOGS / "orders-0").result().ok
     assert spark.range(3).count() == 3
