@@ -34,7 +34,8 @@ class Order:
     def __init__(self, base_offset: int, path: str | None) -> None:
         self.last = base_offset - 1
         self.sparse = False
-        self._base = base_offset
+        # What an index can say of it; the offset behind it is one too.
+        self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
         self._path = path
         self._in_order = kernel.in_order()
         # Only a gap leads above what follows in the next segment: before, the folder need not be listed.
@@ -51,7 +52,7 @@ class Order:
     def most(self) -> int:
         """The largest offset that a batch here can have."""
         if self._most is None:
-            self._most = self._base + MAX_RELATIVE
+            self._most = self._limit
             if self._path is not None and parse_segment_name(Path(self._path).name) is not None:
                 self._most = min(self._most, segment_offsets(self._path).stop - 1)
         return self._most
@@ -61,7 +62,7 @@ class Order:
 
         Also the last offset before it, and whether one has no record: for `passed`.
         """
-        most = self._base + MAX_RELATIVE if self._most is None else self._most
+        most = self._limit if self._most is None else self._most
         gaps = self._most is not None and not self._skipped
         return self._in_order(buf, start, end, self.last, most, gaps)
 
@@ -86,8 +87,8 @@ class Order:
             raise _wrong(batch, "offsets ascend", f"more than {self.last}", first)
         if last < first:
             raise _wrong(batch, "last offset below the first", f"at least {first}", last)
-        if last > self._base + MAX_RELATIVE:
-            raise _wrong(batch, "outside of its segment", f"at most {self._base + MAX_RELATIVE}", last)
+        if last > self._limit:
+            raise _wrong(batch, "outside of its segment", f"at most {self._limit}", last)
         if first > self.last + 1:
             if last > self.most:
                 raise _wrong(batch, "outside of its segment", f"at most {self.most}", last)

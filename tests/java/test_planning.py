@@ -204,7 +204,8 @@ def write(folder: Path, first: int, count: int, tail: bytes = b"", **options: An
     data = b""
     for part in (range(first, half), range(half, first + count)):
         records = [
-            kodec.Record(offset=n, timestamp=1_700_000_000_000 + n, value=b"value %d" % n) for n in part
+            kodec.Record(offset=n, timestamp=1_700_000_000_000 + n % 2**40, value=b"value %d" % n)
+            for n in part
         ]
         data += kodec.encode(records, **options) if records else b""
     path.write_bytes(data + tail)
@@ -256,6 +257,9 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (logs, {"endingOffsets": "earliest"}),
         (logs, {"maxRecordsPerPartition": "1"}),
     ]
+    last = 2**63 - 10
+    write(tmp_path / "last" / "t-0", last, 9)
+    cases += [(tmp_path / "last", {}), (tmp_path / "last", {"maxRecordsPerPartition": "4"})]
     assert compare(ask, cases) == 1
 
 

@@ -45,6 +45,19 @@ def read(request: pytest.FixtureRequest) -> Callable[..., list[int]]:
     return found
 
 
+def test_the_last_offsets_that_there_are(read: Callable[..., list[int]], tmp_path: Path) -> None:
+    base = 2**63 - 10
+    path = tmp_path / f"{base:020d}.log"
+    records = [kodec.Record(offset=base + n, timestamp=n) for n in range(9)]
+    path.write_bytes(kodec.encode(records[:4]) + kodec.encode(records[4:]))
+    assert read(path) == [record.offset for record in records]
+    path.write_bytes(kodec.encode([kodec.Record(offset=2**63 - 1)]))
+    with pytest.raises(
+        Malformed, match=f"outside of its segment: need at most {2**63 - 2}, have {2**63 - 1}"
+    ):
+        read(path)
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(
     ("number", "wrong"),

@@ -573,14 +573,16 @@ final class Batches implements Closeable {
         if (behind < start) {
             throw misplaced("last offset below the first", "at least " + start, behind);
         }
-        if (behind > piece.base() + Frame.MAX_RELATIVE) {
-            throw misplaced("outside of its segment", "at most " + (piece.base() + Frame.MAX_RELATIVE), behind);
+        // what an index can say of it; the offset behind it is one too
+        long limit = Math.min(piece.base(), Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
+        if (behind > limit) {
+            throw misplaced("outside of its segment", "at most " + limit, behind);
         }
         if (start > last + 1) {
             if (highest < 0) {
                 long next = piece.after() >= 0 && !replaced ? piece.after()
                         : Gaps.nextBase(piece.path(), piece.base(), conf);
-                highest = Math.min(piece.base() + Frame.MAX_RELATIVE, next - 1);
+                highest = Math.min(limit, next - 1);
             }
             if (behind > highest) {
                 throw misplaced("outside of its segment", "at most " + highest, behind);
