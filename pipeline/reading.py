@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
@@ -51,13 +52,14 @@ _frozen = False
 
 
 def freeze_imports_once() -> None:
-    """Keep the objects that exist now out of later garbage collections of this process.
+    """In a worker of Spark's, keep the objects that exist now out of later garbage collections.
 
-    Spark's worker collects after each task, which costs some 30 ms with pyspark and pyarrow loaded. To
-    collect here first does not pay: imports leave little behind.
+    It collects after each task, which costs some 30 ms with pyspark and pyarrow loaded. To collect here first
+    does not pay: imports leave little behind. Any other process has objects of its own, which are not ours to
+    keep.
     """
     global _frozen
-    if not _frozen:
+    if not _frozen and TaskContext.get() is not None:
         _frozen = True
         gc.freeze()
 

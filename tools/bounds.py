@@ -98,7 +98,7 @@ def run(*command: str | Path, cwd: Path) -> bool:
         check=False,
     )
     if done.returncode:
-        print(done.stdout[-6000:])
+        print(done.stdout[-20_000:])
         say(f"failed: {' '.join(map(str, command))}")
     return done.returncode == 0
 

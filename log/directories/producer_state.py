@@ -24,6 +24,7 @@ __all__ = [
     "Marker",
     "OpenTransactions",
     "Producer",
+    "ProducerHead",
     "ProducerState",
     "marker_of",
     "read_snapshot",

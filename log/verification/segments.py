@@ -23,7 +23,6 @@ from kodec.log.verification.steps import (
     EndOfSegment,
     Finding,
     FirstBatch,
-    Head,
     OffsetsMissing,
     ProducerBatch,
     TransactionIndex,
@@ -188,7 +187,7 @@ class SegmentCheck:
             yield from_error(error, self.segment.path)
             yield Unreliable()
         if batch.producer_id >= 0 or marker is not None:
-            yield ProducerBatch(Head.of(batch), marker)
+            yield ProducerBatch(batch, marker)
 
     def _transaction_index(self, data: bytes | None, damaged: bool) -> TransactionIndex:
         path = self.segment.txnindex

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kodec.generated.log import transaction_index
-from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import TXN_ENTRY
-from kodec.log.directories.producer_state import Marker
+from kodec.log.directories.producer_state import Marker, ProducerHead
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
 
@@ -39,7 +38,7 @@ __all__ = [
 class Step(Protocol):
     """What changes what is known, or is compared with it."""
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """Go on by it."""
 
 
@@ -60,8 +59,9 @@ class Head(NamedTuple):
     is_control: bool
 
     @classmethod
-    def of(cls, batch: Batch) -> Head:
+    def of(cls, batch: ProducerHead) -> Head:
         """The head of a batch of magic 2."""
+        assert batch.base_offset is not None
         return cls(
             batch.base_offset,
             batch.last_offset,
@@ -80,27 +80,26 @@ class FirstBatch:
 
     offset: int
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """What began before the first one of the log is not in it."""
         if state.first_offset is None:
             state.first_offset = self.offset
-        yield from ()
+        return ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerBatch:
-    """A batch of a producer, and the marker in it."""
+class ProducerBatch(NamedTuple):
+    """A batch of a producer, and the marker in it. A `Reading` keeps the head alone."""
 
-    head: Head
+    head: ProducerHead
     marker: Marker | None
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """What it says of its producer, and which transaction it aborts."""
         ended = state.state.take(self.head, self.marker)
         if self.marker is not None and self.marker.kind is ControlRecordType.ABORT:
             began = None if ended is None else ended.first_offset
             state.aborted[self.head.last_offset] = self.head.producer_id, began
-        yield from ()
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +117,20 @@ class CompareSnapshots:
 class Unreliable:
     """A batch that counts may be missing."""
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """Nothing is compared with the batches any more."""
         state.reliable = False
-        yield from ()
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsMissing:
     """Compaction may have removed records here."""
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """What snapshots and transactions mention may be gone."""
         state.compacted = True
-        yield from ()
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +199,11 @@ class EndOfSegment:
 
     last: int | None
 
-    def take(self, state: Producers) -> Iterator[Problem]:
+    def take(self, state: Producers) -> Iterable[Problem]:
         """The next segment is expected behind it."""
         state.expected = None if self.last is None else self.last + 1
         state.aborted.clear()
-        yield from ()
+        return ()
 
 
 def concluded(findings: Iterable[Finding], state: Producers) -> Iterator[Problem]:
@@ -245,12 +244,13 @@ class Reading:
         error = None
         try:
             for number, each in enumerate(findings):
-                kept[number] = each
-                if isinstance(each, CompareSnapshots):
-                    runs.clear()
-                elif isinstance(each, ProducerBatch):
+                if isinstance(each, ProducerBatch):
                     for left_out in _superseded(runs, number, each):
                         del kept[left_out]
+                    each = ProducerBatch(Head.of(each.head), each.marker)
+                elif isinstance(each, CompareSnapshots):
+                    runs.clear()
+                kept[number] = each
         except OSError as raised:
             error = raised
         return cls(list(kept.values()), error)
