@@ -312,6 +312,13 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     case("moved", moved, maxRecordsPerPartition="4")
     case("moved, at the start", moved, startingOffsets='{"t":{"0":17},"u":{"0":-2}}')
     case("moved, before the end", moved, endingOffsets='{"t":{"0":22},"u":{"0":-1}}')
+
+    def doubled(root: Path) -> None:
+        data = middle(root).read_bytes()
+        middle(root).write_bytes(data + data[first_size(middle(root)) :])
+
+    case("doubled", doubled)
+    case("doubled, in tasks of a few bytes", doubled, maxPartitionBytes="100")
     case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
     case("started", start("0\n1\nt 0 13\n"))
     case("started, and damaged before", started_and_damaged)
