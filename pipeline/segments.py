@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kodec.log.batches.batch import Batch
+from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.reading.reader import read_batches
 from kodec.log.tables.table import encode_table
 from kodec.log.writing.addition import FinishedSegment
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import KodecError
+from kodec.runtime.errors import EncodeError, KodecError
 
 __all__ = ["Cut", "PartitionRows", "log_columns"]
 
@@ -79,13 +80,16 @@ class PartitionRows:
         self._keep = keep_offsets
         self._pending: list[pa.RecordBatch] = []
         self._weight = self._records = 0
-        self._next = 0
+        self._next = self._first = 0
         self._writer: SegmentWriter | None = None
         self._encode_at = _ENOUGH
         folder.mkdir(parents=True, exist_ok=True)
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Add rows with columns of `kodec.row_schema`. Raises EncodeError; OSError."""
+        """Add rows with columns of `kodec.row_schema`, which may be others than before. Raises EncodeError;
+        OSError."""
+        if self._pending and self._pending[0].schema != rows.schema:
+            self._encode(last=True)
         self._pending.append(rows)
         self._weight += rows.nbytes
         if self._weight >= self._encode_at:
@@ -106,14 +110,17 @@ class PartitionRows:
     def _encode(self, *, last: bool) -> None:
         table = pa.Table.from_batches(self._pending)
         cut = self._cut
-        data = encode_table(
-            table,
-            compression=cut.compression,
-            level=cut.level,
-            base_offset=None if self._keep else self._next,
-            partition_leader_epoch=0,
-            batch_bytes=min(cut.batch_bytes, max(cut.segment_bytes // 2, 1)),
-        )
+        try:
+            data = encode_table(
+                table,
+                compression=cut.compression,
+                level=cut.level,
+                base_offset=None if self._keep else self._next,
+                partition_leader_epoch=0,
+                batch_bytes=min(cut.batch_bytes, max(cut.segment_bytes // 2, 1)),
+            )
+        except EncodeError as error:
+            raise self._located(error, table) from None
         batches = list(read_batches(data, check_crc=False))
         left = 0
         if not last:
@@ -124,6 +131,14 @@ class PartitionRows:
         for batch in batches:
             self._append(batch)
 
+    def _located(self, error: EncodeError, table: pa.Table) -> EncodeError:
+        """The error with the topic-partition, and the record's offset where rows have one."""
+        number, bracket, rest = error.path.removeprefix("records[").partition("]")
+        if bracket and self._keep:
+            offset = table["offset"][int(number)].as_py()
+            error.path = f"record at offset {offset}: {rest.removeprefix('.')}"
+        return error.in_source(str(self.owner))
+
     def _append(self, batch: Batch) -> None:
         writer = self._writer
         if writer is not None and (
@@ -133,7 +148,10 @@ class PartitionRows:
         ):
             self._end_segment()
         if self._writer is None:
-            self._writer = SegmentWriter(self._folder, batch.base_offset)
+            base = self._first = batch.base_offset
+            if self.finished:
+                base = base_offset_after(self._next, base, batch.last_offset)
+            self._writer = SegmentWriter(self._folder, base)
             self._records = 0
         self._writer.append(batch.data, batch)
         self._records += batch.count
@@ -150,6 +168,7 @@ class PartitionRows:
                 self.owner,
                 writer.path,
                 writer.base_offset,
+                self._first,
                 writer.next_offset,
                 self._records,
                 writer.size,

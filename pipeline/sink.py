@@ -31,8 +31,14 @@ from pyspark.sql.types import StructType
 from kodec.log import kernel
 from kodec.log.batches.batch import CODECS
 from kodec.log.files.listing import TopicPartition, parse_partition_dir
-from kodec.log.files.paths import require_no_link
-from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions, staging_folder
+from kodec.log.files.paths import require_no_link, require_outside_logs
+from kodec.log.writing.addition import (
+    FinishedSegment,
+    add_segments,
+    finish_additions,
+    is_unfinished,
+    staging_folder,
+)
 from kodec.pipeline.options import OptionError, local_path
 from kodec.pipeline.segments import Cut, PartitionRows, log_columns
 from kodec.runtime.errors import KodecError
@@ -105,8 +111,11 @@ class WriteOptions:
         root = Path(local_path(values["path"], "written"))
         try:
             require_no_link(root)
+            require_outside_logs(root)
         except ValueError as error:
             raise OptionError("path", str(error)) from None
+        if root.exists() and not root.is_dir():
+            raise OptionError("path", f"{root} is a file")
         if parse_partition_dir(root.name) is not None:
             text = (
                 f"{root} is named like a topic-partition's folder; give the log directory that it is to be in"
@@ -293,6 +302,9 @@ class _Sink:
             keys = batch["key"] if "key" in names else pa.nulls(batch.num_rows, pa.binary())
             without = keys.filter(numbers.is_null())
             numbers = pc.replace_with_mask(numbers, numbers.is_null(), partitioner.chosen(without))
+        most = given.partitions
+        if most is not None and (largest := pc.max(numbers).as_py()) is not None and largest >= most:
+            raise KodecError(f"kafka-log: partition {largest}: the option partitions says there are {most}")
         owners = pa.table({"topic": topics, "partition": numbers}).group_by(["topic", "partition"])
         found = sorted(
             _require_name(each["topic"], each["partition"]) for each in owners.aggregate([]).to_pylist()
@@ -313,8 +325,9 @@ class _Sink:
         _remove(each.staging for each in made)
 
     def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
-        # What was written down to be done is done.
-        finish_additions(self.options.root)
+        if is_unfinished(self.options.root):
+            # What was written down is done, here or by whoever comes next: these folders hold it.
+            finish_additions(self.options.root)
         _remove(
             [self.options.staging(self.name), *(m.made.staging for m in messages if isinstance(m, _Message))]
         )
@@ -343,6 +356,11 @@ class BatchSink(_Sink, DataSourceArrowWriter):
 
 class StreamSink(_Sink, DataSourceStreamArrowWriter):
     """Writes the micro-batches of a stream, each once."""
+
+    def __init__(self, columns: StructType, options: WriteOptions, overwrite: bool) -> None:
+        if options.batch is not None:
+            raise OptionError("queryId", "a stream's micro-batches are counted by Spark: leave it out")
+        super().__init__(columns, options, overwrite)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task of a micro-batch. Raises KodecError, OSError."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
@@ -18,7 +19,7 @@ from kodec.pipeline.java import java_home
 from kodec.pipeline.source import KafkaLogDataSource
 from kodec.runtime.errors import MissingDependency
 
-__all__ = ["JAR", "QUIET", "register", "served_by", "session"]
+__all__ = ["JAR", "QUIET", "register", "running", "served_by", "session"]
 
 JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
 """The source for the JVM, where it was built: with a wheel, or by `make jar`."""
@@ -142,6 +143,17 @@ def _require_workers(spark: SparkSession) -> None:
         )
 
 
+def running() -> SparkSession | None:
+    """The session that runs, whichever thread has started it: `getActiveSession` knows one thread's alone."""
+    try:
+        found = SparkSession.active()
+    except PySparkException:
+        return None
+    # Over Connect there is no context; one that was stopped by itself has left the session behind.
+    context = getattr(found, "_sc", None)
+    return None if context is not None and context._jsc is None else found
+
+
 def session(
     master: str | None = "local[*]",
     *,
@@ -157,7 +169,8 @@ def session(
     SPARK_LOCAL_IP.
     Raises: MissingDependency where there is no Java that Spark supports.
     """
-    if SparkSession.getActiveSession() is None:
+    started = running() is None
+    if started:
         os.environ["JAVA_HOME"] = str(java_home())
         # Spark would take `python3` from PATH, which need not be the one that has kodec.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -173,7 +186,6 @@ def session(
     if jvm and JAR.is_file():
         others = [each for each in (config or {}).get("spark.jars", "").split(",") if each]
         builder = builder.config("spark.jars", ",".join([*others, str(JAR)]))
-    started = SparkSession.getActiveSession() is None
     spark = builder.getOrCreate()
     own = os.environ.get("PYSPARK_PYTHON") == sys.executable
     # The Python that runs this is the one that the workers run: they need not be asked.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.lock import is_locked, locked
+from kodec.log.files.paths import require_outside_logs
 
 __all__ = ["Staging", "require_free", "staged"]
 
@@ -70,8 +71,9 @@ def staged(target: Path) -> Iterator[Staging]:
     """A staging folder for a target, which is removed at the end, whatever happens.
 
     One whose process was killed is removed by the next job with the same target: whoever works holds its
-    lock. Raises OSError.
+    lock. Raises ValueError for a target in a broker's log directory; OSError.
     """
+    require_outside_logs(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.kodec-"
     for left in target.parent.glob(f"{glob.escape(prefix)}*"):
@@ -108,15 +110,18 @@ def _remove(path: Path, target: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def require_free(target: Path, *, overwrite: bool, ours: Callable[[str], bool] = lambda name: True) -> None:
+def require_free(
+    target: Path, *, overwrite: bool | None = None, ours: Callable[[str], bool] = lambda name: True
+) -> None:
     """Refuse a target that is a file, is not empty without `overwrite`, or holds a name that is not `ours`.
 
-    Raises FileExistsError.
+    `overwrite` is None where the job has no such option. Raises FileExistsError.
     """
     if target.exists() and not target.is_dir():
         raise FileExistsError(f"{target} is a file")
     found = sorted(each.name for each in target.iterdir()) if target.is_dir() else []
     if found and not overwrite:
-        raise FileExistsError(f"{target} is not empty; overwrite replaces it")
+        hint = "" if overwrite is None else "; overwrite replaces it"
+        raise FileExistsError(f"{target} is not empty{hint}")
     if (other := next((name for name in found if not ours(name)), None)) is not None:
         raise FileExistsError(f"{target} holds {other}, which is not of an export: it is not replaced")

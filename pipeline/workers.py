@@ -17,13 +17,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kodec.pipeline.reading import freeze_imports_once
-from kodec.pipeline.spark import QUIET, session
+from kodec.pipeline.spark import QUIET, running, session
+from kodec.runtime.errors import KodecError
 
 __all__ = ["TASK_BYTES", "Engine", "Workers", "workers"]
 
@@ -77,10 +79,13 @@ class Workers:
         try:
             with self._watched(self.spark):
                 rows = frame.collect()
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             if (raised := re.search(mark + r"([A-Za-z0-9+/=]+)", str(error))) is not None:
                 raise pickle.loads(base64.b64decode(raised[1])) from None
-            raise
+            if isinstance(error, PySparkException):
+                raise
+            # of a worker that died, for one
+            raise PySparkException(_told(error)) from error
         found = {row["piece"]: pickle.loads(row["result"]) for row in rows}
         return [found[number] for number in range(len(pieces))]
 
@@ -126,7 +131,8 @@ def workers(
     """The workers of a job: the session that runs already, else one that is started and stopped.
 
     Args: as of `export`; engine="local" does all in this process, one piece after the other, and needs no
-    Java. Raises: ValueError for another engine; MissingDependency where there is no Java.
+    Java. Raises: ValueError for another engine; MissingDependency where there is no Java; KodecError where
+    Spark does not start.
     """
     say = progress or (lambda text: None)
     if engine not in ("local", "spark"):
@@ -134,16 +140,24 @@ def workers(
     if engine == "local":
         yield Workers(None, say)
         return
-    active = SparkSession.getActiveSession()
+    active = running()
     if active is not None:
         yield Workers(active, say)
         return
     say(f"starting Spark on {master}")
-    spark = session(master, app_name=f"kodec {name}", config=QUIET | dict(config or {}), jvm=False)
+    try:
+        spark = session(master, app_name=f"kodec {name}", config=QUIET | dict(config or {}), jvm=False)
+    except (PySparkException, Py4JError) as error:
+        raise KodecError(f"Spark does not start on {master}: {_told(error)}") from error
     try:
         yield Workers(spark, say)
     finally:
         spark.stop()
+
+
+def _told(error: Exception) -> str:
+    """What Spark says, without the calls that led there."""
+    return str(getattr(error, "java_exception", error)).partition("\n")[0]
 
 
 def _packed(job: object) -> str:

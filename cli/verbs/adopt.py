@@ -72,12 +72,12 @@ def adopt(
                     output.show(output.as_json(_facts(each)) if json else _text(each))
                 for text in plan.problems:
                     output.warn(text)
-                if apply:
+                if apply and not plan.problems:
                     plan.apply(allow_expired=allow_expired)
         except KeyError as error:
             output.warn(f"kodec: {error.args[0]}")
             raise typer.Exit(FAILED) from None
-    if not json:
+    if not json and not (apply and plan.problems):
         output.show(output.ending(apply))
     raise typer.Exit(FAILED if plan.problems else 0 if apply else LEFT_TO_DO)
 

@@ -58,5 +58,8 @@ def compact_view(
             progress=output.say,
         )
     for row in summary.partitions:
-        output.show(f"{row.topic}-{row.partition}: {output.count(row.records, 'key')}")
+        name = f"{row.topic}-{row.partition}"
+        output.show(f"{name}: {output.count(row.records, 'key')}")
+        for line in row.torn_tails:
+            output.warn(f"{name}: torn tail: {line}")
     output.show(f"{output.count(summary.records, 'key')} to {summary.out} in {summary.seconds:.1f} s")

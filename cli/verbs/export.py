@@ -37,7 +37,9 @@ def export(
     decode: Annotated[
         bool, typer.Option("--decode", help="Messages of Kafka's own topics by name, as JSON in two columns.")
     ] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip what is corrupt, and say so.")] = False,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Skip what is corrupt, or missing, and say so.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     engine: Annotated[Engine, ENGINE] = Engine.spark,
     master: Annotated[str | None, MASTER] = None,

@@ -38,6 +38,7 @@ from kodec.log.files.names import (
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import require_apart, require_no_link
+from kodec.log.files.resolve import NotALog
 from kodec.log.views.metadata import ClusterMetadata, Topic, read_metadata
 from kodec.log.writing.addition import is_unfinished
 from kodec.log.writing.new_folder import working_name
@@ -221,9 +222,10 @@ def plan_adoption(
         now: ms since epoch; the clock's time where it is not given.
         progress: called by `apply` with the bytes copied since the last call.
 
-    Raises: ValueError where `into` is no broker's log directory, or lies in `source`, and where segments are
-    to be moved into `source` still (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that
-    is not in `source`; OSError; FormatError for a log that is damaged at its end.
+    Raises: NotALog where there is nothing to adopt; ValueError where `into` is no broker's log directory, or
+    lies in `source`, and where segments are to be moved into `source` still
+    (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that is not in `source`; OSError;
+    FormatError for a log that is damaged at its end.
     """
     given, target = Path(source).resolve(), Path(into).resolve()
     if given != target:
@@ -234,8 +236,10 @@ def plan_adoption(
         raise ValueError(f"{target} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
     if is_unfinished(given):
         raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
-    known = _metadata(target if metadata is None else Path(metadata), required=metadata is not None)
     found = [each for each in find_partitions(given) if not each.topic_partition.is_internal]
+    if not found:
+        raise NotALog(f"{given} has no folder named like orders-0, or of Kafka's own topics alone")
+    known = _metadata(target if metadata is None else Path(metadata), required=metadata is not None)
     if topics is not None:
         names = set(topics)
         if missing := names - {each.topic_partition.topic for each in found}:

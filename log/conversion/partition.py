@@ -20,6 +20,7 @@ from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
 from kodec.log.files.durable import replace_file
+from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
@@ -223,10 +224,17 @@ class _Output:
     def write(self, data: bytes) -> None:
         """Add whole batches."""
         heads = list(read_batches(data, check_crc=False))
-        last = heads[-1].last_offset
+        last = self.next_offset - 1
+        for head in heads:
+            # As the writer: a dry run refuses it too.
+            if head.last_offset <= last:
+                need = f"at least {last + 1}"
+                raise EncodeError("offset", "offsets must ascend", need=need, have=head.last_offset)
+            last = head.last_offset
         if self._size + len(data) > MAX_SEGMENT or last - self._base > MAX_RELATIVE:
-            self._end(heads[0].base_offset)
-            self._begin(heads[0].base_offset)
+            first = heads[0].base_offset
+            self._end(first)
+            self._begin(base_offset_after(self.next_offset, first, last))
         self._size += len(data)
         self.next_offset = last + 1
         self._report.batches_written += len(heads)

@@ -11,12 +11,21 @@ from typing import Protocol
 from kodec.generated.log import offset_index, time_index, transaction_index
 from kodec.log.batches.sizes import MAX_RELATIVE, OFFSET_ENTRY, TIME_ENTRY
 
-__all__ = ["INDEX_INTERVAL", "MAX_INDEX", "IndexBuilder", "Indexed"]
+__all__ = ["INDEX_INTERVAL", "MAX_INDEX", "IndexBuilder", "Indexed", "base_offset_after"]
 
 INDEX_INTERVAL = 4096
 """Kafka's default of `index.interval.bytes`."""
 MAX_INDEX = 10 << 20
 """Kafka's default of `segment.index.bytes`."""
+
+
+def base_offset_after(end: int, first: int, last: int) -> int:
+    """The base offset of a segment with offsets from `first` to `last`, where the log ends at `end` so far.
+
+    It is `end`: a gap then lies in a segment, as compaction leaves gaps, and not between two, where it tells
+    of a segment that is missing. `first` where the indexes' 31 bits do not reach so far.
+    """
+    return end if last - end <= MAX_RELATIVE else first
 
 
 class Indexed(Protocol):

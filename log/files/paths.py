@@ -28,6 +28,7 @@ __all__ = [
     "partition_path",
     "require_apart",
     "require_no_link",
+    "require_outside_logs",
     "resolved",
     "writable_partition",
 ]
@@ -135,6 +136,18 @@ def on_this_machine(path: str | os.PathLike[str]) -> Path:
             "too; what Hadoop can reach Spark reads with kafka-log's source for the JVM"
         )
     return found
+
+
+def require_outside_logs(target: Path) -> None:
+    """Refuse a target in a log directory that a broker has used, or in a topic-partition's folder with a log.
+
+    A broker does not start where it finds such a folder. Raises ValueError. The target need not be there.
+    """
+    for each in target.resolve().parents:
+        is_partition = parse_folder_name(each.name) is not None and any(each.glob("*.log"))
+        if is_partition or is_log_directory(each):
+            what = "a topic-partition's folder" if is_partition else "a broker's log directory"
+            raise ValueError(f"{target} is inside of {each}, {what}")
 
 
 def require_apart(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

@@ -23,6 +23,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import make_folder, make_root, replace_file, sync_folder, write_all
+from kodec.log.files.indexes import IndexBuilder, base_offset_after
 from kodec.log.files.listing import TopicPartition, list_partition, parse_file_name, parse_partition_dir
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import INDEXES, LEADER_EPOCHS, file_name
@@ -61,6 +62,7 @@ class FinishedSegment:
 
     Attributes:
         path: its log, named by `base_offset`, with its indexes beside it; batches of magic 2 alone.
+        first_offset: of its first batch, which may be above the base offset.
         next_offset: the one after the last.
         records, bytes: how many.
         max_timestamp: the largest, in ms since epoch; -1 is none.
@@ -69,6 +71,7 @@ class FinishedSegment:
     topic_partition: TopicPartition
     path: Path
     base_offset: int
+    first_offset: int
     next_offset: int
     records: int
     bytes: int
@@ -203,20 +206,23 @@ def add_segments(
             owners.setdefault(each.topic_partition, []).append(each)
         for owner, parts in sorted(owners.items()):
             require_no_link(path / str(owner))
-            end, epoch = _end_of(path / str(owner))
+            end, epoch, is_new = _end_of(path / str(owner))
             if keep_offsets:
                 parts = _in_order(owner, parts, end)
-            first = end
-            for number, part in enumerate(parts):
-                base = part.base_offset if keep_offsets else end
-                first = base if number == 0 else first
-                for source, kind in _files(part):
+            first = parts[0].first_offset if keep_offsets else end
+            for part in parts:
+                base, shift = end, end - part.base_offset
+                if keep_offsets:
+                    base, shift = part.base_offset, 0
+                    if not is_new:
+                        base = base_offset_after(end, base, part.next_offset - 1)
+                for source, kind in _files(part, base if keep_offsets else part.base_offset):
                     move = os.path.relpath(source, path), f"{owner}/{file_name(base, kind)}"
                     if not _is_of_an_addition(*move):
                         raise ValueError(f"{source} is not in a staging folder of {path}")
                     journal.moves.append(move)
-                _place(part, base, epoch)
-                end = base + part.next_offset - part.base_offset
+                _place(part, shift, epoch)
+                end, is_new = part.next_offset + shift, False
             found[owner] = range(first, end)
         remove_clean_shutdown(path)
         # From here on it will be done.
@@ -225,10 +231,10 @@ def add_segments(
     return found
 
 
-def _end_of(folder: Path) -> tuple[int, int]:
-    """The end of a log, and its newest leader epoch; 0 where there is none."""
+def _end_of(folder: Path) -> tuple[int, int, bool]:
+    """The end of a log, its newest leader epoch, 0 where there is none, and whether it has no segment yet."""
     if not folder.is_dir():
-        return 0, 0
+        return 0, 0, True
     files = list_partition(folder)
     refuse_unfinished(files)
     with PartitionLog(folder) as log:
@@ -243,28 +249,27 @@ def _end_of(folder: Path) -> tuple[int, int]:
                     have=f"{tail.size} bytes",
                 ).in_source(str(last.path))
         epochs = log.leader_epochs()
-        return log.end_offset, epochs[-1].epoch if epochs else 0
+        return log.end_offset, epochs[-1].epoch if epochs else 0, not log.segments
 
 
 def _in_order(owner: TopicPartition, parts: list[FinishedSegment], end: int) -> list[FinishedSegment]:
     ordered = sorted(parts, key=lambda part: part.base_offset)
     for part in ordered:
-        if part.base_offset < end:
+        if part.first_offset < end:
             raise EncodeError(
-                str(owner), "offsets must ascend", need=f"at least {end}", have=part.base_offset
+                str(owner), "offsets must ascend", need=f"at least {end}", have=part.first_offset
             )
         end = part.next_offset
     return ordered
 
 
-def _place(part: FinishedSegment, base: int, epoch: int) -> None:
+def _place(part: FinishedSegment, shift: int, epoch: int) -> None:
     """Set what no checksum covers in each batch: its offset, and its leader epoch."""
-    shift = base - part.base_offset
     with Segment.of(part.path, part.base_offset) as segment:
         found = [(head.position, head.first_known, head.partition_leader_epoch) for head in segment.headers()]
-    if found and found[0][1] != part.base_offset:
+    if found and found[0][1] != part.first_offset:
         reason = "an addition that failed has used this segment: make it anew"
-        wrong = EncodeError("base_offset", reason, need=part.base_offset, have=found[0][1])
+        wrong = EncodeError("base_offset", reason, need=part.first_offset, have=found[0][1])
         raise wrong.in_source(str(part.path))
     heads = [(position, offset) for position, offset, has in found if shift or has != epoch]
     if not heads:
@@ -279,12 +284,24 @@ def _place(part: FinishedSegment, base: int, epoch: int) -> None:
         os.close(fd)
 
 
-def _files(part: FinishedSegment) -> Iterator[tuple[Path, str]]:
-    """The files of a segment, the log last: who sees it sees its indexes."""
-    for kind in (*INDEXES, "log"):
-        path = part.path.with_name(file_name(part.base_offset, kind))
+def _files(part: FinishedSegment, base: int) -> Iterator[tuple[Path, str]]:
+    """The files of a segment, the log last: who sees it sees its indexes.
+
+    Indexes count from the base offset: for another `base` they are made anew.
+    """
+    if base != part.base_offset:
+        indexes = IndexBuilder(base)
+        with Segment.of(part.path, part.base_offset) as segment:
+            for head in segment.headers():
+                indexes.take(head)
+        indexes.end()
+        for kind, data in (("index", indexes.offsets), ("timeindex", indexes.times)):
+            replace_file(part.path.with_name(file_name(base, kind)), data)
+    for kind in INDEXES:
+        path = part.path.with_name(file_name(base, kind))
         if path.is_file():
             yield path, kind
+    yield part.path, "log"
 
 
 def _finish(root: Path, journal: _Journal) -> None:

@@ -21,6 +21,7 @@ from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import replace_file, sync_folder
 from kodec.log.files.in_use import require_unused
+from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import PartitionFiles, ReplicaKind, TopicPartition, list_partition
 from kodec.log.files.lock import claimed, locked
 from kodec.log.files.names import LEADER_EPOCHS, file_name
@@ -287,7 +288,7 @@ class LogWriter:
     def _append(self, batch: Batch) -> None:
         first = batch.base_offset if batch.magic == 2 else self.next_offset
         if self._is_to_roll(batch):
-            self._roll(first)
+            self._roll(base_offset_after(self.next_offset, first, batch.last_offset))
         epoch = batch.partition_leader_epoch
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
             with self._guard.changing("an append"):

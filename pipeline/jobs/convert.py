@@ -72,6 +72,8 @@ def convert(
     say = progress or (lambda text: None)
     target = on_this_machine(to).resolve()
     sources = [partition_path(folder).path for folder in folders]
+    if not sources:
+        raise ValueError("there is nothing to convert: no folder is given")
     for source in sources:
         require_apart(source, target)
     if len({source.name for source in sources}) < len(sources):
@@ -81,7 +83,7 @@ def convert(
     with workers("convert", engine=engine, master=master, config=config, progress=progress) as crew:
         if not apply:
             return [report for _, report in crew.run_sized(_Convert(options, target, None), sources, sizes)]
-        require_free(target, overwrite=False)
+        require_free(target)
         with staged(target) as staging:
             found = crew.run_sized(_Convert(options, target, staging), sources, sizes)
             starts: dict[TopicPartition, int] = {}
@@ -96,6 +98,6 @@ def convert(
             if starts:
                 write_offsets(staging.result / LOG_START_OFFSETS, starts)
             sync_folder(staging.result)
-            require_free(target, overwrite=False)
+            require_free(target)
             staging.publish(target)
     return [report for _, report in found]

@@ -239,15 +239,16 @@ def export(
     driver and all workers share.
 
     Args: engine="local" does all in this process, without Spark; master is Spark's master URL, for where no
-    session runs yet; compression one of `COMPRESSIONS`;
-    topics None means all but internal ones; on_error="skip" leaves corrupt ranges out and lists them in the
-    summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads, like "64m";
-    config holds settings for a session that is started here, and stopped; progress takes lines of text.
-    Raises: FormatError at corrupt bytes with on_error="raise"; FileExistsError if `out` is a file, holds
-    something and overwrite is false, or holds what is not of an export; ValueError for bad arguments, and
-    where `out` is `log_dir`, in it, in the log directory around it, or above it; OSError where files cannot
-    be listed or written; MissingDependency where there is no Java; PySparkException where a task fails
-    otherwise.
+    session runs yet; compression one of `COMPRESSIONS`; topics None means all but internal ones;
+    on_error="skip" leaves out corrupt ranges, and offsets that are in no segment and not for compaction, and
+    lists them in the summary; overwrite replaces what is in `out`; task_bytes is the log that one task reads,
+    like "64m"; config holds settings for a session that is started here, and stopped; progress takes lines of
+    text.
+    Raises: with on_error="raise" FormatError at corrupt bytes, and `kodec.pipeline.plan.DataLoss` for offsets
+    that are missing; FileExistsError if `out` is a file, holds something and overwrite is false, or holds
+    what is not of an export; ValueError for bad arguments, and where `out` is `log_dir`, in it, in a broker's
+    log directory, or above it; OSError where files cannot be listed or written; MissingDependency where there
+    is no Java; PySparkException where a task fails otherwise.
     """
     started = time.monotonic()
     say = progress or (lambda text: None)
@@ -255,8 +256,9 @@ def export(
     target, given = prepared(log_dir, out, compression, topics, include_headers, overwrite)
     given["includeInternal"] = str(include_internal).lower()
     given["mode"] = "permissive" if on_error == "skip" else "failfast"
+    given["failOnDataLoss"] = str(on_error == "raise").lower()
     if task_bytes is not None:
-        given["maxPartitionBytes"] = task_bytes
+        given["maxPartitionBytes"] = str(task_bytes)
     options = Options.parse(given)
     listed = list_segments(options)
     tasks = tasks_of(options, listed)

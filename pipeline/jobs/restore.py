@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -24,7 +25,14 @@ from kodec.runtime.errors import EncodeError
 __all__ = ["RestoreSummary", "RestoredPartition", "restore"]
 
 _COLUMNS = ("key", "value", "headers", "offset", "timestamp", "timestampType")
+_TYPES: tuple[tuple[str, Callable[[pa.DataType], bool], str], ...] = (
+    ("offset", pa.types.is_integer, "a whole number"),
+    ("timestamp", pa.types.is_timestamp, "a timestamp"),
+    ("timestampType", pa.types.is_integer, "a whole number"),
+)
 _ROWS = 65_536
+# What Hive and Spark call the partition of rows whose value is null.
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,8 @@ class _Restore:
         folder = self.staging.attempt() / str(source.owner)
         rows = PartitionRows(source.owner, folder, self.cut, keep_offsets=True)
         try:
-            for file in _in_order(source.files):
-                for batch in file.iter_batches(_ROWS, columns=_columns_of(file)):
+            for path in _in_order(source.files):
+                for batch in _batches(path):
                     if batch.num_rows:
                         rows.add(log_columns(batch, -1))
             segments = rows.close()
@@ -82,25 +90,52 @@ class _Restore:
         return folder, segments
 
 
-def _columns_of(file: pq.ParquetFile) -> list[str]:
-    return [name for name in _COLUMNS if name in file.schema_arrow.names]
+def _batches(path: Path, columns: Iterable[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
+    """The rows of a file, of these columns those that it has. Raises OSError, also where it is damaged."""
+    try:
+        with pq.ParquetFile(path) as file:
+            names = [name for name in columns if name in file.schema_arrow.names]
+            yield from file.iter_batches(_ROWS, columns=names)
+    except (OSError, pa.ArrowException) as error:
+        raise OSError(f"{path}: {error}") from error
 
 
-def _in_order(paths: Iterable[Path]) -> Iterator[pq.ParquetFile]:
-    """The files by their offsets. Raises EncodeError where these overlap."""
+def _require_columns(path: Path) -> None:
+    """Raises EncodeError for a file without the columns that are needed, or with one of another type."""
+    try:
+        columns = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise OSError(f"{path}: {error}") from error
+    for name in ("offset", "value"):
+        if name not in columns.names:
+            raise EncodeError(str(path), f"no column {name}", have=", ".join(columns.names))
+    for name, is_right, need in _TYPES:
+        if name in columns.names and not is_right(kind := columns.field(name).type):
+            raise EncodeError(str(path), f"the column {name} has another type", need=need, have=str(kind))
+
+
+def _in_order(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files by their offsets. Raises EncodeError where these overlap, or one is null or negative."""
     bounds = []
     for path in paths:
-        offsets = pq.read_table(path, columns=["offset"], partitioning=None)["offset"]
-        if len(offsets):
-            found = pc.min_max(offsets).as_py()
-            bounds.append((found["min"], found["max"], path))
+        _require_columns(path)
+        of_batches = []
+        for batch in _batches(path, ["offset"]):
+            if batch["offset"].null_count:
+                raise EncodeError(str(path), "an offset is null")
+            if batch.num_rows:
+                of_batches.append(pc.min_max(batch["offset"]).as_py())
+        if of_batches:
+            first, last = min(each["min"] for each in of_batches), max(each["max"] for each in of_batches)
+            if first < 0:
+                raise EncodeError(str(path), "an offset is negative", need="at least 0", have=first)
+            bounds.append((first, last, path))
     end = 0
     for first, last, path in sorted(bounds):
         if first < end:
             raise EncodeError(str(path), "offsets overlap", need=f"at least {end}", have=first)
         end = last + 1
-        with pq.ParquetFile(path) as file:
-            yield file
+        yield path
 
 
 def restore(
@@ -134,8 +169,10 @@ def restore(
     source, target = on_this_machine(parquet).resolve(), on_this_machine(out).resolve()
     if compression not in CODECS:
         raise ValueError(f"compression is one of {', '.join(CODECS)}, not {compression!r}")
+    if not 0 < segment_bytes < 2**31:
+        raise ValueError(f"segment_bytes={segment_bytes}: expected a number from 1 to {2**31 - 1}")
     require_apart(source, target)
-    require_free(target, overwrite=False)
+    require_free(target)
     found = list(_sources(source, None if topics is None else set(topics)))
     sizes = [sum(path.stat().st_size for path in each.files) for each in found]
     say(f"{len(found)} topic-partitions, {sum(len(each.files) for each in found)} files")
@@ -151,7 +188,7 @@ def restore(
             staging.take(folder, folder.name)
             partitions.append(_summed(each.owner, segments))
         sync_folder(staging.result)
-        require_free(target, overwrite=False)
+        require_free(target)
         staging.publish(target)
     return RestoreSummary(target, partitions, time.monotonic() - started)
 
@@ -161,22 +198,35 @@ def _sources(root: Path, topics: set[str] | None) -> Iterator[_Source]:
     for folder in sorted(root.glob("topic=*/partition=*")):
         topic, number = folder.parent.name.partition("=")[2], folder.name.partition("=")[2]
         owner = parse_partition_dir(f"{topic}-{number}")
-        if owner is None or owner.topic != topic:
+        if owner is None or owner.topic != topic or topic == _NULL:
             raise ValueError(f"{folder}: not a topic-partition")
         seen.add(topic)
         if topics is None or topic in topics:
-            yield _Source(owner, sorted(folder.glob("*.parquet")))
+            yield _Source(owner, sorted(_files(folder)))
+    for path in (*root.glob("*.parquet"), *root.glob("topic=*/*.parquet")):
+        if path.parent == root or topics is None or path.parent.name.partition("=")[2] in topics:
+            raise ValueError(f"{path}: not in a folder named like topic=orders/partition=0")
     if not seen:
         raise ValueError(f"{root} has no folder named like topic=orders/partition=0")
     if missing := (topics or set()) - seen:
         raise ValueError(f"{root} has no topic {', '.join(sorted(missing))}")
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """The files to be read; Spark and Hive read none whose names begin with `_` or `.`. Raises ValueError."""
+    for path in folder.iterdir():
+        if path.name.startswith(("_", ".")):
+            continue
+        if path.suffix != ".parquet" or not path.is_file():
+            raise ValueError(f"{path}: not a file named like 00000000000000000000.parquet")
+        yield path
+
+
 def _summed(owner: TopicPartition, segments: list[FinishedSegment]) -> RestoredPartition:
     return RestoredPartition(
         owner,
         sum(each.records for each in segments),
-        segments[0].base_offset if segments else None,
+        segments[0].first_offset if segments else None,
         segments[-1].next_offset - 1 if segments else None,
         len(segments),
         sum(each.bytes for each in segments),

@@ -37,7 +37,7 @@ def finished(folder: Path, size: int, base: int = 0, topic: str = "orders") -> F
         for batch in kodec.read_batches(data):
             writer.append(batch.data, batch)
     return FinishedSegment(
-        TopicPartition(topic, 0), writer.path, base, base + size, size, len(data), 1_000 + size - 1
+        TopicPartition(topic, 0), writer.path, base, base, base + size, size, len(data), 1_000 + size - 1
     )
 
 
@@ -291,3 +291,21 @@ def test_what_was_lost_before_it_was_moved_is_said(tmp_path: Path) -> None:
     with pytest.raises(kodec.errors.KodecError, match=r"0\.log: gone before it was moved"):
         finish_additions(tmp_path)
     assert list((tmp_path / "orders-0").iterdir()) == []
+
+
+def test_offsets_that_are_kept_leave_no_gap_between_segments(tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    parts = [finished(tmp_path / f"s{n}", 40, base) for n, base in enumerate((5, 100))]
+    assert add_segments(root, parts, keep_offsets=True) == {OWNER: range(5, 140)}
+    late = finished(tmp_path / "late", 40, 300)
+    far = finished(tmp_path / "far", 2, 2**40)
+    assert add_segments(root, [late], keep_offsets=True) == {OWNER: range(300, 340)}
+    bases = [int(path.stem) for path in sorted((root / "orders-0").glob("*.log"))]
+    assert bases == [5, 45, 140]
+    assert list(kodec.verify(root)) == []
+    with kodec.PartitionLog(root / "orders-0") as log:
+        assert [next(log.records(offset)).offset for offset in (45, 110, 200, 339)] == [100, 110, 300, 339]
+    # As far as indexes reach.
+    add_segments(root, [far], keep_offsets=True)
+    assert (root / "orders-0" / f"{2**40:020d}.log").is_file()
+    assert offsets(root)[-1] == 2**40 + 1

@@ -227,3 +227,20 @@ def test_a_dry_run_leaves_an_interrupted_addition_as_it_is(
     assert (staging / f"{0:020d}.log").exists()
     assert main([*command, "--apply"]) == 0
     assert len(list(kodec.LogDirectory(broker).partition("orders", 1).records())) == 50
+
+
+def test_where_there_is_nothing_to_adopt_nothing_is_said_to_be_done(
+    broker: Path, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for source in (tmp_path / "empty", written / "orders-0"):
+        for apply in ([], ["--apply"]):
+            assert main(["adopt", str(source), "--into", str(broker), *apply]) == 2
+            said = capsys.readouterr()
+            assert "has no folder named like orders-0" in said.err and said.out == ""
+    # What is refused is said once.
+    (broker / "orders-0" / f"{0:020d}.log").write_bytes(kodec.encode([kodec.Record(value=b"v", timestamp=1)]))
+    assert main(["adopt", str(written), "--into", str(broker), "--allow-expired", "--apply"]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("is not empty") == 1
+    assert not {"done", "nothing is written without --apply"} & set(said.out.splitlines())

@@ -350,6 +350,28 @@ def test_a_segment_that_grows_too_large_is_split(tmp_path: Path, monkeypatch: py
     ] == []
 
 
+def test_a_split_leaves_no_gap_between_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [batch(at, [(b"a", b"1" * 2000)] * 2, codec="gzip") for at in (0, 2, 100, 102)]
+    folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
+    monkeypatch.setattr("kodec.log.conversion.partition.MAX_SEGMENT", 20_000)
+    plan_conversion(folder, tmp_path / "topic-0", compression="none").apply()
+    log = kodec.PartitionLog(tmp_path / "topic-0")
+    assert [each.base_offset for each in log.segments] == [0, 4]
+    assert [str(each) for each in verify_partition(log)] == []
+
+
+def test_a_dry_run_refuses_what_cannot_be_written(tmp_path: Path) -> None:
+    entries = [batch(at, [(b"a", b"1")] * 5) for at in (0, 5, 10)]
+    folder = made.make(tmp_path / "in" / "topic-0", [(0, entries)])
+    # No checksum covers the offset.
+    (log,) = folder.glob("*.log")
+    log.write_bytes(b"".join([*entries[:2], (3).to_bytes(8, "big"), entries[2][8:]]))
+    plan = plan_conversion(folder, tmp_path / "topic-0", compression="gzip")
+    for run in (plan.preview, plan.apply):
+        with pytest.raises(kodec.errors.EncodeError, match=r"must ascend.*at least 10, have 7.*topic-0/0"):
+            run()
+
+
 def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "in" / "topic-0", [(0, [batch(0, [(b"a", b"1")] * 5, codec="zstd")])])
     out = tmp_path / "out"

@@ -156,3 +156,10 @@ def test_small_windows_see_the_same(
         spoilt[number] = batch(100 + number, 1, at=90)
         (tmp_path / NAME).write_bytes(b"".join(spoilt))
         assert read(tmp_path / NAME, on_error="skip") == [n for n in range(100, 130) if n != 100 + number]
+
+
+@pytest.mark.parametrize("base", [2**63 - 2**31, 2**63 - 2])
+def test_the_largest_offsets_are_read(tmp_path: Path, base: int) -> None:
+    path = tmp_path / f"{base:020d}.log"
+    path.write_bytes(kodec.encode([kodec.Record(offset=base, value=b"v", timestamp=1)]))
+    assert [each.offset for each in kodec.read_records(path)] == [base]

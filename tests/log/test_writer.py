@@ -218,6 +218,9 @@ def test_rolls_by_size_time_index_and_offset(tmp_path: Path) -> None:
     assert bases("index-1", index, times) == [0, 3, 6, 9]
     far = [batch(0), batch(2**31 - 1), batch(2**31), batch(2**40)]
     assert bases("offset-0", LogConfig(), far) == [0, 2**31, 2**40]
+    # A gap where it rolls is not left between segments, where it would tell of one that is missing.
+    gaps = [batch(each) for each in (0, 1, 10, 11, 30)]
+    assert bases("gaps-0", LogConfig(segment_bytes=2 * size), gaps) == [0, 2, 12]
 
 
 def test_flushes_after_messages_and_milliseconds(tmp_path: Path) -> None:

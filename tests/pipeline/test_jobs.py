@@ -3,16 +3,21 @@
 import base64
 import gc
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 
 import kodec
+from kodec.cli.engine import job
 from kodec.cli.main import main
 from kodec.log.conversion.options import ConvertOptions
 from kodec.log.files.checkpoints import CleanShutdown, read_clean_shutdown
@@ -180,6 +185,8 @@ def test_a_conversion_that_fails_leaves_nothing(damaged: Path) -> None:
         convert(folders, damaged / "out", ConvertOptions(compression="zstd"), engine=engine)
     with pytest.raises(ValueError, match="there twice"):
         convert([folders[0]] * 2, damaged.parent / "out", ConvertOptions(magic=1), engine=engine)
+    with pytest.raises(ValueError, match="nothing to convert"):
+        convert([], damaged.parent / "out", ConvertOptions(magic=1), engine=engine)
 
 
 def rows_of(path: Path, *, committed: bool = False) -> list[kodec.Record]:
@@ -201,7 +208,10 @@ def test_what_was_exported_is_restored(tmp_path: Path, capsys: pytest.CaptureFix
     assert [problem for problem in kodec.verify(tmp_path / "logs") if not problem.note] == []
     words = ["restore", str(tmp_path / "parquet"), "--to"]
     assert main([*words, str(tmp_path / "logs")]) == 1
-    assert "is not empty" in capsys.readouterr().err
+    # There is no option that would replace it.
+    assert capsys.readouterr().err.endswith("is not empty\n")
+    with pytest.raises(ValueError, match="segment_bytes=0: expected"):
+        restore(tmp_path / "parquet", tmp_path / "more", segment_bytes=0, engine="local")
     assert main([*words, str(tmp_path / "more"), "--topic", "orders", "--segment-bytes", "9000"]) == 0
     assert len(list((tmp_path / "more" / "orders-0").glob("*.log"))) > 1
     assert "orders-2:" in capsys.readouterr().out
@@ -221,6 +231,66 @@ def test_a_restore_refuses_offsets_that_overlap(tmp_path: Path) -> None:
             restore(tmp_path / "parquet", wrong, engine="local")
     with pytest.raises(ValueError, match="no folder named like topic=orders/partition=0"):
         restore(LOGS, tmp_path / "logs", engine="local")
+
+
+FILE = "topic=orders/partition=0/a.parquet"
+ROWS = {"offset": [0, 1], "value": [b"a", None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "text"),
+    [
+        (FILE, {"value": [b"a"]}, r"a\.parquet: no column offset"),
+        (FILE, {"offset": [0]}, r"a\.parquet: no column value"),
+        (FILE, {**ROWS, "offset": [None, None]}, r"a\.parquet: the column offset has another type"),
+        (FILE, {**ROWS, "offset": [1, None]}, r"a\.parquet: an offset is null"),
+        (FILE, {**ROWS, "offset": [-1, 1]}, r"a\.parquet: an offset is negative.*have -1"),
+        (FILE, {**ROWS, "timestamp": [1, 2]}, r"a\.parquet: the column timestamp has another type"),
+        (FILE, {**ROWS, "timestampType": ["x", "y"]}, r"a\.parquet: the column timestampType has another"),
+        (FILE, {**ROWS, "offset": [5, 5]}, r"record at offset 5: .*ascend.*in orders-0"),
+        (FILE, {**ROWS, "value": [1, 2]}, r"value: .*in orders-0"),
+        # Spark's name for null, and files where nobody would look.
+        ("topic=__HIVE_DEFAULT_PARTITION__/partition=0/a.parquet", ROWS, "not a topic-partition"),
+        ("topic=orders/partition=0/day=1/a.parquet", ROWS, "day=1: not a file named like"),
+        ("topic=orders/partition=0/part-0", ROWS, "part-0: not a file named like"),
+        ("topic=orders/a.parquet", ROWS, "not in a folder named like topic=orders/partition=0"),
+        ("a.parquet", ROWS, "not in a folder named like topic=orders/partition=0"),
+    ],
+)
+def test_a_restore_refuses_what_it_cannot_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, columns: dict[str, Any], text: str
+) -> None:
+    source = tmp_path / "parquet"
+    (source / name).parent.mkdir(parents=True)
+    pq.write_table(pa.table(columns), source / name)
+    with pytest.raises((kodec.errors.EncodeError, ValueError), match=text):
+        restore(source, tmp_path / "logs", engine="local")
+    assert main(["restore", str(source), "--to", str(tmp_path / "logs")]) == 1
+    assert capsys.readouterr().err.count("\n") <= 2
+    assert [path.name for path in tmp_path.iterdir()] == ["parquet"]
+
+
+def test_a_restore_reads_what_spark_would(tmp_path: Path) -> None:
+    folder = tmp_path / "parquet" / "topic=orders" / "partition=0"
+    folder.mkdir(parents=True)
+    # Two files with other columns, a gap between segments, and what a writer has left.
+    pq.write_table(pa.table(ROWS), folder / "b.parquet")
+    late = {"offset": [100, 101], "key": ["k", None], "value": ["c" * 100, "d"]}
+    pq.write_table(pa.table(late), folder / "a.parquet")
+    for name in ("_part.parquet", ".part.parquet"):
+        pq.write_table(pa.table(ROWS), folder / name)
+    damaged = (folder / "a.parquet").read_bytes()
+    for segment_bytes in (1 << 20, 200):
+        out = tmp_path / f"{segment_bytes}"
+        (row,) = restore(tmp_path / "parquet", out, segment_bytes=segment_bytes, engine="local").partitions
+        assert (row.records, row.first_offset, row.last_offset) == (4, 0, 101)
+        found = [(each.offset, each.key, each.value) for each in rows_of(out / "orders-0")]
+        assert found == [(0, None, b"a"), (1, None, None), (100, b"k", b"c" * 100), (101, None, b"d")]
+        assert list(kodec.verify(out)) == []
+        assert export(out, tmp_path / f"{segment_bytes} again", engine="local").records == 4
+    (folder / "a.parquet").write_bytes(damaged[:60] + b"\xff" * 60 + damaged[120:])
+    with pytest.raises(OSError, match=r"a\.parquet: "):
+        restore(tmp_path / "parquet", tmp_path / "no", engine="local")
 
 
 def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,6 +321,62 @@ def test_the_latest_of_each_key(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "keys to" in capsys.readouterr().out
 
 
+def test_what_is_no_log_is_bad_usage_and_what_is_missing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: Any
+) -> None:
+    (tmp_path / "empty").mkdir()
+    out, by = ["--to", str(tmp_path / "out")], ["--engine", engine]
+    for words in (["inventory"], ["verify"], ["export", *out], ["compact-view", *out]):
+        assert main([words[0], str(tmp_path / "empty"), *words[1:], *by]) == 2
+        assert capsys.readouterr().err.splitlines()[-1].startswith(f"kodec: {tmp_path}/empty: neither a log")
+    assert main(["export", str(LOGS), *out, "--topic", "lost", *by]) == 1
+    assert capsys.readouterr().err.startswith("kodec: --topic: not in the log directory: lost")
+    # A segment that has gone: what to do is said in the words of the command.
+    shutil.copytree(LOGS / "segments-0", tmp_path / "logs" / "segments-0")
+    (tmp_path / "logs" / "segments-0" / "00000000000000000141.log").unlink()
+    told = "offsets 141 to 206 of segments-0 are in no segment, and not for compaction"
+    for verb in ("export", "compact-view"):
+        assert main([verb, str(tmp_path / "logs"), *out, *by]) == 1
+        assert capsys.readouterr().err.endswith(f"{told}\n")
+    assert main(["export", str(tmp_path / "logs"), *out, "--skip", *by]) == 0
+    assert f"segments-0: skipped: {tmp_path}" in (told_by := capsys.readouterr().err) and told in told_by
+
+
+def test_a_view_tells_of_a_torn_tail(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compact-view", str(damaged / "orders-1"), "--to", str(damaged.parent / "out")]
+    assert main(words) == 0
+    assert "orders-1: torn tail: " in capsys.readouterr().err
+
+
+def test_an_error_of_spark_is_a_line(
+    spark: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with workers("test") as crew, pytest.raises(PySparkException, match="worker exited") as raised:
+        crew.run(os._exit, [3])
+    assert "\n" not in str(raised.value)
+
+    def fails(*_: object, **__: object) -> None:
+        raise raised.value
+
+    monkeypatch.setattr(Workers, "run", fails)
+    capsys.readouterr()
+    for words in (["inventory", str(LOGS)], ["verify", str(LOGS)]):
+        assert main([*words, "--engine", "spark"]) == 1
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("kodec: Spark: ") and "worker exited" in last
+    monkeypatch.setattr("kodec.pipeline.workers.running", lambda: None)
+    monkeypatch.setattr("kodec.pipeline.workers.session", fails)
+    with pytest.raises(kodec.errors.KodecError, match=r"^Spark does not start on spark://nowhere:1: "):
+        inventory(LOGS, master="spark://nowhere:1")
+    # A library that is missing is named, and Java too.
+    for error, text in (
+        (kodec.errors.MissingDependency("there is no Java"), "there is no Java"),
+        (ImportError("no", name="pyspark"), "this needs `pyspark`"),
+    ):
+        with pytest.raises(kodec.errors.MissingDependency, match=text), job():
+            raise error
+
+
 class NoPickle(Exception):
     """An error that cannot be made from its arguments."""
 
@@ -272,6 +398,13 @@ def test_results_come_in_order_and_errors_come_home(spark: Any, tmp_path: Path) 
     # Of an error that its pickle does not bring back, the words are left.
     told = pickle.loads(base64.b64decode(_pickled(NoPickle(1, "two arguments"))))
     assert (type(told), str(told)) == (RuntimeError, "NoPickle: two arguments")
+
+
+def test_a_job_in_another_thread_leaves_the_session_that_runs(spark: Any) -> None:
+    """Spark's `getActiveSession` knows nothing there: the job took it for its own, and stopped it."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(inventory, LOGS / "orders-0").result().ok
+    assert spark.range(3).count() == 3
 
 
 def test_small_pieces_share_a_task_and_large_ones_come_first() -> None:

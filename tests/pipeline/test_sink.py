@@ -3,7 +3,8 @@
 import pickle
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from pyspark.sql.types import StructType
 import kodec
 from kodec.errors import KodecError
 from kodec.log.files.listing import TopicPartition
+from kodec.log.writing import addition
+from kodec.pipeline import export
 from kodec.pipeline.columns import arrow_schema, schema
 from kodec.pipeline.options import OptionError
 from kodec.pipeline.segments import Cut, PartitionRows
-from kodec.pipeline.sink import BatchSink, WriteOptions
+from kodec.pipeline.sink import BatchSink, StreamSink, WriteOptions
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 ALL = "key binary, value binary, topic string, partition int, timestamp timestamp"
@@ -165,7 +168,8 @@ def test_what_cannot_be_followed_is_said_first(
         ({"topic": "../../etc"}, "not a topic-partition"),
         ({"partition": -4}, "not a topic-partition"),
         ({"offset": None}, "offset is null or negative"),
-        ({"offset": 1}, "offsets must ascend"),
+        ({"offset": 1}, r"record at offset 1: .*offsets must ascend.*in orders-0"),
+        ({"timestamp": -86_400_000_000}, r"record at offset 7: timestamp: negative.*in orders-0"),
     ],
 )
 def test_rows_that_cannot_be_written_leave_nothing(tmp_path: Path, change: dict[str, Any], text: str) -> None:
@@ -175,6 +179,64 @@ def test_rows_that_cannot_be_written_leave_nothing(tmp_path: Path, change: dict[
     with pytest.raises(KodecError, match=text):
         sink(tmp_path / "logs", columns).write(iter(batches(found, columns)))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_stream_is_not_counted_by_the_caller(tmp_path: Path) -> None:
+    options = WriteOptions.parse({"path": str(tmp_path / "logs"), "queryId": "q", "batchId": "7"})
+    with pytest.raises(OptionError, match="queryId: a stream's micro-batches are counted by Spark"):
+        StreamSink(struct(ALL), options, False)
+
+
+def test_a_path_where_no_log_directory_can_be_is_said_first(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "broker" / "orders-0").mkdir(parents=True)
+    (tmp_path / "broker" / "meta.properties").touch()
+    (tmp_path / "some-1").mkdir()
+    (tmp_path / "some-1" / "00000000000000000000.log").touch()
+    for path, text in (
+        ("file", "file is a file"),
+        ("broker/out", "is inside of .*broker, a broker's log directory"),
+        ("broker/orders-0/out", "a broker's log directory"),
+        ("some-1/out", "a topic-partition's folder"),
+    ):
+        with pytest.raises(OptionError, match=f"path: .*{text}"):
+            sink(tmp_path / path)
+    for name in ("broker/out", "some-1/out"):
+        with pytest.raises(ValueError, match="is inside of"):
+            export(LOGS, tmp_path / name, engine="local")
+    assert sink(tmp_path / "broker").options.root == tmp_path / "broker"
+
+
+def test_rows_without_offsets_may_not_name_a_partition_that_is_none(tmp_path: Path) -> None:
+    found = [{"value": b"v", "partition": number} for number in (None, 2, 3)]
+    columns = "value binary, partition int"
+    with pytest.raises(KodecError, match="partition 3: the option partitions says there are 3"):
+        sink(tmp_path / "logs", columns, topic="t", partitions="3").write(iter(batches(found, columns)))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_write_that_waited_in_vain_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker holds the lock: the error is the commit's, once, and what was staged is removed."""
+    monkeypatch.setattr(addition, "_PATIENCE", 0.1)
+    root = tmp_path / "logs"
+    for count in (10, 20):
+        writer = sink(root)
+        messages = [writer.write(iter(batches(rows(count))))]
+        if count == 10:
+            writer.commit([*messages])
+    monkeypatch.setattr(addition, "locked", held)
+    with pytest.raises(BlockingIOError):
+        writer.commit([*messages])
+    writer.abort([*messages])
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert sum(map(len, read(root).values())) == 10
+
+
+@contextmanager
+def held(root: Path) -> Iterator[None]:
+    """A lock that another has."""
+    raise BlockingIOError(root)
+    yield
 
 
 def test_a_log_that_is_read_is_written_as_it_was(spark: Any, tmp_path: Path) -> None:
