@@ -17,8 +17,6 @@ from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Order"]
 
-_MAX_OFFSET = 2**63 - 1
-
 
 class Order:
     """What the batches of a segment say of their offsets, as far as they were read.
@@ -36,8 +34,8 @@ class Order:
     def __init__(self, base_offset: int, path: str | None) -> None:
         self.last = base_offset - 1
         self.sparse = False
-        self._base = base_offset
-        self._limit = min(base_offset + MAX_RELATIVE, _MAX_OFFSET)
+        # What an index can say of it; the offset behind it is one too.
+        self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
         self._path = path
         self._in_order = kernel.in_order()
         # Only a gap leads above what follows in the next segment: before, the folder need not be listed.

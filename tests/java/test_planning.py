@@ -204,7 +204,8 @@ def write(folder: Path, first: int, count: int, tail: bytes = b"", **options: An
     data = b""
     for part in (range(first, half), range(half, first + count)):
         records = [
-            kodec.Record(offset=n, timestamp=1_700_000_000_000 + n, value=b"value %d" % n) for n in part
+            kodec.Record(offset=n, timestamp=1_700_000_000_000 + n % 2**40, value=b"value %d" % n)
+            for n in part
         ]
         data += kodec.encode(records, **options) if records else b""
     path.write_bytes(data + tail)
@@ -256,6 +257,9 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (logs, {"endingOffsets": "earliest"}),
         (logs, {"maxRecordsPerPartition": "1"}),
     ]
+    last = 2**63 - 10
+    write(tmp_path / "last" / "t-0", last, 9)
+    cases += [(tmp_path / "last", {}), (tmp_path / "last", {"maxRecordsPerPartition": "4"})]
     assert compare(ask, cases) == 1
 
 
@@ -308,6 +312,13 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     case("moved", moved, maxRecordsPerPartition="4")
     case("moved, at the start", moved, startingOffsets='{"t":{"0":17},"u":{"0":-2}}')
     case("moved, before the end", moved, endingOffsets='{"t":{"0":22},"u":{"0":-1}}')
+
+    def doubled(root: Path) -> None:
+        data = middle(root).read_bytes()
+        middle(root).write_bytes(data + data[first_size(middle(root)) :])
+
+    case("doubled", doubled)
+    case("doubled, in tasks of a few bytes", doubled, maxPartitionBytes="100")
     case("flipped, but not asked for", flipped(40), startingOffsets='{"t":{"0":20},"u":{"0":-2}}')
     case("started", start("0\n1\nt 0 13\n"))
     case("started, and damaged before", started_and_damaged)

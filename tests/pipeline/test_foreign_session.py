@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import kodec
 from kodec.pipeline.java import java_home
 from kodec.pipeline.spark import JAR
 
@@ -31,19 +32,37 @@ stream = spark.readStream.format("kafka-log").options(subscribe="segments", star
 query = stream.load(logs).writeStream.format("parquet").option("checkpointLocation", out + "/state")
 assert query.trigger(availableNow=True).start(out + "/rows").awaitTermination(100)
 jvm = served_by(frame) == "jvm"
+def said(of):
+    try:
+        return str(spark.read.format("kafka-log").option("subscribe", of).load(out + "/broken").collect())
+    except Exception as error:
+        return str(error)
+
 sql = f"SELECT count(*) FROM `kafka-log`.`{logs}`"
 print(json.dumps({
     "served": served_by(frame),
     "rows": frame.count(),
     "filtered": frame.where("offset >= 100").count(),
     "decoded": decoded.where("keyDecoded IS NOT NULL").count() > 0,
+    "damaged": "crc: stored" in said("damaged"),
+    "missing": "failOnDataLoss=false reads on" in said("missing"),
     "streamed": spark.read.parquet(out + "/rows").count(),
     "sql": spark.sql(sql).collect()[0][0] if jvm else 0,
 }))
 """
 
 
+def broken(folder: Path) -> None:
+    """damaged-0, whose checksum is wrong, and missing-0, which has no offset 1."""
+    batch = kodec.encode([kodec.Record(offset=0, value=b"value")])
+    for name, data in (("damaged-0", batch[:-1] + b"!"), ("missing-0", batch)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / f"{0:020d}.log").write_bytes(data)
+    (folder / "missing-0" / f"{2:020d}.log").touch()
+
+
 def test_a_plain_session(tmp_path: Path) -> None:
+    broken(tmp_path / "broken")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     # What Spark calls `python3` has kodec, and that is all that it is told of.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -61,4 +80,6 @@ def test_a_plain_session(tmp_path: Path) -> None:
     if not JAR.is_file():
         pytest.skip("no JDK is here: only the source in Python was added")
     assert found.pop("sql") > found["rows"] > found.pop("filtered") > 0
+    # what a task throws is told, though the driver's own loader does not know the jar
+    assert found.pop("damaged") and found.pop("missing")
     assert found == {"served": "jvm", "rows": found["rows"], "decoded": True, "streamed": found["rows"]}

@@ -217,6 +217,8 @@ def test_tables_and_paths_in_sql(spark: Any) -> None:
     path = f"`kafka-log`.`{LOGS / 'segments-0'}`"
     assert counted(path)[0] == frame(spark, LOGS, subscribe="segments").count()
     assert counted(f"{path} WITH ('endingOffsets' = '{{\"segments\":{{\"0\":9}}}}')") == (9, 0, 8)
+    with pytest.raises(Exception, match=r"cannot change its columns to .*, headers; make a table with"):
+        counted(f"{path} WITH ('includeHeaders' = 'true')")
     with pytest.raises(Exception, match="neither made nor changed"):
         spark.sql(f"DROP TABLE `kafka-log`.`{LOGS}`")
     with pytest.raises(Exception, match="nowhere"):

@@ -295,9 +295,14 @@ final class Batches implements Closeable {
         }
     }
 
-    /** Where the first batch starts that begins at {@code from} or after it: by the index, then from batch to batch. */
-    private static long owned(Segment segment, long from) {
-        long pos = segment.anchorAt(from);
+    /**
+     * Where the first batch starts that begins at {@code from} or after it: by the index, then from batch to batch.
+     * Notes the last offset before it.
+     */
+    private long owned(Segment segment, long from) {
+        long pos = segment.anchorAt(from - 1);
+        long second = -1;
+        long before = -1;
         while (pos < from) {
             Frame frame;
             try {
@@ -309,7 +314,19 @@ final class Batches implements Closeable {
                 // damage, or a torn tail: the piece that this batch belongs to says which
                 return Long.MAX_VALUE;
             }
+            second = before;
+            before = pos;
             pos += frame.size();
+        }
+        try {
+            Segment.Head head = segment.head(before, segment.frame(before));
+            long lower = second >= 0 ? segment.head(second, segment.frame(second)).last() : before == 0 ? last : -1;
+            // behind a gap it may be the one that is wrong, which the piece that it belongs to says
+            if (lower < 0 || head.first() == lower + 1) {
+                last = head.last();
+            }
+        } catch (FormatException error) {
+            // whoever reads it says what is wrong
         }
         return pos;
     }
@@ -573,14 +590,16 @@ final class Batches implements Closeable {
         if (behind < start) {
             throw misplaced("last offset below the first", "at least " + start, behind);
         }
-        if (behind > piece.base() + Frame.MAX_RELATIVE) {
-            throw misplaced("outside of its segment", "at most " + (piece.base() + Frame.MAX_RELATIVE), behind);
+        // what an index can say of it; the offset behind it is one too
+        long limit = Math.min(piece.base(), Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
+        if (behind > limit) {
+            throw misplaced("outside of its segment", "at most " + limit, behind);
         }
         if (start > last + 1) {
             if (highest < 0) {
                 long next = piece.after() >= 0 && !replaced ? piece.after()
                         : Gaps.nextBase(piece.path(), piece.base(), conf);
-                highest = Math.min(piece.base() + Frame.MAX_RELATIVE, next - 1);
+                highest = Math.min(limit, next - 1);
             }
             if (behind > highest) {
                 throw misplaced("outside of its segment", "at most " + highest, behind);

@@ -225,7 +225,10 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
             all.putAll(given.asCaseSensitiveMap());
             try {
                 Options followed = all.equals(properties) ? options : new Options(all);
-                known(schema, followed);
+                if (!followed.schema().equals(options.schema())) {
+                    throw new IllegalArgumentException("kafka-log: the options of a query cannot change its columns to "
+                            + String.join(", ", followed.schema().fieldNames()) + "; make a table with these options");
+                }
                 return new LogScan(followed, schema, conf);
             } catch (Options.Elsewhere reason) {
                 TableProvider found = python();

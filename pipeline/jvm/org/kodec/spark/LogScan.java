@@ -282,15 +282,14 @@ final class LogScan
 
         @Override
         public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition task) {
-            return new LogReader((LogPartition) task, reading, columns, conf());
+            return new ToldReader<>(new LogReader((LogPartition) task, reading, columns, conf()));
         }
 
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
-            if (left) {
-                return new LeftReader((LogPartition) task, reading, columns, conf());
-            }
-            return new AggregateReader((LogPartition) task, reading, aggregates, conf());
+            LogPartition given = (LogPartition) task;
+            return new ToldReader<>(left ? new LeftReader(given, reading, columns, conf())
+                    : new AggregateReader(given, reading, aggregates, conf()));
         }
     }
 }

@@ -364,10 +364,11 @@ final class Planner {
                     most + " would make more than " + MOST_PARTS + " tasks; take more");
         }
         List<Piece> made = new ArrayList<>();
-        for (long first = whole.start(); first < stop; first += most) {
-            long end = Math.min(stop, first + most);
+        for (long first = whole.start(); first < stop; ) {
+            long end = stop - first <= most ? stop : first + most;
             made.add(new Piece(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
                     first, end, whole.asked(), 0, Long.MAX_VALUE));
+            first = end;
         }
         return made;
     }
