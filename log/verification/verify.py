@@ -17,7 +17,7 @@ from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.listing import LeftoverKind, find_partitions, parse_segment_name
+from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -124,7 +124,11 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
 
 
 def verify_root(root: LogRoot) -> Iterator[Problem]:
-    """Check the files beside the topic-partitions' folders. Raises OSError."""
+    """Check the files beside the topic-partitions' folders, and links to nothing. Raises OSError."""
+    for path in sorted(root.path.iterdir()):
+        # brokers pass it over without a word
+        if parse_folder_name(path.name) is not None and path.is_symlink() and not path.exists():
+            yield Problem(path, 0, "cannot be read", "a topic-partition's folder", "a link to nothing")
     for read, name in (
         (root.meta_properties, META_PROPERTIES),
         (root.clean_shutdown, CLEAN_SHUTDOWN),

@@ -45,6 +45,16 @@ def test_a_real_broker_s_directory_has_no_problem() -> None:
     assert problems == []
 
 
+def test_a_topic_partition_that_is_a_link_to_nothing(tmp_path: Path) -> None:
+    dense(tmp_path)
+    (tmp_path / "topic-1").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "other").symlink_to(tmp_path / "elsewhere")
+    (problem,) = kodec.verify(tmp_path)
+    assert (problem.path, problem.have, problem.note) == (tmp_path / "topic-1", "a link to nothing", False)
+    made.make(tmp_path / "elsewhere", [(0, [batch(0, [(b"k", b"v")], time=START)])])
+    assert found(tmp_path) == ([], [])
+
+
 def test_a_missing_middle_segment(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = dense(tmp_path)
     for path in folder.glob(f"{10:020d}.*"):
