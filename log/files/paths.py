@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name
+from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name, parse_segment_name
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -144,7 +144,10 @@ def require_outside_logs(target: Path) -> None:
     A broker does not start where it finds such a folder. Raises ValueError. The target need not be there.
     """
     for each in target.resolve().parents:
-        is_partition = parse_folder_name(each.name) is not None and any(each.glob("*.log"))
+        # Many a folder is named like one, `build-12`, and has logs of another kind.
+        is_partition = parse_folder_name(each.name) is not None and any(
+            parse_segment_name(path.name) is not None for path in each.glob("*.log")
+        )
         if is_partition or is_log_directory(each):
             what = "a topic-partition's folder" if is_partition else "a broker's log directory"
             raise ValueError(f"{target} is inside of {each}, {what}")

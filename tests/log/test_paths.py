@@ -20,7 +20,7 @@ from kodec.log.conversion.partition import plan_conversion
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
-from kodec.log.files.paths import partition_path, require_apart, resolved
+from kodec.log.files.paths import partition_path, require_apart, require_outside_logs, resolved
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 
 from . import made
@@ -313,3 +313,14 @@ def test_a_link_in_the_place_of_the_working_folder_is_not_followed(root: Path) -
     with pytest.raises(ValueError, match="symbolic link"):
         plan_conversion(root / "topic-0", out / "topic-0", compression="lz4").apply()
     assert (precious / "file").read_bytes() == b"precious"
+
+
+def test_a_folder_that_is_only_named_like_a_topic_partition(tmp_path: Path) -> None:
+    """It may have logs of another kind; one with segments is refused."""
+    folder = tmp_path / "build-12"
+    folder.mkdir()
+    (folder / "compiler.log").touch()
+    require_outside_logs(folder / "out")
+    (folder / "00000000000000000000.log").touch()
+    with pytest.raises(ValueError, match=r"is inside of .*build-12, a topic-partition's folder"):
+        require_outside_logs(folder / "out")
