@@ -78,8 +78,9 @@ class SegmentCheck:
         damaged = False
         for batch in reader:
             if reader.skipped.total > seen:
+                if not damaged:
+                    yield Unreliable()
                 seen, damaged = reader.skipped.total, True
-                yield Unreliable()
                 if offsets is not None:
                     offsets.skip_to(batch.position)
             yield from self._offsets_of(batch)
@@ -100,8 +101,9 @@ class SegmentCheck:
             yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
         end = reader.position
         if reader.skipped.total > seen:
+            if not damaged:
+                yield Unreliable()
             damaged = True
-            yield Unreliable()
             if offsets is not None:
                 offsets.skip_to(end)
         # A running broker may be in the middle of an append, and preallocates zeros.
