@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 import time
 from pathlib import Path
@@ -90,26 +89,25 @@ def main(given: list[str] | None = None) -> int:
             started = time.monotonic()
             # what writers are given is kept as objects: an eighth of it is far more than one run takes
             corpus = build(case, int(options.size * _MIB), int(options.size * _MIB / 8))
-            # the logs' own objects are not for the collector to look through while it is timed
-            gc.collect()
-            gc.freeze()
-            for direction, run in DIRECTIONS.items():
-                if options.only not in (None, direction):
-                    continue
-                who = everybody
-                if direction in ("key-value", "iterate"):
-                    # of one format it is enough, and of those whose records are made one by one
-                    who = [each for each in everybody if each.name in ITERATED]
-                    if (case.magic, case.codec) != (2, "none"):
+            with measure.frozen():
+                for direction, run in DIRECTIONS.items():
+                    if options.only not in (None, direction):
                         continue
-                figures = run(corpus, who, settings)
-                results.append(report.Result(direction, case, corpus.raw_bytes, corpus.stored_bytes, figures))
-                rates = ", ".join(f"{each.name} {each.rate / 1e3:,.0f}" for each in figures)
-                _say(
-                    f"[{number}/{len(cases)}] {direction} {case.name}, k/s: {rates} "
-                    f"({time.monotonic() - started:.0f} s)"
-                )
-            gc.unfreeze()
+                    who = everybody
+                    if direction in ("key-value", "iterate"):
+                        # of one format it is enough, and of those whose records are made one by one
+                        who = [each for each in everybody if each.name in ITERATED]
+                        if (case.magic, case.codec) != (2, "none"):
+                            continue
+                    figures = run(corpus, who, settings)
+                    results.append(
+                        report.Result(direction, case, corpus.raw_bytes, corpus.stored_bytes, figures)
+                    )
+                    rates = ", ".join(f"{each.name} {each.rate / 1e3:,.0f}" for each in figures)
+                    _say(
+                        f"[{number}/{len(cases)}] {direction} {case.name}, k/s: {rates} "
+                        f"({time.monotonic() - started:.0f} s)"
+                    )
     except measure.Disagreement as error:
         _say(f"stopped: {error}")
         status = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from statistics import median
@@ -23,6 +24,7 @@ __all__ = [
     "Settings",
     "decode",
     "encode",
+    "frozen",
     "iterate",
     "key_value",
     "ratio",
@@ -67,6 +69,17 @@ class Figures:
     @property
     def rate(self) -> float:
         return median(self.rates)
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Inside, what exists now is not for the garbage collector to look through while something is timed."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def ratio(one: Figures, other: Figures) -> tuple[float, float, float]:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from benchmarks.measure import frozen
 from kodec.generator.driver import generate
 from kodec.importer.plan import plan_import
 
@@ -351,22 +352,20 @@ def main(arguments: list[str] | None = None) -> int:
             package = generated(options.jars, Path(folder))
             cases += protocol(package)
         print(f"{'':38}{'bytes':>8}{'':10}{'kodec':>10}{'kio':>10}{'ratio':>8}  in any round")
-        # what the generator has left is nobody's garbage
-        gc.collect()
-        gc.freeze()
-        for case in cases:
-            try:
-                both = runners(case)
-            except Disagreement as error:
-                print(f"the two do not agree: {error}", file=sys.stderr)
-                return 1
-            for what, pair in both.items():
-                ours, theirs, ratios = measure(pair, options.rounds, options.seconds)
-                print(
-                    f"{case.name:38}{len(case.data):>8,} {what:9}{ours * 1e6:>10.1f}{theirs * 1e6:>10.1f}"
-                    f"{statistics.median(ratios):>7.2f}x  {min(ratios):.2f} to {max(ratios):.2f}",
-                    flush=True,
-                )
+        with frozen():
+            for case in cases:
+                try:
+                    both = runners(case)
+                except Disagreement as error:
+                    print(f"the two do not agree: {error}", file=sys.stderr)
+                    return 1
+                for what, pair in both.items():
+                    ours, theirs, ratios = measure(pair, options.rounds, options.seconds)
+                    print(
+                        f"{case.name:38}{len(case.data):>8,} {what:9}{ours * 1e6:>10.1f}{theirs * 1e6:>10.1f}"
+                        f"{statistics.median(ratios):>7.2f}x  {min(ratios):.2f} to {max(ratios):.2f}",
+                        flush=True,
+                    )
         if package:
             packages(package, 1 if options.quick else 3)
     return 0
