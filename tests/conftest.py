@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -27,8 +28,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file, or of one of those folders, run in one process (`--dist loadgroup`)."""
-    for item in items:
-        folder = item.path.relative_to(ROOT).parts[0]
-        group = folder if folder in TOGETHER else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Folders whose tests stay together come first: their processes would be the last ones to end."""
+    items.sort(key=lambda item: item.path.relative_to(ROOT).parts[0] not in TOGETHER)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """The tests of a file, or of one of those folders, run in one process."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            folder = path.removeprefix("tests/").partition("/")[0]
+            return folder if folder in TOGETHER else path
+
+    return Together(config, log)
