@@ -173,7 +173,9 @@ class SegmentRows:
             first = max(first, part.segment.base_offset, lowest)
             last = last if part.stop is None else min(last, part.stop - 1)
         start, stop = self._bytes(files, first, last)
-        order = Order(files.base_offset, str(files.log))
+        # What is not the file that was listed may hold what the next one held.
+        after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
+        order = Order(files.base_offset, str(files.log), after)
         within = replace(scan, offsets=Range(first, last))
         return scan_rows(
             files.log,
@@ -187,7 +189,7 @@ class SegmentRows:
         )
 
     def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None]:
-        """Where in the file the offsets are, by its index; from start to end where that helps nothing."""
+        """Where in the file the offsets are, by its index, for `Walk`; all where that does not help."""
         start, stop = 0, None
         if first > files.base_offset or self.part.end is not None:
             try:
@@ -197,8 +199,8 @@ class SegmentRows:
                     if self.part.end is not None and (place := segment.find(last)) is not None:
                         stop = place.position + place.size
             except FormatError:
-                # Whoever reads it all says what is wrong, if it concerns what is wanted.
-                return 0, None
+                # Whoever reads from the start says what is wrong, if it concerns what is wanted.
+                return 0, 0 if self.part.end is not None and self.part.start < self.part.end else None
         return start, stop
 
     def _now(self) -> list[SegmentFiles] | None:

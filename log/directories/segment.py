@@ -19,7 +19,7 @@ from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["BatchHeader", "BatchRange", "Position", "Segment", "TimestampOffset", "fitting"]
 
@@ -346,48 +346,79 @@ class Segment:
     def find(self, offset: int, *, use_index: bool = True) -> Position | None:
         """The first batch whose last offset is not below `offset`; None where there is none.
 
-        Reads some entries of the index, one batch that it leads to, and headers up to the one wanted.
+        Reads some entries of the index, one batch that it leads to, and headers up to the one wanted. Raises
+        FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
+        and another batch may be the one wanted.
         """
         return self._walk_to(offset, self._anchor(offset) if use_index else 0)
 
     def _walk_to(self, offset: int, at: int) -> Position | None:
         # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
+        earlier: Position | None = None
         before: Position | None = None
+        behind: Position | None = None
+        newest = False
         try:
             while (frame := self._frame(at)) is not None:
                 stored, size, magic = frame
+                here = Position(stored, at, size)
                 if stored > offset or (magic != 2 and stored == offset):
-                    return before if self._reaches(before, offset) else Position(stored, at, size)
-                before = Position(stored, at, size) if magic == 2 else None
+                    behind = here
+                    break
+                earlier, before, newest = before, here, magic == 2
                 if stored == offset and self._reaches(before, offset):
-                    return before
+                    break
                 at += size
         except FormatError:
-            if not self._reaches(before, offset):
+            if not (newest and self._reaches(before, offset)):
                 raise
-        return before if self._reaches(before, offset) else None
+        self._require_order(earlier, before)
+        if newest and self._reaches(before, offset):
+            return before
+        self._require_order(before, behind)
+        return behind
 
     def _reaches(self, place: Position | None, offset: int) -> bool:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
+
+    def _require_order(self, before: Position | None, place: Position | None) -> None:
+        """Raise Malformed for a batch that begins not behind the one before it, or below the segment."""
+        if place is None:
+            return
+        last = self.base_offset - 1
+        if before is not None and (frame := self._frame(before.position)) is not None:
+            try:
+                last = self._head(*before[1:], frame.magic).last_offset
+            except FormatError:
+                # Whoever reads it says what is wrong.
+                return
+        if place.offset <= last:
+            found = self._frame(place.position)
+            name = "Message(offset" if found is None or found.magic != 2 else "RecordBatch(base_offset"
+            need = f"more than {last}"
+            error = Malformed("base_offset", "offsets ascend", at=0, need=need, have=place.offset)
+            raise self._placed(error.within(f"{name}={place.offset})", shift=place.position))
 
     def _anchor(self, offset: int) -> int:
         """A position where a batch starts and before which all offsets are below `offset`; 0 at worst."""
         if self.index is None:
             return 0
         with self._lock:
-            if self._offsets is None:
-                try:
+            try:
+                if self._offsets is None:
                     self._offsets = IndexFile.of_offsets(self.index)
-                except FileNotFoundError:
-                    return 0
-            entry = self._offsets.last_below(offset - self.base_offset + 1)
+                entry = self._offsets.last_below(offset - self.base_offset + 1)
+                before = None if entry is None else self._offsets.last_below(entry[0])
+            except OSError:
+                return 0
         if entry is None:
             return 0
         relative, position = entry
-        return position if self._stands(position, self.base_offset + relative) else 0
+        least = self.base_offset if before is None else self.base_offset + before[0] + 1
+        return position if self._stands(position, least, self.base_offset + relative) else 0
 
-    def _stands(self, position: int, last_offset: int) -> bool:
-        """Whether a valid batch starts here, and not above the offset that the index names.
+    def _stands(self, position: int, first_offset: int, last_offset: int) -> bool:
+        """Whether a valid batch starts here, not below one offset, and not above that which the index names.
 
         Brokers name the last offset of the batch, before 3.8 that of all that was appended together, and
         those of 0.10 and 0.11 the first one.
@@ -398,7 +429,7 @@ class Segment:
         most = min(self._limits.batch_bytes, end - position)
         if frame is None or not (frame.known and frame.fits(most)):
             return False
-        if frame.offset < self.base_offset or (frame.magic == 2 and frame.offset > last_offset):
+        if frame.offset < first_offset or (frame.magic == 2 and frame.offset > last_offset):
             return False
         try:
             batch = open_batch(self._read(position, frame.size), position, self._limits)
@@ -421,7 +452,10 @@ class Segment:
             entry = self._times.last_below(timestamp)
         if entry is None or entry[1] < 0:
             return None
-        place = self.find(self.base_offset + entry[1])
+        try:
+            place = self.find(self.base_offset + entry[1])
+        except FormatError:
+            return None
         if place is None:
             return None
         frame = self._frame(place.position)

@@ -25,17 +25,22 @@ class Order:
     that ends at or above the next segment's base offset; or that leaves a gap before it which the batch
     behind it contradicts, as that one goes on in the gap or in the middle of it.
 
+    Args:
+        stop: the next segment's base offset, where it is known.
+
     Attributes:
         last: the last offset so far; one below the segment's base offset where there is none.
         sparse: whether some offsets below it have no record, as compaction, or a conversion, leaves a log.
             True for formats v0 and v1, which may not say.
     """
 
-    def __init__(self, base_offset: int, path: str | None) -> None:
+    def __init__(self, base_offset: int, path: str | None, stop: int | None = None) -> None:
         self.last = base_offset - 1
         self.sparse = False
         # What an index can say of it; the offset behind it is one too.
         self._limit = min(base_offset + MAX_RELATIVE, 2**63 - 2)
+        if stop is not None:
+            self._limit = min(self._limit, stop - 1)
         self._path = path
         self._in_order = kernel.in_order()
         # Only a gap leads above what follows in the next segment: before, the folder need not be listed.

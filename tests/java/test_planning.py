@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
@@ -325,6 +326,76 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     case("below", cut(-5), startingOffsets='{"t":{"0":15},"u":{"0":2}}')
     case("above", cut(-5), endingOffsets='{"t":{"0":99},"u":{"0":7}}')
     assert compare(ask, cases) == 0
+
+
+def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
+    """What an index, an end or a filter passes over is neither taken for what is wanted nor in its way."""
+    tens = [range(first, first + 10) for first in range(0, 50, 10)]
+    made = [kodec.encode([kodec.Record(offset=n) for n in ten]) for ten in tens]
+    size = len(made[0])
+    assert {len(each) for each in made} == {size}
+    old = kodec.encode([kodec.Record(offset=n) for n in range(5)], magic=1, compression="gzip")
+    questions: list[tuple[Case, dict[str, Any]]] = []
+    expected: list[list[int] | str] = []
+
+    def log(segments: dict[int, bytes], index: bytes | None = None) -> Path:
+        folder = tmp_path / str(len(questions)) / "t-0"
+        folder.mkdir(parents=True)
+        for base, data in segments.items():
+            (folder / f"{base:020d}.log").write_bytes(data)
+            if index is not None:
+                (folder / f"{base:020d}.index").write_bytes(index)
+        return folder.parent
+
+    def case(root: Path, options: dict[str, str], wanted: Any, **filters: Any) -> None:
+        questions.append(((root, {"columns": "offset", **options}), filters))
+        expected.append(wanted if isinstance(wanted, str) else list(wanted))
+
+    def moved(number: int, base: int) -> bytes:
+        data = bytearray(b"".join(made))
+        data[number * size : number * size + 8] = base.to_bytes(8, "big", signed=True)
+        return bytes(data)
+
+    first = {"startingOffsets": '{"t":{"0":25}}'}
+    entries = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((19, 1), (39, 3)))
+    of_0_11 = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((10, 1), (20, 2)))
+    for base in (5, 12, 15):
+        for index in (None, entries):
+            case(log({0: moved(2, base)}, index), first, "offsets ascend")
+    case(log({0: moved(2, 5)}, of_0_11), first, "offsets ascend")
+    case(log({0: moved(2, 5)}), {"startingOffsets": '{"t":{"0":35}}'}, range(35, 50))
+    case(log({0: moved(0, -5)}), {"startingOffsets": '{"t":{"0":5}}'}, "offsets ascend")
+    case(log({0: moved(2, 5)}), {**first, "mode": "permissive"}, range(30, 50))
+    # only what is behind the end is wrong
+    ends = {"endingOffsets": '{"t":{"0":20}}', "maxPartitionBytes": "100"}
+    case(log({0: moved(2, 19)}), ends, range(20))
+    # what is torn begins with the bytes of a task of its own
+    torn = log({0: b"".join(made[:3])[:-5], 30: made[3]})
+    for task in ("100", str(size), "1m"):
+        case(torn, {"maxPartitionBytes": task}, "offsets 20 to 29 of t-0 are missing")
+    # two segments with the same offsets, in which each batch fits its file
+    twice = {0: made[0] + made[1], 10: made[1] + made[2]}
+    case(log(twice), {}, "outside of its segment: need at most 9, have 19")
+    case(log(twice), {"mode": "permissive"}, range(30))
+    # a filter passes over a batch whose end is not what it says
+    data = bytearray(b"".join(made))
+    data[size + 26] = 12
+    case(log({0: bytes(data)}), {"mode": "permissive"}, range(25, 40), first=25, last=39)
+    case(log({0: bytes(data)}), {}, ".crc: stored", first=25, last=39)
+    # a wrapper that begins below the base offset of its file
+    for options in ({}, {"maxRecordsPerPartition": "9"}):
+        case(log({3: old}), options, range(5))
+    answers = ask([question(each, **filters) for each, filters in questions])
+    # the one in Python has no filters, and checks all
+    wanted = [python(each) if not filters else expected[n] for n, (each, filters) in enumerate(questions)]
+    for (each, filters), answer, other, right in zip(questions, answers, wanted, expected, strict=True):
+        found = answer["value"]
+        if isinstance(right, str):
+            assert isinstance(found, dict) and right in found["error"], (each, found)
+            assert other in (found["error"], right), each
+        else:
+            assert [row[0] for row in found] == right, (each, filters, found)
+            assert other == right or other == [[offset] for offset in right], (each, other)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ final class Batches implements Closeable {
     private boolean bounded;
     private Transactions transactions;
     private long last;
+    /** The last offset before a part of a segment, whether it can be right or not. */
+    private long passed;
     private long highest;
     private boolean seen;
     private Tail tail;
@@ -254,11 +256,13 @@ final class Batches implements Closeable {
         omitted = 0;
         omittedBytes = 0;
         last = next.base() - 1;
+        passed = last;
         replaced = next.size() < 0 || next.after() >= 0 && source.size() != next.size() && !next.tiered();
         if (replaced && next.isPart()) {
             throw new IOException("it was replaced while it was read: run the query again");
         }
-        first = Math.max(next.first(), reading.firstOffset());
+        // a bound at the base offset is none: a wrapper may begin below it
+        first = Math.max(next.first() > next.base() ? next.first() : 0, reading.firstOffset());
         most = Math.min(next.end() < 0 ? Long.MAX_VALUE : next.end() - 1, reading.lastOffset());
         if (replaced) {
             // it is of the cleaner, and may hold records of the segments behind it too
@@ -267,6 +271,8 @@ final class Batches implements Closeable {
         }
         bounded = first > 0 || most < Long.MAX_VALUE || reading.firstTimestamp() > Long.MIN_VALUE;
         long start = start(next);
+        // what a task of bytes begins with may lie behind what is wanted
+        done = next.from() > 0 && last >= most;
         if (count() == 0) {
             at = 0;
             end = 0;
@@ -320,6 +326,7 @@ final class Batches implements Closeable {
         }
         try {
             Segment.Head head = segment.head(before, segment.frame(before));
+            passed = head.last();
             long lower = second >= 0 ? segment.head(second, segment.frame(second)).last() : before == 0 ? last : -1;
             // behind a gap it may be the one that is wrong, which the piece that it belongs to says
             if (lower < 0 || head.first() == lower + 1) {
@@ -489,7 +496,8 @@ final class Batches implements Closeable {
                 return null;
             }
             boolean wanted = rows.offsetLast() >= first && rows.timestampLast() >= reading.firstTimestamp();
-            if (wanted && check && !rows.head(window, at, at + size, true)) {
+            // one that is passed over is not checked, unless the next batch contradicts what it says of its end
+            if (check && (wanted || isContradicted()) && !rows.head(window, at, at + size, true)) {
                 throw Careful.newest(bytes(), position(), offset, reading);
             }
             if (!wanted) {
@@ -592,6 +600,9 @@ final class Batches implements Closeable {
         }
         // what an index can say of it; the offset behind it is one too
         long limit = Math.min(piece.base(), Long.MAX_VALUE - 1 - Frame.MAX_RELATIVE) + Frame.MAX_RELATIVE;
+        if (piece.after() >= 0 && !replaced && !piece.tiered()) {
+            limit = Math.min(limit, piece.after() - 1);
+        }
         if (behind > limit) {
             throw misplaced("outside of its segment", "at most " + limit, behind);
         }
@@ -610,6 +621,11 @@ final class Batches implements Closeable {
                         start + " to " + behind);
             }
         }
+    }
+
+    private boolean isContradicted() throws IOException {
+        long following = following();
+        return offset <= following && following <= rows.offsetLast();
     }
 
     /** The offset of the whole batch behind this one; -1 where there is none. */
@@ -689,13 +705,13 @@ final class Batches implements Closeable {
         if (tail != null) {
             left.add(Left.bytes(piece, "torn tail", tail.position(), tail.size(), tail.reason()));
         }
-        // of a part of a segment, the one that has its last batch says what is missing
-        boolean mine = !piece.isPart() || seen && (tail != null || position() >= source.size());
+        // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
+        boolean mine = !piece.isPart() || tail != null || seen && position() >= source.size();
         boolean explained = omitted > 0 || skippedEnd >= position();
         if (piece.stop() < 0 || replaced || !mine || explained) {
             return;
         }
-        long from = Math.max(Math.max(last + 1, piece.start()), reading.firstOffset());
+        long from = Math.max(Math.max((seen ? last : Math.max(last, passed)) + 1, piece.start()), reading.firstOffset());
         long to = Math.min(piece.stop() - 1, reading.lastOffset());
         if (from > to) {
             return;

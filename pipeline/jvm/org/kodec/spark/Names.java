@@ -12,6 +12,7 @@ import java.util.regex.Pattern;
 final class Names {
     private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
     private static final Pattern PARTITION = Pattern.compile("0|[1-9][0-9]{0,9}");
+    private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
     private static final Pattern SEGMENT = Pattern.compile("([0-9]{20})\\.log");
     private static final Pattern SNAPSHOT = Pattern.compile("([0-9]{20})\\.snapshot");
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
@@ -107,8 +108,8 @@ final class Names {
     static Map<TopicPartition, Long> checkpoint(String text) {
         Map<TopicPartition, Long> found = new HashMap<>();
         for (String[] words : entries(text, 3)) {
-            int partition = Integer.parseInt(words[1]);
-            long offset = Long.parseLong(words[2]);
+            int partition = (int) number(words[1], Integer.MAX_VALUE);
+            long offset = number(words[2], Long.MAX_VALUE);
             if (partition < 0 || offset < 0 || found.put(new TopicPartition(words[0], partition), offset) != null) {
                 throw new NumberFormatException(String.join(" ", words));
             }
@@ -122,8 +123,8 @@ final class Names {
         long before = -1;
         long startBefore = 0;
         for (String[] words : entries(text, 2)) {
-            int epoch = Integer.parseInt(words[0]);
-            long start = Long.parseLong(words[1]);
+            int epoch = (int) number(words[0], Integer.MAX_VALUE);
+            long start = number(words[1], Long.MAX_VALUE);
             if (epoch <= before || start < startBefore) {
                 throw new NumberFormatException(String.join(" ", words));
             }
@@ -134,6 +135,14 @@ final class Names {
         return found;
     }
 
+    /** A number of a checkpoint file, in plain digits. Throws NumberFormatException. */
+    private static long number(String text, long most) {
+        if (!WHOLE.matcher(text).matches() || Long.parseLong(text) > most) {
+            throw new NumberFormatException(text);
+        }
+        return Long.parseLong(text);
+    }
+
     /** The entries of a checkpoint file: version, count, then so many lines of so many words. */
     private static List<String[]> entries(String text, int fields) {
         List<String[]> found = new ArrayList<>();
@@ -141,8 +150,8 @@ final class Names {
             return found;
         }
         String[] lines = (text.endsWith("\n") ? text.substring(0, text.length() - 1) : text).split("\n", -1);
-        if (lines.length < 2 || Integer.parseInt(lines[0].trim()) != 0
-                || Integer.parseInt(lines[1].trim()) != lines.length - 2) {
+        if (lines.length < 2 || !lines[0].trim().equals("0")
+                || number(lines[1].trim(), Integer.MAX_VALUE) != lines.length - 2) {
             throw new NumberFormatException("not a checkpoint of version 0, with its number of entries");
         }
         for (int index = 2; index < lines.length; index++) {

@@ -200,57 +200,96 @@ final class Segment implements Closeable {
 
     // -- by offset --------------------------------------------------------------------------------
 
-    /** Where the first batch starts whose last offset is not below {@code offset}; -1 where there is none. */
+    /**
+     * Where the first batch starts whose last offset is not below {@code offset}; -1 where there is none. Throws
+     * FormatException for damage on the way; also where offsets do not ascend there, as no checksum covers them and
+     * another batch may be the one wanted.
+     */
     long find(long offset) {
         long at = anchor(offset);
-        long before = -1;
-        Frame previous = null;
+        Place earlier = null;
+        Place before = null;
+        Place behind = null;
         try {
             for (Frame frame = frame(at); frame != null; frame = frame(at)) {
                 boolean newest = frame.magic() == Frame.NEWEST;
+                Place here = new Place(at, frame);
                 if (frame.offset() > offset || !newest && frame.offset() == offset) {
-                    return reaches(before, previous, offset) ? before : at;
+                    behind = here;
+                    break;
                 }
-                before = newest ? at : -1;
-                previous = frame;
-                if (frame.offset() == offset && reaches(before, previous, offset)) {
-                    return before;
+                earlier = before;
+                before = here;
+                if (frame.offset() == offset && reaches(before, offset)) {
+                    break;
                 }
                 at += frame.size();
             }
         } catch (FormatException error) {
-            if (!reaches(before, previous, offset)) {
+            if (!reaches(before, offset)) {
                 throw error;
             }
         }
-        return reaches(before, previous, offset) ? before : -1;
+        requireOrder(earlier, before);
+        if (reaches(before, offset)) {
+            return before.position;
+        }
+        requireOrder(before, behind);
+        return behind == null ? -1 : behind.position;
     }
 
-    private boolean reaches(long pos, Frame frame, long offset) {
-        return pos >= 0 && head(pos, frame).last >= offset;
+    private record Place(long position, Frame frame) {}
+
+    private boolean reaches(Place place, long offset) {
+        return place != null && place.frame.magic() == Frame.NEWEST && head(place.position, place.frame).last >= offset;
+    }
+
+    /** Throws FormatException where a batch does not begin behind the one before it, or begins below the segment. */
+    private void requireOrder(Place before, Place place) {
+        if (place == null) {
+            return;
+        }
+        long last = base - 1;
+        if (before != null) {
+            try {
+                last = head(before.position, before.frame).last;
+            } catch (FormatException error) {
+                // whoever reads it says what is wrong
+                return;
+            }
+        }
+        long have = place.frame.offset();
+        if (have <= last) {
+            String name = place.frame.magic() == Frame.NEWEST ? "RecordBatch(base_offset=" : "Message(offset=";
+            throw placed(FormatException.malformed("base_offset", "offsets ascend", 0, "more than " + last, have)
+                    .within(name + have + ")").shifted(place.position));
+        }
     }
 
     /** A position where a batch starts and before which all offsets are below {@code offset}; 0 at worst. */
     private long anchor(long offset) {
         long[] entry = lastBelow("index", offset == Long.MAX_VALUE ? offset : offset - base + 1, Segment::offsetEntry, 0);
-        return entry != null && stands(entry[1], base + entry[0]) ? entry[1] : 0;
+        return standing(entry);
     }
 
     /** The same by position: a batch starts there, not above {@code position}. */
     long anchorAt(long position) {
-        long[] entry = lastBelow("index", position + 1, Segment::offsetEntry, 1);
-        return entry != null && stands(entry[1], base + entry[0]) ? entry[1] : 0;
+        return standing(lastBelow("index", position + 1, Segment::offsetEntry, 1));
     }
 
-    /** Whether a valid batch starts here, and not above the offset that the index names. */
-    private boolean stands(long position, long lastOffset) {
+    private long standing(long[] entry) {
+        return entry != null && stands(entry[1], base + entry[2] + 1, base + entry[0]) ? entry[1] : 0;
+    }
+
+    /** Whether a valid batch starts here, not below one offset, and not above that which the index names. */
+    private boolean stands(long position, long firstOffset, long lastOffset) {
         if (position == 0) {
             return true;
         }
         Frame frame = Frame.peek(pages, position);
         if (frame == null || !frame.known()
                 || !frame.fits(Math.min(reading.batchBytes(), pages.remaining(position)))
-                || frame.offset() < base || frame.magic() == Frame.NEWEST && frame.offset() > lastOffset) {
+                || frame.offset() < firstOffset || frame.magic() == Frame.NEWEST && frame.offset() > lastOffset) {
             return false;
         }
         Batch batch = Batch.of(bytes(position, frame.size()), position);
@@ -284,7 +323,10 @@ final class Segment implements Closeable {
         }
     }
 
-    /** The last entry of an index whose number is less than {@code key}; null where there is none. */
+    /**
+     * The last entry of an index whose number is less than {@code key}, and the first number of the entry before it, -1
+     * where there is none; null where there is no such entry.
+     */
     private long[] lastBelow(String kind, long key, Entry entry, int number) {
         int size = kind.equals("index") ? OffsetIndex.Entry.SIZE : TimeIndex.Entry.SIZE;
         try (Files.Source file = Files.open(beside(kind), conf)) {
@@ -294,9 +336,7 @@ final class Segment implements Closeable {
             long[] found = null;
             while (low < high) {
                 long middle = (low + high) / 2;
-                byte[] data = index.read(middle * size, size);
-                boolean padding = data.length < size || middle > 0 && Chain.zeros(data);
-                long[] numbers = padding ? null : entry.of(data);
+                long[] numbers = slot(index, middle, size, entry);
                 if (numbers != null && numbers[number] < key) {
                     found = numbers;
                     low = middle + 1;
@@ -304,10 +344,20 @@ final class Segment implements Closeable {
                     high = middle;
                 }
             }
-            return found;
+            if (found == null) {
+                return null;
+            }
+            long[] before = low < 2 ? null : slot(index, low - 2, size, entry);
+            return new long[] {found[0], found[1], before == null ? -1 : before[0]};
         } catch (IOException | UncheckedIOException error) {
             return null;
         }
+    }
+
+    private static long[] slot(Pages index, long number, int size, Entry entry) {
+        byte[] data = index.read(number * size, size);
+        boolean padding = data.length < size || number > 0 && Chain.zeros(data);
+        return padding ? null : entry.of(data);
     }
 
     private String beside(String kind) {
@@ -322,7 +372,12 @@ final class Segment implements Closeable {
         if (entry == null || entry[1] < 0) {
             return null;
         }
-        long place = find(base + entry[1]);
+        long place;
+        try {
+            place = find(base + entry[1]);
+        } catch (FormatException error) {
+            return null;
+        }
         Frame frame = place < 0 ? null : frame(place);
         if (frame == null) {
             return null;
