@@ -1,4 +1,4 @@
-"""How tests run: random order, one process or several; in CI hypothesis with the same examples each time."""
+"""How tests run: in random order, in one process or several; in CI with one order and the same examples."""
 
 import os
 from pathlib import Path
