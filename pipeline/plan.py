@@ -222,6 +222,8 @@ def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -
             last = segment.last_header()
             if last is None:
                 return files.base_offset
+            # its offset may be damaged, which would leave out what is there
+            segment.find(last.last_offset)
             if whole:
                 segment.batch_at(last)
             return last.next_offset
@@ -587,7 +589,10 @@ def _last_stable(log: FoundLog) -> int | None:
     with PartitionLog(folder, limits=log.reading.limits) as whole:
         stable = whole.last_stable_offset
     # what lies behind a segment that was asked for alone was not
-    return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
+    if log.alone is not None:
+        stable = min(stable, _end_of(log.alone, log.reading))
+    # A last batch that ends below zero is damaged: whoever reads it says so.
+    return None if stable < 0 else stable
 
 
 # -- from pieces to tasks -------------------------------------------------------------------------

@@ -350,9 +350,13 @@ class Segment:
         FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
         and another batch may be the one wanted.
         """
-        return self._walk_to(offset, self._anchor(offset) if use_index else 0)
+        return self._walk_to(offset, self._anchor(offset) if use_index else 0)[0]
 
-    def _walk_to(self, offset: int, at: int) -> Position | None:
+    def find_behind(self, offset: int) -> tuple[Position | None, int | None]:
+        """The same, and the last offset of the batch before it; None where that was not looked at."""
+        return self._walk_to(offset, self._anchor(offset))
+
+    def _walk_to(self, offset: int, at: int) -> tuple[Position | None, int | None]:
         # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
         earlier: Position | None = None
         before: Position | None = None
@@ -372,32 +376,35 @@ class Segment:
         except FormatError:
             if not (newest and self._reaches(before, offset)):
                 raise
-        self._require_order(earlier, before)
+        end = self._require_order(earlier, before)
         if newest and self._reaches(before, offset):
-            return before
-        self._require_order(before, behind)
-        return behind
+            return before, end
+        return behind, self._require_order(before, behind)
 
     def _reaches(self, place: Position | None, offset: int) -> bool:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset
 
-    def _require_order(self, before: Position | None, place: Position | None) -> None:
-        """Raise Malformed for a batch that begins not behind the one before it, or below the segment."""
+    def _require_order(self, before: Position | None, place: Position | None) -> int | None:
+        """The last offset of the batch before this one; None where it is not known.
+
+        Raises Malformed for a batch that begins not behind it, or below the segment.
+        """
         if place is None:
-            return
+            return None
         last = self.base_offset - 1
         if before is not None and (frame := self._frame(before.position)) is not None:
             try:
                 last = self._head(*before[1:], frame.magic).last_offset
             except FormatError:
                 # Whoever reads it says what is wrong.
-                return
+                return None
         if place.offset <= last:
             found = self._frame(place.position)
             name = "Message(offset" if found is None or found.magic != 2 else "RecordBatch(base_offset"
             need = f"more than {last}"
             error = Malformed("base_offset", "offsets ascend", at=0, need=need, have=place.offset)
             raise self._placed(error.within(f"{name}={place.offset})", shift=place.position))
+        return None if before is None else last
 
     def _anchor(self, offset: int) -> int:
         """A position where a batch starts and before which all offsets are below `offset`; 0 at worst."""

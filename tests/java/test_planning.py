@@ -366,6 +366,9 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
     case(log({0: moved(2, 5)}), {"startingOffsets": '{"t":{"0":35}}'}, range(35, 50))
     case(log({0: moved(0, -5)}), {"startingOffsets": '{"t":{"0":5}}'}, "offsets ascend")
     case(log({0: moved(2, 5)}), {**first, "mode": "permissive"}, range(30, 50))
+    for base in (35, 25):
+        case(log({0: moved(4, base)}), {"maxRecordsPerPartition": "7"}, "offsets ascend")
+    case(log({0: moved(4, 35)}), {"minPartitions": "3", "mode": "permissive"}, range(40))
     # only what is behind the end is wrong
     ends = {"endingOffsets": '{"t":{"0":20}}', "maxPartitionBytes": "100"}
     case(log({0: moved(2, 19)}), ends, range(20))

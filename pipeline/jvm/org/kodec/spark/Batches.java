@@ -297,7 +297,11 @@ final class Batches implements Closeable {
                     near = 0;
                 }
             }
-            return near >= next.from() ? near : owned(segment, next.from());
+            if (near < next.from()) {
+                return owned(segment, next.from());
+            }
+            last = near > 0 && segment.lastBefore >= 0 ? segment.lastBefore : last;
+            return near;
         }
     }
 

@@ -27,6 +27,8 @@ final class Segment implements Closeable {
     final long base;
     /** Why reading ended before the file did, once something has read to the end; else null. */
     Tail tail;
+    /** The last offset before the batch that was found last, where that was looked at; else -1. */
+    long lastBefore = -1;
 
     private final Configuration conf;
     private final Reading reading;
@@ -186,6 +188,8 @@ final class Segment implements Closeable {
             if (last == null) {
                 return base;
             }
+            // its offset may be damaged, which would leave out what is there
+            segment.find(last.last);
             if (whole) {
                 segment.batch(last);
             }
@@ -230,11 +234,11 @@ final class Segment implements Closeable {
                 throw error;
             }
         }
-        requireOrder(earlier, before);
+        lastBefore = requireOrder(earlier, before);
         if (reaches(before, offset)) {
             return before.position;
         }
-        requireOrder(before, behind);
+        lastBefore = requireOrder(before, behind);
         return behind == null ? -1 : behind.position;
     }
 
@@ -244,10 +248,13 @@ final class Segment implements Closeable {
         return place != null && place.frame.magic() == Frame.NEWEST && head(place.position, place.frame).last >= offset;
     }
 
-    /** Throws FormatException where a batch does not begin behind the one before it, or begins below the segment. */
-    private void requireOrder(Place before, Place place) {
+    /**
+     * The last offset of the batch before this one; -1 where it is not known. Throws FormatException for a batch that
+     * begins not behind it, or below the segment.
+     */
+    private long requireOrder(Place before, Place place) {
         if (place == null) {
-            return;
+            return -1;
         }
         long last = base - 1;
         if (before != null) {
@@ -255,7 +262,7 @@ final class Segment implements Closeable {
                 last = head(before.position, before.frame).last;
             } catch (FormatException error) {
                 // whoever reads it says what is wrong
-                return;
+                return -1;
             }
         }
         long have = place.frame.offset();
@@ -264,6 +271,7 @@ final class Segment implements Closeable {
             throw placed(FormatException.malformed("base_offset", "offsets ascend", 0, "more than " + last, have)
                     .within(name + have + ")").shifted(place.position));
         }
+        return before == null ? -1 : last;
     }
 
     /** A position where a batch starts and before which all offsets are below {@code offset}; 0 at worst. */

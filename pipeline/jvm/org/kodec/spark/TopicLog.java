@@ -65,8 +65,9 @@ final class TopicLog {
             return -1;
         }
         Files.Entry last = leader.logs().get(leader.logs().size() - 1);
-        long end = Segment.end(last.path(), Names.segment(last.name()), reading.heads(true, false), conf, false);
-        return Transactions.lastStable(leader.folder(), end, reading, conf);
+        try (Segment segment = new Segment(last.path(), Names.segment(last.name()), reading, conf)) {
+            return Transactions.lastStable(leader.folder(), segment.nextOffset(), reading, conf);
+        }
     }
 
     /** The offset after the last batch that is whole, and, where that is wanted, of a transaction that is decided. */
