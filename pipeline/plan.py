@@ -589,10 +589,7 @@ def _last_stable(log: FoundLog) -> int | None:
     with PartitionLog(folder, limits=log.reading.limits) as whole:
         stable = whole.last_stable_offset
     # what lies behind a segment that was asked for alone was not
-    if log.alone is not None:
-        stable = min(stable, _end_of(log.alone, log.reading))
-    # A last batch that ends below zero is damaged: whoever reads it says so.
-    return None if stable < 0 else stable
+    return stable if log.alone is None else min(stable, _end_of(log.alone, log.reading))
 
 
 # -- from pieces to tasks -------------------------------------------------------------------------
