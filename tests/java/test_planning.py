@@ -328,6 +328,17 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
     assert compare(ask, cases) == 0
 
 
+def test_checkpoints_are_read_as_strictly(ask: Ask, logs: Path) -> None:
+    texts = ("+0\n1\nt 0 5\n", "0\n+1\nt 0 5\n", "0\n1\nt 0 +5\n", "0\n1\nt 0 \u0665\n")
+    cases: list[Case] = []
+    for number, text in enumerate(texts):
+        root = logs.parent / str(number)
+        shutil.copytree(logs, root)
+        (root / "log-start-offset-checkpoint").write_text(text)
+        cases.append((root, {}))
+    assert compare(ask, cases) == len(cases)
+
+
 def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
     """What an index, an end or a filter passes over is neither taken for what is wanted nor in its way."""
     tens = [range(first, first + 10) for first in range(0, 50, 10)]

@@ -14,6 +14,7 @@ from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.directories.partition import PartitionLog, multi_message_set_send
 from kodec.log.directories.segment import BatchRange, Segment
+from kodec.log.files.index_files import IndexFile
 from kodec.log.verification.verify import verify_partition
 
 from . import wire
@@ -247,6 +248,19 @@ def test_a_missing_index_changes_no_answer(tmp_path: Path, kind: str) -> None:
     with PartitionLog(folder) as log:
         check_offsets(log, [1000, 1001, 1500, log.end_offset - 1])
         check_times(log)
+
+
+def test_an_index_that_cannot_be_read_changes_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = [batch(first, 5) for first in range(0, 30, 5)]
+    put(tmp_path / "t-0", 0, b"".join(data), index=index(0, (9, len(data[0])), (19, 3 * len(data[0]))))
+
+    def denied(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(IndexFile, "of_offsets", denied)
+    check_offsets(PartitionLog(tmp_path / "t-0"))
 
 
 def test_an_index_that_disappears_changes_no_answer(tmp_path: Path) -> None:
