@@ -172,7 +172,7 @@ class SegmentRows:
         if self._replaced or lowest:
             first = max(first, part.segment.base_offset, lowest)
             last = last if part.stop is None else min(last, part.stop - 1)
-        start, stop, before = self._bytes(files, first, last)
+        start, stop, before, first = self._bytes(files, first, last)
         # What is not the file that was listed may hold what the next one held.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
         order = Order(files.base_offset, str(files.log), after)
@@ -190,24 +190,32 @@ class SegmentRows:
             drops=self._drops,
         )
 
-    def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None, int | None]:
+    def _bytes(self, files: SegmentFiles, first: int, last: int) -> tuple[int, int | None, int | None, int]:
         """Where in the file the offsets are, by its index, for `Walk`; all where that does not help.
 
-        Also the last offset before, where it is known.
+        Also the last offset before, where it is known, and the first one to ask for: that of a batch whose
+        checksum is wrong where this may have hidden the offset, so that it is not passed over.
         """
         start, stop, before = 0, None, None
         if first > files.base_offset or self.part.end is not None:
             try:
                 with Segment(files, self._options.limits) as segment:
                     if first > files.base_offset:
-                        place, before = segment.find_behind(first)
+                        place, before, known = segment.find_behind(first)
                         start = 0 if place is None else place.position
+                        if place is not None and not known and self._options.check_crc:
+                            first = place.offset
                     if self.part.end is not None and (place := segment.find(last)) is not None:
                         stop = place.position + place.size
             except FormatError:
                 # Whoever reads from the start says what is wrong, if it concerns what is wanted.
-                return 0, 0 if self.part.end is not None and self.part.start < self.part.end else None, None
-        return start, stop, before
+                return (
+                    0,
+                    0 if self.part.end is not None and self.part.start < self.part.end else None,
+                    None,
+                    first,
+                )
+        return start, stop, before, first
 
     def _now(self) -> list[SegmentFiles] | None:
         """The segments that may hold now what was in the one that has gone.

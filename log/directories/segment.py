@@ -21,7 +21,7 @@ from kodec.log.kernel import open_batch
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError, Malformed
 
-__all__ = ["BatchHeader", "BatchRange", "Position", "Segment", "TimestampOffset", "fitting"]
+__all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
 
 
 class Position(NamedTuple):
@@ -31,6 +31,16 @@ class Position(NamedTuple):
     offset: int
     position: int
     size: int
+
+
+class Found(NamedTuple):
+    """Where a lookup leads: the batch, None where there is none; the last offset of the batch before it, None
+    where that was not looked at; whether its end is known, which it is not where its checksum is wrong and
+    only its place says that it may have the offset."""
+
+    place: Position | None
+    before: int | None
+    known: bool = True
 
 
 class TimestampOffset(NamedTuple):
@@ -241,6 +251,12 @@ class Segment:
             assert frame is not None
             name = f"RecordBatch(base_offset={frame.offset})"
             raise self._placed(error.within(name, shift=pos)) from None
+        last_offset = head.base_offset + (head.last_offset_delta or 0)
+        if last_offset < head.base_offset:
+            self._verified(self._batch(pos, size))
+            need, have = f"at least {head.base_offset}", last_offset
+            low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=have)
+            raise self._placed(low.within(f"RecordBatch(base_offset={head.base_offset})", shift=pos))
         flags = head.attributes
         return BatchHeader(
             pos,
@@ -248,7 +264,7 @@ class Segment:
             magic,
             codec,
             head.base_offset,
-            head.base_offset + (head.last_offset_delta or 0),
+            last_offset,
             head.num_records,
             head.base_timestamp,
             -1 if head.max_timestamp is None else head.max_timestamp,
@@ -348,15 +364,20 @@ class Segment:
 
         Reads some entries of the index, one batch that it leads to, and headers up to the one wanted. Raises
         FormatError for damage on the way; also where offsets do not ascend there, as no checksum covers them
-        and another batch may be the one wanted.
+        and another batch may be the one wanted. A batch that ends below the offset is given where the next
+        one begins above it and its checksum is wrong: its header may be, and the offset in it.
         """
-        return self._walk_to(offset, self._anchor(offset) if use_index else 0)[0]
+        return self._walk_to(offset, self._anchor(offset) if use_index else 0).place
 
-    def find_behind(self, offset: int) -> tuple[Position | None, int | None]:
-        """The same, and the last offset of the batch before it; None where that was not looked at."""
-        return self._walk_to(offset, self._anchor(offset))
+    def find_behind(self, offset: int) -> Found:
+        """The same, with what is known of it and of the batch before it; at worst the last batch."""
+        found = self._walk_to(offset, self._anchor(offset))
+        if found.place is None and (last := self.last_header()) is not None:
+            place = Position(last.first_known, last.position, last.size)
+            return Found(place, None, self._is_right(place))
+        return found
 
-    def _walk_to(self, offset: int, at: int) -> tuple[Position | None, int | None]:
+    def _walk_to(self, offset: int, at: int) -> Found:
         # A header of magic 2 is looked at for its first offset only: the batch is known by the one behind it.
         earlier: Position | None = None
         before: Position | None = None
@@ -378,8 +399,19 @@ class Segment:
                 raise
         end = self._require_order(earlier, before)
         if newest and self._reaches(before, offset):
-            return before, end
-        return behind, self._require_order(before, behind)
+            return Found(before, end)
+        # The offset is in a gap, or a damaged header has the wrong end: only the checksum tells.
+        gap = newest and behind is not None and offset < behind.offset
+        if gap and before is not None and not self._is_right(before):
+            return Found(before, end, known=False)
+        return Found(behind, self._require_order(before, behind))
+
+    def _is_right(self, place: Position) -> bool:
+        try:
+            self.batch_at(place)
+        except FormatError:
+            return False
+        return True
 
     def _reaches(self, place: Position | None, offset: int) -> bool:
         return place is not None and self._head(place.position, place.size, 2).last_offset >= offset

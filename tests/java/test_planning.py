@@ -367,7 +367,26 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
         data[number * size : number * size + 8] = base.to_bytes(8, "big", signed=True)
         return bytes(data)
 
+    def ended(number: int, delta: int) -> bytes:
+        data = bytearray(b"".join(made))
+        data[number * size + 23 : number * size + 27] = delta.to_bytes(4, "big", signed=True)
+        return bytes(data)
+
     first = {"startingOffsets": '{"t":{"0":25}}'}
+    skip = {"mode": "permissive"}
+    # a header whose last offset is too low hides neither its own rows nor, as the last one, those before it
+    for delta in (3, 0, -3, -(2**31)):
+        for index in (None, struct.pack(">ii", 19, size)):
+            case(log({0: ended(2, delta)}, index), first, ".crc: stored")
+            case(log({0: ended(2, delta)}, index), {**first, **skip}, range(30, 50))
+        case(log({0: ended(4, delta)}), {"kafka.isolation.level": "read_committed"}, ".crc: stored")
+        # where the log ends, and with it which transactions are open, is not known of a header that cannot be
+        right = range(40) if delta >= 0 else ".crc: stored"
+        case(log({0: ended(4, delta)}), {"kafka.isolation.level": "read_committed", **skip}, right)
+        case(log({0: ended(4, delta)}), {}, ".crc: stored", first=45)
+        case(log({0: ended(2, delta)}), {}, ".crc: stored", first=25)
+        case(log({0: ended(2, delta)}), first, range(40, 50), first=40)
+    case(log({0: ended(4, 9)}), {}, [], first=50)
     entries = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((19, 1), (39, 3)))
     of_0_11 = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((10, 1), (20, 2)))
     for base in (5, 12, 15):

@@ -291,7 +291,9 @@ final class Batches implements Closeable {
             long near = 0;
             if (first > next.base()) {
                 try {
-                    near = Math.max(0, segment.find(first));
+                    near = segment.find(first);
+                    // the last batch has it where its header is damaged
+                    near = near < 0 ? segment.lastPlace : near;
                 } catch (FormatException error) {
                     // whoever reads it all says what is wrong, if it concerns what is wanted
                     near = 0;
@@ -499,12 +501,11 @@ final class Batches implements Closeable {
                 done = true;
                 return null;
             }
-            boolean wanted = rows.offsetLast() >= first && rows.timestampLast() >= reading.firstTimestamp();
-            // one that is passed over is not checked, unless the next batch contradicts what it says of its end
-            if (check && (wanted || isContradicted()) && !rows.head(window, at, at + size, true)) {
+            // one that is passed over is checked too: a damaged header would say that its rows are not wanted
+            if (check && !rows.head(window, at, at + size, true)) {
                 throw Careful.newest(bytes(), position(), offset, reading);
             }
-            if (!wanted) {
+            if (rows.offsetLast() < first || rows.timestampLast() < reading.firstTimestamp()) {
                 skip();
                 return null;
             }
@@ -625,11 +626,6 @@ final class Batches implements Closeable {
                         start + " to " + behind);
             }
         }
-    }
-
-    private boolean isContradicted() throws IOException {
-        long following = following();
-        return offset <= following && following <= rows.offsetLast();
     }
 
     /** The offset of the whole batch behind this one; -1 where there is none. */

@@ -29,6 +29,8 @@ final class Segment implements Closeable {
     Tail tail;
     /** The last offset before the batch that was found last, where that was looked at; else -1. */
     long lastBefore = -1;
+    /** After a lookup that found nothing: where the last batch starts. */
+    long lastPlace;
 
     private final Configuration conf;
     private final Reading reading;
@@ -123,9 +125,23 @@ final class Segment implements Closeable {
                 || empty && frame.size() != RecordBatch.MIN_SIZE) {
             throw placed(Careful.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
         }
+        if (rows.headLastOffsetDelta < 0) {
+            throw lastBelowFirst(pos, frame, rows.headBaseOffset, rows.headBaseOffset + rows.headLastOffsetDelta);
+        }
         return new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
                 rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
                 rows.headProducerId, rows.headAttributesIsTransactional, rows.headAttributesIsControl);
+    }
+
+    private FormatException lastBelowFirst(long pos, Frame frame, long first, long last) {
+        byte[] data = bytes(pos, frame.size());
+        Batch batch = Batch.of(data, pos);
+        if (batch == null || !batch.crcOk()) {
+            return placed(Careful.newest(data, pos, first, reading.heads(true, false)));
+        }
+        return placed(FormatException
+                .malformed("base_offset", "last offset below the first", 0, "at least " + first, last)
+                .within("RecordBatch(base_offset=" + first + ")").shifted(pos));
     }
 
     /** Gives the headers of the batches from {@code pos} on, as long as {@code each} wants more. */
@@ -207,7 +223,8 @@ final class Segment implements Closeable {
     /**
      * Where the first batch starts whose last offset is not below {@code offset}; -1 where there is none. Throws
      * FormatException for damage on the way; also where offsets do not ascend there, as no checksum covers them and
-     * another batch may be the one wanted.
+     * another batch may be the one wanted. A batch that ends below the offset is given where the next one begins above it
+     * and its checksum is wrong: its header may be, and the offset in it.
      */
     long find(long offset) {
         long at = anchor(offset);
@@ -238,14 +255,29 @@ final class Segment implements Closeable {
         if (reaches(before, offset)) {
             return before.position;
         }
+        // the offset is in a gap, or a damaged header has the wrong end: only the checksum tells
+        boolean gap = before != null && before.frame.magic() == Frame.NEWEST && behind != null
+                && offset < behind.frame.offset();
+        if (gap && !isRight(before)) {
+            return before.position;
+        }
+        if (behind == null) {
+            lastPlace = before == null ? 0 : before.position;
+            return -1;
+        }
         lastBefore = requireOrder(before, behind);
-        return behind == null ? -1 : behind.position;
+        return behind.position;
     }
 
     private record Place(long position, Frame frame) {}
 
     private boolean reaches(Place place, long offset) {
         return place != null && place.frame.magic() == Frame.NEWEST && head(place.position, place.frame).last >= offset;
+    }
+
+    private boolean isRight(Place place) {
+        Batch batch = Batch.of(bytes(place.position, place.frame.size()), place.position);
+        return batch != null && batch.crcOk();
     }
 
     /**
