@@ -208,13 +208,10 @@ class SegmentRows:
                     if self.part.end is not None and (place := segment.find(last)) is not None:
                         stop = place.position + place.size
             except FormatError:
-                # Whoever reads from the start says what is wrong, if it concerns what is wanted.
-                return (
-                    0,
-                    0 if self.part.end is not None and self.part.start < self.part.end else None,
-                    None,
-                    first,
-                )
+                # Whoever reads from the start says what is wrong, if it concerns what is wanted: with an end
+                # `Walk` stops as soon as a good batch has it.
+                ends = self.part.end is not None and self.part.start < self.part.end
+                start, stop, before = 0, 0 if ends else None, None
         return start, stop, before, first
 
     def _now(self) -> list[SegmentFiles] | None:

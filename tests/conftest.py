@@ -34,7 +34,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """The tests of a file, or of one of those folders, run in one process."""
+    """The tests of a file, or of one of those folders, run in one process.
+
+    Marks of `xdist_group` would say it, but do nothing with pytest 9.2 (pytest-xdist issue 1386).
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Together(LoadFileScheduling):

@@ -263,7 +263,8 @@ class PartitionLog:
     def find(self, offset: int, *, use_index: bool = True) -> tuple[Segment, Position] | None:
         """The batch that holds `offset`, or, in a gap, the next one; None at the end of the log.
 
-        Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`.
+        Raises OffsetOutOfRange for an offset below `start_offset` or above `end_offset`, and FormatError for
+        damage on the way, as `Segment.find`.
         """
         self._check(offset)
         for segment in self.segments[self._number(offset) :]:

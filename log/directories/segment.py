@@ -253,9 +253,10 @@ class Segment:
             raise self._placed(error.within(name, shift=pos)) from None
         last_offset = head.base_offset + (head.last_offset_delta or 0)
         if last_offset < head.base_offset:
+            # A wrong checksum says more.
             self._verified(self._batch(pos, size))
-            need, have = f"at least {head.base_offset}", last_offset
-            low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=have)
+            need = f"at least {head.base_offset}"
+            low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=last_offset)
             raise self._placed(low.within(f"RecordBatch(base_offset={head.base_offset})", shift=pos))
         flags = head.attributes
         return BatchHeader(

@@ -125,23 +125,17 @@ final class Segment implements Closeable {
                 || empty && frame.size() != RecordBatch.MIN_SIZE) {
             throw placed(Careful.newest(bytes(pos, frame.size()), pos, frame.offset(), reading));
         }
-        if (rows.headLastOffsetDelta < 0) {
-            throw lastBelowFirst(pos, frame, rows.headBaseOffset, rows.headBaseOffset + rows.headLastOffsetDelta);
-        }
-        return new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
+        Head found = new Head(pos, frame.size(), frame.magic(), rows.headBaseOffset,
                 rows.headBaseOffset + rows.headLastOffsetDelta, rows.headNumRecords, rows.headMaxTimestamp, true,
                 rows.headProducerId, rows.headAttributesIsTransactional, rows.headAttributesIsControl);
-    }
-
-    private FormatException lastBelowFirst(long pos, Frame frame, long first, long last) {
-        byte[] data = bytes(pos, frame.size());
-        Batch batch = Batch.of(data, pos);
-        if (batch == null || !batch.crcOk()) {
-            return placed(Careful.newest(data, pos, first, reading.heads(true, false)));
+        if (rows.headLastOffsetDelta < 0) {
+            // a wrong checksum says more
+            batch(found);
+            throw placed(FormatException
+                    .malformed("base_offset", "last offset below the first", 0, "at least " + found.first, found.last)
+                    .within("RecordBatch(base_offset=" + found.first + ")").shifted(pos));
         }
-        return placed(FormatException
-                .malformed("base_offset", "last offset below the first", 0, "at least " + first, last)
-                .within("RecordBatch(base_offset=" + first + ")").shifted(pos));
+        return found;
     }
 
     /** Gives the headers of the batches from {@code pos} on, as long as {@code each} wants more. */
