@@ -123,7 +123,7 @@ def test_a_preallocated_index_of_the_active_segment(made: Path, kind: str, size:
     assert verdicts(made) == []
 
 
-# -- the time index: (timestamp, offset from the segment's base) ----------------------------------------
+# -- the time index: (timestamp, offset from the segment's base) ---------------------------------------
 
 ASCEND, LARGEST = "timestamp and offset ascend", "largest timestamp of the segment"
 TIMES: dict[str, tuple[list[tuple[int, int]], list[tuple[int, str, str, str]]]] = {
@@ -170,7 +170,7 @@ def test_of_the_active_segment_the_largest_timestamp_may_not_be_indexed_yet(made
     assert verdicts(made) == []
 
 
-# -- the transaction index: (version, producer, first and last offset, last stable offset) ---------------
+# -- the transaction index: (version, producer, first and last offset, last stable offset) -------------
 
 MISSING = "transaction of producer 0, aborted at offset 7", "an entry in the transaction index", "none"
 ABORTED: dict[str, tuple[list[tuple[int, ...]], list[tuple[int, str, str, str]]]] = {
@@ -222,7 +222,7 @@ def test_a_transaction_index_that_is_not_there_or_not_whole(made: Path) -> None:
     assert verdicts(made) == [(file_name(5, "log"), 0, *MISSING)]
 
 
-# -- producer snapshots ----------------------------------------------------------------------------------
+# -- producer snapshots --------------------------------------------------------------------------------
 
 SNAPSHOT = file_name(10, "snapshot")
 HEAD, ENTRY = 10, 46
@@ -245,7 +245,7 @@ def without(slot: int) -> Callable[[ProducerSnapshot], None]:
 
 
 BEGAN = "first offset of its transaction"
-# of producers 0 and 1: epoch 0, sequences 3 and 4, last offsets 6 and 9, timestamps 50 and 103; 1 is open since 3
+# of producers 0 and 1: epoch 0, sequences 3 and 4, last offsets 6 and 9, timestamps 50, 103; 1 open since 3
 SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] = {
     "a last offset at that of the snapshot": (
         changed(1, last_offset=10), at_fault(1, "last offset", "less than 10", 10)),
@@ -317,7 +317,7 @@ def test_a_snapshot_that_is_damaged(made: Path) -> None:
     assert name == SNAPSHOT and "Crc" in what
 
 
-# -- what a damaged batch takes with it -------------------------------------------------------------------
+# -- what a damaged batch takes with it ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("position", [70, 150, 230], ids=["the first", "amid others", "the last"])
@@ -352,7 +352,7 @@ def test_a_damaged_marker_at_the_end_of_a_segment_does_not_make_the_snapshot_wro
     assert [name for name, *_ in verdicts(folder)] == [log.name]
 
 
-# -- offsets ------------------------------------------------------------------------------------------------
+# -- offsets -------------------------------------------------------------------------------------------
 
 
 def row(offset: int, count: int) -> bytes:
@@ -390,7 +390,7 @@ def test_of_offsets(tmp_path: Path, kind: str) -> None:
     assert found == wanted
 
 
-# -- the files around --------------------------------------------------------------------------------------
+# -- the files around ----------------------------------------------------------------------------------
 
 WRONG = {
     "meta.properties": b"version=2\n",
