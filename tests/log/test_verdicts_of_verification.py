@@ -18,9 +18,12 @@ from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import file_name
+from kodec.log.verification.verify import verify_partition
 from tests.log import made as logs
+from tests.log import wire
 from tests.log.made import START, batch, marker
 from tests.log.recovery.recovered import make
+from tests.log.unreadable import unreadable
 
 Verdict = tuple[str, int, str, str, str]
 
@@ -70,6 +73,10 @@ OFFSETS: dict[str, tuple[list[tuple[int, int]], list[tuple[int, str, str, str]]]
         [(3, 81), (4, 159)],
         [(0, "the last offset of a batch", "9", "8")],
     ),
+    "an offset amid the second batch after it": (
+        [(3, 0)],
+        [(0, "the last offset of a batch", "9", "8")],
+    ),
     "an offset above the log": ([(5, 159)], [(0, "the last offset of a batch", "the end of the log", "10")]),
     "a position before a batch": (
         [(2, 80)],
@@ -80,6 +87,10 @@ OFFSETS: dict[str, tuple[list[tuple[int, int]], list[tuple[int, str, str, str]]]
     "an offset again": (
         [(4, 81), (4, 159)],
         [(8, "offset and position ascend", "more than 4 and 81", "4 and 159")],
+    ),
+    "an offset again, and what follows": (
+        [(2, 81), (2, 159), (4, 159)],
+        [(8, "offset and position ascend", "more than 2 and 81", "2 and 159")],
     ),
     "a position again": (
         [(2, 81), (4, 81)],
@@ -222,6 +233,15 @@ def test_a_transaction_index_that_is_not_there_or_not_whole(made: Path) -> None:
     assert verdicts(made) == [(file_name(5, "log"), 0, *MISSING)]
 
 
+@pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex"])
+def test_of_an_index_that_cannot_be_read_nothing_else_is_said(
+    made: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = made / file_name(5, kind)
+    unreadable(monkeypatch, {path: OSError(5, "Input/output error")})
+    assert verdicts(made) == [(path.name, 0, "cannot be read", "a readable file", "Input/output error")]
+
+
 # -- producer snapshots --------------------------------------------------------------------------------
 
 SNAPSHOT = file_name(10, "snapshot")
@@ -244,6 +264,10 @@ def without(slot: int) -> Callable[[ProducerSnapshot], None]:
     return lambda snapshot: snapshot.entries.pop(slot) and None
 
 
+def unknown(snapshot: ProducerSnapshot) -> None:
+    snapshot.entries.append(snapshot.entries[0].__class__(producer_id=9, producer_epoch=0, last_offset=4))
+
+
 BEGAN = "first offset of its transaction"
 # of producers 0 and 1: epoch 0, sequences 3 and 4, last offsets 6 and 9, timestamps 50, 103; 1 open since 3
 SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] = {
@@ -261,6 +285,8 @@ SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] =
         changed(0, current_txn_first_offset=5), at_fault(0, BEGAN, -1, 5)),
     "a transaction that began before": (
         changed(1, current_txn_first_offset=2), at_fault(1, BEGAN, 3, 2)),
+    "a transaction that began where the log does": (
+        changed(1, current_txn_first_offset=0), at_fault(1, BEGAN, 3, 0)),
     "a transaction that began later": (
         changed(1, current_txn_first_offset=4), at_fault(1, BEGAN, 3, 4)),
     "no transaction though one is open": (
@@ -268,6 +294,7 @@ SNAPSHOTS: dict[str, tuple[Callable[[ProducerSnapshot], None], list[Verdict]]] =
     "without one that has a transaction": (
         without(1), [(SNAPSHOT, HEAD, "producer 1, open since 3", "an entry", "none")]),
     "without one that has none: it expired": (without(0), []),
+    "with one of which the log has nothing": (unknown, []),
 }  # fmt: skip
 
 
@@ -293,7 +320,9 @@ def test_of_a_snapshot_from_before_a_compaction(made: Path, kind: str) -> None:
     snapshot = ProducerSnapshot.from_bytes((made / SNAPSHOT).read_bytes())
     change(snapshot)
     (made / SNAPSHOT).write_bytes(snapshot.to_bytes())
-    excused = kind in ("a transaction that is closed", "a transaction that began before")
+    excused = kind == "a transaction that is closed" or kind.startswith(
+        ("a transaction that began before", "a transaction that began where")
+    )
     assert verdicts(made) == ([] if excused else wanted)
 
 
@@ -302,11 +331,11 @@ def test_a_snapshot_of_what_began_before_the_log_does(made: Path) -> None:
         path.unlink()
     # of the marker before, and of a transaction since 3, the log has nothing
     (made / file_name(5, "snapshot")).unlink()
-    assert verdicts(made) == []
-    snapshot = ProducerSnapshot.from_bytes((made / SNAPSHOT).read_bytes())
-    changed(1, current_txn_first_offset=5)(snapshot)
-    (made / SNAPSHOT).write_bytes(snapshot.to_bytes())
-    assert verdicts(made) == at_fault(1, BEGAN, -1, 5)
+    for began, wanted in ((0, []), (3, []), (4, []), (5, at_fault(1, BEGAN, -1, 5))):
+        snapshot = ProducerSnapshot.from_bytes((made / SNAPSHOT).read_bytes())
+        changed(1, current_txn_first_offset=began)(snapshot)
+        (made / SNAPSHOT).write_bytes(snapshot.to_bytes())
+        assert verdicts(made) == wanted
 
 
 def test_a_snapshot_that_is_damaged(made: Path) -> None:
@@ -330,6 +359,22 @@ def test_after_a_damaged_batch_nothing_is_compared_that_it_may_have_said(made: P
     # what the segment behind would say of them
     ((name, _, what, _, _),) = verdicts(made)
     assert name == log.name and what.startswith("CrcMismatch")
+
+
+def test_entries_of_batches_behind_the_damage_are_compared(made: Path) -> None:
+    """One that names the last offset of a damaged batch is not; those of good batches are."""
+    log, index = made / file_name(5, "log"), made / file_name(5, "index")
+    whole = log.read_bytes()
+
+    def found(damaged: int, *entries: tuple[int, int]) -> list[tuple[str, int]]:
+        log.write_bytes(whole[:damaged] + bytes([whole[damaged] ^ 1]) + whole[damaged + 1 :])
+        index.write_bytes(packed(">ii", entries))
+        return [(name, at) for name, at, *_ in verdicts(made)]
+
+    assert found(70, (1, 81), (4, 159)) == [(log.name, 17), (index.name, 0)]
+    assert found(150, (2, 81), (2, 159)) == [(log.name, 81 + 17), (index.name, 8)]
+    # what it waits for is damaged
+    assert found(230, (4, 81)) == [(log.name, 159 + 17)]
 
 
 def test_a_damaged_marker_at_the_end_of_a_segment_does_not_make_the_snapshot_wrong(tmp_path: Path) -> None:
@@ -374,8 +419,8 @@ SEGMENTS: dict[str, tuple[dict[int, list[tuple[int, int]]], list[str]]] = {
         {0: [(0, 10)], 11: [(11, 5)], 17: [(17, 1)]},
         ["offsets: need no gap between segments, have 10 to 10 in no segment",
          "offsets: need no gap between segments, have 16 to 16 in no segment"]),
-    "the last offset that an index can say": ({0: [(2**31 - 1, 1)]}, []),
-    "one above": ({0: [(2**31, 1)]}, ["last offset: need at most 2147483647, have 2147483648"]),
+    "the last offset that an index can say": ({7: [(2**31 + 6, 1)]}, []),
+    "one above": ({7: [(2**31 + 7, 1)]}, ["last offset: need at most 2147483654, have 2147483655"]),
 }  # fmt: skip
 
 
@@ -388,6 +433,51 @@ def test_of_offsets(tmp_path: Path, kind: str) -> None:
         (folder / file_name(base, "log")).write_bytes(b"".join(row(*each) for each in batches))
     found = [f"{what}: need {need}, have {have}" for _, _, what, need, have in verdicts(folder)]
     assert found == wanted
+
+
+def test_a_batch_that_ends_before_it_begins(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    data = wire.batch([wire.record()], base=5, last_delta=-2)
+    (folder / file_name(0, "log")).write_bytes(row(0, 5) + data + row(6, 1))
+    assert "last offset" in [what for _, _, what, _, _ in verdicts(folder)]
+
+
+def test_a_segment_alone_says_nothing_of_what_began_before_it(made: Path) -> None:
+    (made / file_name(5, "txnindex")).unlink()
+    assert verdicts(made / file_name(5, "log")) == []
+    (made / file_name(5, "index")).write_bytes(packed(">ii", [(1, 81)]))
+    assert [name for name, *_ in verdicts(made / file_name(5, "log"))] == [file_name(5, "index")]
+
+
+def test_of_a_live_log_only_the_active_segment_may_be_torn(made: Path) -> None:
+    with kodec.PartitionLog(made) as log:
+        for base, wanted in ((5, ["torn tail"]), (10, [])):
+            path = made / file_name(base, "log")
+            whole = path.read_bytes()
+            path.write_bytes(whole + whole[:70])
+            found = list(verify_partition(log, live=True))
+            assert [each.what.partition(":")[0] for each in found] == wanted
+            path.write_bytes(whole)
+
+
+def test_a_segment_of_a_live_log_is_looked_at_again_where_an_index_was_renamed(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cleaner does; the segment is there, and its damage is found."""
+    (made / file_name(5, "timeindex")).write_bytes(b"")
+    gone = [made / file_name(5, "index")]
+    read = Path.read_bytes
+
+    def reads(path: Path) -> bytes:
+        if path in gone:
+            gone.remove(path)
+            raise FileNotFoundError(2, "No such file", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", reads)
+    with kodec.PartitionLog(made) as log:
+        assert [each.what for each in verify_partition(log, live=True)] == [LARGEST]
 
 
 # -- the files around ----------------------------------------------------------------------------------
