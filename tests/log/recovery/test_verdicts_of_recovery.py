@@ -21,6 +21,7 @@ from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, file_name
 from kodec.log.recovery.planning import plan_recovery, plan_reindex
 from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Truncate, Write
 from kodec.log.writing.segment_scan import producers_at, scan_segment
+from tests.log import made as logs
 from tests.log import wire
 from tests.log.recovery.recovered import POINTS, STARTS, append, flip
 
@@ -28,7 +29,7 @@ OWNER = TopicPartition("t", 0)
 
 
 def rows(offset: int, count: int, **options: int) -> bytes:
-    records = [kodec.Record(value=b"v", timestamp=1)] * count
+    records = [kodec.Record(value=b"v", timestamp=offset + 1)] * count
     return kodec.encode(records, base_offset=offset, **options)  # type: ignore[arg-type]
 
 
@@ -187,6 +188,12 @@ def test_a_segment_without_an_index_is_read_though_the_log_was_closed_in_order(m
     assert step.reason == ("differs from the log" if kind == "txnindex" else "missing")
 
 
+def test_damage_at_the_start_of_a_log_without_a_recovery_point_may_be_of_a_crash(made: Path) -> None:
+    flip(made / file_name(0, "log"), 70)
+    plan = plan_recovery(made, index_interval_bytes=50)
+    assert (plan.end_offset, plan.damage_below_recovery_point) == (0, False)
+
+
 @pytest.mark.parametrize("point", [0, 6, 9, 10, 12])
 def test_damage_below_the_recovery_point_is_not_what_a_crash_leaves(made: Path, point: int) -> None:
     write_offsets(made.parent / POINTS, {OWNER: point})
@@ -205,6 +212,17 @@ def test_only_zeros_are_cut_without_a_copy(made: Path) -> None:
         (step,) = plan.steps
         assert isinstance(step, Truncate) and (step.position, step.size) == (81, 81 + len(tail))
         assert step.zeros is zeros and plan.truncated_bytes == (0 if zeros else len(tail))
+
+
+def test_of_a_log_that_is_refused_nothing_is_planned(made: Path) -> None:
+    """Not even what would go before it is read."""
+    (made / f"{file_name(3, 'log')}.deleted").write_bytes(b"left")
+    append(made / file_name(10, "log"), rows(2**33, 1) + rows(2**33 + 1, 1))
+    plan = plan_recovery(made, index_interval_bytes=50)
+    assert "overflow" in plan.refused and plan.steps == [] and not plan.has_changes
+    (made / file_name(9, "snapshot")).symlink_to(made / file_name(10, "snapshot"))
+    assert "symbolic link" in plan_recovery(made, index_interval_bytes=50).refused
+    assert "symbolic link" in plan_reindex(made, index_interval_bytes=50).refused
 
 
 # -- producer snapshots --------------------------------------------------------------------------------
@@ -285,6 +303,18 @@ def test_of_leader_epochs(made: Path, kind: str) -> None:
     assert PartitionLog(made).leader_epochs() == [LeaderEpoch(*each) for each in wanted or given]
 
 
+def test_epochs_of_segments_that_need_not_be_read_are_those_of_their_headers(tmp_path: Path) -> None:
+    """After a clean shutdown a list that cannot be read is made anew; -1 stands for none."""
+    given = [(0, -1), (1, 3), (2, 3), (3, 5), (4, 4)]
+    batches = [rows(at, 1, partition_leader_epoch=epoch) for at, epoch in given]
+    folder = logs.make(tmp_path / "t-0", [(0, batches[:2]), (2, batches[2:])])
+    (tmp_path / CLEAN_SHUTDOWN).touch()
+    (folder / file_name(5, "snapshot")).write_bytes(ProducerSnapshot().to_bytes())
+    (folder / LEADER_EPOCHS).write_bytes(b"nonsense")
+    plan_recovery(folder).apply()
+    assert PartitionLog(folder).leader_epochs() == [LeaderEpoch(3, 1), LeaderEpoch(5, 3)]
+
+
 # -- where a log starts --------------------------------------------------------------------------------
 
 
@@ -296,6 +326,25 @@ def test_a_log_that_ends_before_its_start(made: Path, start: int, again: bool) -
     assert (plan.start_offset, plan.end_offset, plan.segments) == (start, max(start, 12), 1 if again else 3)
     gone = {int(step.path.stem) for step in plan.steps if isinstance(step, Quarantine)}
     assert gone == ({0, 5, 10, 12} if again else set())
+
+
+def test_of_a_log_that_starts_again_nothing_is_cut_or_rebuilt_before_it_goes(made: Path) -> None:
+    write_offsets(made.parent / STARTS, {OWNER: 13})
+    (made / file_name(5, "index")).write_bytes(b"wrong")
+    append(made / file_name(10, "log"), b"torn")
+    steps = plan_recovery(made, index_interval_bytes=50).steps
+    assert not [step for step in steps if isinstance(step, Truncate)]
+    written = {step.path.name for step in steps if isinstance(step, Write)}
+    assert written == {LEADER_EPOCHS, *(file_name(13, kind) for kind in ("log", "index", "timeindex"))}
+
+
+def test_a_log_whose_first_segments_are_deleted_gets_no_snapshot_where_it_starts(made: Path) -> None:
+    for path in (*made.glob(f"{0:020d}.*"), made / file_name(5, "snapshot")):
+        path.unlink()
+    for from_start in (False, True):
+        plan = plan_recovery(made, index_interval_bytes=50, from_start=from_start)
+        assert (plan.start_offset, plan.end_offset) == (5, 12)
+        assert file_name(5, "snapshot") not in {step.path.name for step in plan.steps}
 
 
 @pytest.mark.parametrize("kind", ["live", "moving in"])
