@@ -208,7 +208,7 @@ def verify_partition(
         have = f"{first} to {last} in no segment"
         yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
     if state.expected is not None:
-        yield from _ends_too_early(log, max(state.expected, log.start_offset), known, live)
+        yield from _ends_too_early(log, max(state.expected, _start(log)), known, live)
     yield from state.compare_rest()
 
 
@@ -256,6 +256,12 @@ def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
             if (offset := read().get(log.topic_partition)) is not None:
                 found.append((offset, what))
     return found
+
+
+def _start(log: PartitionLog) -> int:
+    with suppress(OSError, FormatError):
+        return log.start_offset
+    return 0
 
 
 def _ends_too_early(
