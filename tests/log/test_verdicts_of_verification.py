@@ -501,6 +501,16 @@ def test_of_the_small_files(made: Path, name: str) -> None:
     assert found == name.rpartition("/")[2] and what.startswith("Malformed: line ")
 
 
+@pytest.mark.parametrize("name", ["replication-offset-checkpoint", "recovery-point-offset-checkpoint"])
+def test_of_a_log_that_ends_below_a_checkpoint(made: Path, name: str) -> None:
+    for offset, wanted in ((0, []), (12, []), (13, ["end of the log"])):
+        write_offsets(made.parent / name, {TopicPartition("t", 0): offset, TopicPartition("u", 0): 99})
+        assert [what for _, _, what, _, _ in verdicts(made)] == wanted
+    # deleted by a person up to there
+    write_offsets(made.parent / "log-start-offset-checkpoint", {TopicPartition("t", 0): 13})
+    assert verdicts(made) == []
+
+
 def test_of_files_that_belong_to_nothing(made: Path) -> None:
     (made / file_name(7, "timeindex")).write_bytes(b"")
     (made / f"{file_name(5, 'log')}.swap").write_bytes(b"")

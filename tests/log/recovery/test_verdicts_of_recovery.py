@@ -19,11 +19,11 @@ from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, LEADER_EPOCHS, file_name
 from kodec.log.recovery.planning import plan_recovery, plan_reindex
-from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Truncate, Write
+from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Rename, Truncate, Write
 from kodec.log.writing.segment_scan import producers_at, scan_segment
 from tests.log import made as logs
 from tests.log import wire
-from tests.log.recovery.recovered import POINTS, STARTS, append, flip
+from tests.log.recovery.recovered import POINTS, STARTS, append, compacted, flip
 
 OWNER = TopicPartition("t", 0)
 
@@ -220,6 +220,8 @@ def test_of_a_log_that_is_refused_nothing_is_planned(made: Path) -> None:
     append(made / file_name(10, "log"), rows(2**33, 1) + rows(2**33 + 1, 1))
     plan = plan_recovery(made, index_interval_bytes=50)
     assert "overflow" in plan.refused and plan.steps == [] and not plan.has_changes
+    plan = plan_reindex(made, index_interval_bytes=50)
+    assert "overflow" in plan.refused and plan.steps == []
     (made / file_name(9, "snapshot")).symlink_to(made / file_name(10, "snapshot"))
     assert "symbolic link" in plan_recovery(made, index_interval_bytes=50).refused
     assert "symbolic link" in plan_reindex(made, index_interval_bytes=50).refused
@@ -345,6 +347,36 @@ def test_a_log_whose_first_segments_are_deleted_gets_no_snapshot_where_it_starts
         plan = plan_recovery(made, index_interval_bytes=50, from_start=from_start)
         assert (plan.start_offset, plan.end_offset) == (5, 12)
         assert file_name(5, "snapshot") not in {step.path.name for step in plan.steps}
+
+
+@pytest.mark.parametrize("start", [4, 5])
+def test_a_log_whose_start_offset_is_that_of_a_segment_gets_no_snapshot_there(made: Path, start: int) -> None:
+    write_offsets(made.parent / STARTS, {OWNER: start})
+    (made / file_name(5, "snapshot")).unlink()
+    steps = plan_recovery(made, index_interval_bytes=50, from_start=True).steps
+    written = [step.path.name for step in steps if step.path.suffix == ".snapshot"]
+    assert written == ([file_name(5, "snapshot")] if start < 5 else [])
+
+
+def test_a_replica_that_is_deleted_or_stray_is_not_recovered(made: Path) -> None:
+    for kind in ("delete", "stray"):
+        made = made.rename(made.parent / f"t-0.{'a' * 32}-{kind}")
+        with pytest.raises(ValueError, match="is left as it is"):
+            plan_recovery(made)
+
+
+def test_of_a_replacement_all_that_it_replaces_goes(made: Path) -> None:
+    """Also what it has no counterpart of: here the transaction indexes, and the snapshot between."""
+    for name, data in compacted(made).items():
+        if name.endswith((".log", ".index", ".timeindex")):
+            (made / f"{name}.swap").write_bytes(data)
+    before = {path.name for path in made.glob("0*") if path.suffix != ".swap"}
+    steps = plan_recovery(made, index_interval_bytes=50).steps
+    gone = {step.path.name for step in steps if isinstance(step, Quarantine) and step.reason == "replaced"}
+    assert gone == {name for name in before if int(name[:20]) < 10}
+    renamed = [step.target.name for step in steps if isinstance(step, Rename)]
+    # the log first: an index without one goes
+    assert renamed == [file_name(0, kind) for kind in ("log", "index", "timeindex")]
 
 
 @pytest.mark.parametrize("kind", ["live", "moving in"])
