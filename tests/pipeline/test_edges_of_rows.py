@@ -119,6 +119,20 @@ def test_one_offset_that_is_missing_in_tasks(logs: Path, write_segment: Write) -
     assert raised == [19]
 
 
+def test_a_batch_that_was_skipped_does_not_explain_what_is_missing_behind_the_next(logs: Path) -> None:
+    """It leaves a gap between two batches; but no compaction has made that."""
+    parts = [
+        bytearray(kodec.encode([kodec.Record(offset=n, timestamp=NOW) for n in range(first, first + 3)]))
+        for first in (10, 13, 16)
+    ]
+    parts[1][-1] ^= 1
+    (logs / "t-0" / f"{10:020d}.log").write_bytes(b"".join(parts))
+    with pytest.raises(DataLoss, match="offsets 19 to 19 of t-0 are in no segment"):
+        rows(logs, mode="permissive")
+    there = [*range(13), 16, 17, 18, *range(20, 30)]
+    assert rows(logs, mode="permissive", failOnDataLoss="false") == there
+
+
 @pytest.mark.parametrize("start", [0, 1, 9, 10, 11, 29, 30, 31])
 def test_a_log_starts_at_its_start_offset(logs: Path, start: int) -> None:
     (logs / "log-start-offset-checkpoint").write_text(f"0\n1\nt 0 {start}\n")
