@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import kodec
 from kodec.log.writing.addition import FinishedSegment, add_segments, finish_additions
 from tests.log.faults import Faults
 from tests.log.test_addition import finished, offsets
+from tests.log.test_changes_on_disk import lose
 from tests.log.test_order_on_disk import each_call
 
 
@@ -28,8 +28,7 @@ def made(base: Path) -> list[FinishedSegment]:
     return [finished(base / "a", 4), finished(base / "b", 3, topic="paid")]
 
 
-@pytest.mark.parametrize("chance", [None, 1], ids=["all is lost", "some is"])
-def test_whenever_the_machine_goes_down_all_or_nothing_is_added(tmp_path: Path, chance: int | None) -> None:
+def test_whenever_the_machine_goes_down_all_or_nothing_is_added(tmp_path: Path) -> None:
     base, source = tmp_path / "base", tmp_path / "source"
     parts = made(base)
     shutil.copytree(base, source)
@@ -38,7 +37,7 @@ def test_whenever_the_machine_goes_down_all_or_nothing_is_added(tmp_path: Path, 
     for number, faults in enumerate(
         each_call(base, source, lambda: add_segments(root, parts, batch=("q", 3)))
     ):
-        faults.lose(None if chance is None else random.Random(chance * 1000 + number))
+        lose(faults, number)
         finish_additions(root)
         found = len(offsets(root)), len(paid(root))
         assert found in ((2, 0), (6, 3)), number
