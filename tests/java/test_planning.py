@@ -394,6 +394,9 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
             case(log({0: moved(2, base)}, index), first, "offsets ascend")
     case(log({0: moved(2, 5)}, of_0_11), first, "offsets ascend")
     case(log({0: moved(2, 5)}), {"startingOffsets": '{"t":{"0":35}}'}, range(35, 50))
+    # one that ends where the next one begins, and one just before that
+    case(log({0: moved(2, 21)}), {}, "offsets ascend")
+    case(log({0: moved(2, 21)[: 3 * size]}), {}, [*range(20), *range(21, 31)])
     case(log({0: moved(0, -5)}), {"startingOffsets": '{"t":{"0":5}}'}, "offsets ascend")
     case(log({0: moved(2, 5)}), {**first, "mode": "permissive"}, range(30, 50))
     for base in (35, 25):
