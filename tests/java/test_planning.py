@@ -303,6 +303,20 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
         start("0\n1\nt 0 23\n")(root)
         flipped(40)(root)
 
+    def skipped_and_short(root: Path) -> None:
+        """Damage amid the segment does not explain that its last offset is missing."""
+        made = [
+            kodec.encode([kodec.Record(offset=n, timestamp=n) for n in range(at, at + 3)])
+            for at in (10, 13, 16)
+        ]
+        middle(root).write_bytes(made[0] + made[1][:-1] + b"?" + made[2])
+
+    def torn_and_compacted(root: Path) -> None:
+        cut(-5)(root)
+        (root / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 20\n")
+
+    case("skipped and short", skipped_and_short)
+    case("torn and compacted", torn_and_compacted)
     case("gone", lambda root: middle(root).unlink())
     case("cut", cut(-5))
     case("half", cut(first_size(middle(logs))))
