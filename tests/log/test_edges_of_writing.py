@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+import kodec
 from kodec.log.directories.epochs import assign, from_start, up_to
 from kodec.log.directories.producer_state import Producer, ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import list_partition
 from kodec.log.files.names import file_name
+from kodec.log.recovery.planning import plan_recovery, plan_reindex
 from kodec.log.writing.opening import drop_snapshots
+from tests.log.made import batch, files, make
+from tests.log.test_paths import another_process
 
 # of a log with segments from 0, 5 and 10 on, that ends at 12: the snapshots there, those kept, the newest
 SNAPSHOTS = {
@@ -96,3 +100,19 @@ def test_producers_are_in_the_order_of_a_java_hash_map(count: int, buckets: int)
         state.known[number] = Producer(0)
     found = [each.producer_id for each in state.snapshot().entries]
     assert found == sorted(numbers, key=lambda each: each % buckets)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells of open files")
+def test_nobody_writes_a_log_that_another_process_has_open_for_writing(tmp_path: Path) -> None:
+    """As a broker that knows the log directory by another path, and holds another lock."""
+    folder = make(tmp_path / "topic-0", [(0, [batch(0, [(b"k", b"v")])])])
+    before = files(folder)
+    with another_process("fd = os.open(sys.argv[1], os.O_RDWR)", folder / file_name(0, "index")):
+        for change in (
+            lambda: kodec.LogWriter(folder),
+            lambda: plan_recovery(folder, from_start=True).apply(),
+            lambda: plan_reindex(folder).apply(),
+        ):
+            with pytest.raises(BlockingIOError, match="open for writing"):
+                change()
+            assert files(folder) == before
