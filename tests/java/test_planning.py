@@ -258,6 +258,10 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (logs, {"endingOffsets": "earliest"}),
         (logs, {"maxRecordsPerPartition": "1"}),
     ]
+    (tmp_path / "linked").symlink_to(logs)
+    twice: Case = ([logs, tmp_path / "linked", tmp_path / "linked" / "u-0"], {})
+    assert python(twice) == python((logs, {}))
+    cases.append(twice)
     last = 2**63 - 10
     write(tmp_path / "last" / "t-0", last, 9)
     cases += [(tmp_path / "last", {}), (tmp_path / "last", {"maxRecordsPerPartition": "4"})]
@@ -403,7 +407,7 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
     case(log({0: ended(4, 9)}), {}, [], first=50)
     entries = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((19, 1), (39, 3)))
     of_0_11 = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((10, 1), (20, 2)))
-    for base in (5, 12, 15):
+    for base in (5, 12, 15, 19):
         for index in (None, entries):
             case(log({0: moved(2, base)}, index), first, "offsets ascend")
     case(log({0: moved(2, 5)}, of_0_11), first, "offsets ascend")
