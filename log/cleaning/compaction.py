@@ -28,9 +28,9 @@ from kodec.log.directories.offline import modified, require_in_order, require_wh
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.exclusive import changing
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import partition_path
 from kodec.log.kernel import backend
 from kodec.log.tables.table import scan_table
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -107,7 +107,7 @@ class CompactionPlan:
         path: the folder, whose name says which `topic_partition` it holds.
         first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
             `CompactionReport`.
-        options: what was asked for.
+        options: what was asked for. fingerprint: what was there when the plan was made.
     """
 
     path: Path
@@ -115,6 +115,7 @@ class CompactionPlan:
     first_dirty_offset: int
     first_uncleanable_offset: int
     options: CompactionOptions
+    fingerprint: Fingerprint = field(repr=False)
 
     @property
     def has_changes(self) -> bool:
@@ -132,11 +133,13 @@ class CompactionPlan:
         `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
         the log as it was or with some of its segments compacted.
 
-        Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
+        Raises: StalePlan where the log, or what the checkpoints say of it, has changed since the plan was
+        made; OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
         FormatError for a batch that is damaged and for a segment with a torn tail, which is to be recovered
-        first; ValueError for a symbolic link.
+        first; ValueError for a symbolic link. A note of the error says what was compacted before.
         """
         with changing(self.path) as folder:
+            self.fingerprint.require()
             return _compact(folder.path, self.options, apply=True)
 
 
@@ -195,9 +198,10 @@ def plan_compaction(
         limits,
         progress,
     )
-    with PartitionLog(partition_path(path).path, limits=limits) as log:
+    fingerprint = Fingerprint.of(path)
+    with PartitionLog(fingerprint.folder, limits=limits) as log:
         _, dirty, end = _dirty_range(log, options, None)
-        return CompactionPlan(log.path, log.topic_partition, dirty, end, options)
+        return CompactionPlan(log.path, log.topic_partition, dirty, end, options, fingerprint)
 
 
 def _dirty_range(
@@ -310,10 +314,16 @@ class _Round:
         oldest = modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
         self.segments = len(segments)
         for group in _groups(self.log, segments, self._end, self.settings):
-            made = self._clean(group, oldest, apply)
+            try:
+                made = self._clean(group, oldest, apply)
+                if apply:
+                    replace_segments(self.log.path, made, [segment.base_offset for segment in group])
+            except BaseException as error:
+                if self.new_segments and apply:
+                    base = group[0].base_offset
+                    error.add_note(f"{self.log.path}: the segments below {base} were compacted before")
+                raise
             self.new_segments += len(made)
-            if apply:
-                replace_segments(self.log.path, made, [segment.base_offset for segment in group])
 
     def _passed(self, size: int) -> None:
         self._untold += size

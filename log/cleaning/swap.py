@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import NO_SPACE, sync_folder
 from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.names import file_name
 
@@ -44,10 +44,16 @@ def delete_files(folder: Path, paths: Sequence[Path]) -> None:
     """
     if not paths:
         return
-    deleted = _renamed(paths, "", _DELETED)
+    try:
+        deleted = _renamed(paths, "", _DELETED)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        # A longer name may need a block of its own. The log goes first: without it the others count no more.
+        deleted = [each for path in paths for each in (path, path.with_name(path.name + _DELETED))]
     sync_folder(folder)
     for path in deleted:
-        path.unlink()
+        path.unlink(missing_ok=True)
     sync_folder(folder)
 
 

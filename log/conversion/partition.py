@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -19,11 +19,12 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
-from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -41,7 +42,7 @@ class ConversionPlan:
     Attributes:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
-        options: what was asked for.
+        options: what was asked for. fingerprint: what was there when the plan was made.
         progress: called now and then with the bytes of the source read since the last call.
     """
 
@@ -49,6 +50,7 @@ class ConversionPlan:
     topic_partition: TopicPartition
     target: Path
     options: ConvertOptions
+    fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
     @property
@@ -70,14 +72,15 @@ class ConversionPlan:
         of the log directory around it is held meanwhile. Files get the owner, group and permissions of the
         source's.
 
-        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
+        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
+        OSError (BlockingIOError where a broker or another program writes into the
         target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
         the last one too, which is to be recovered first; EncodeError as `convert_batches`. They name the
         file (`source`) and the record.
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
             work = _Conversion(log, self.options, self.progress)
-            with new_folder(log, self.target) as folder:
+            with new_folder(log, self.target, self.fingerprint) as folder:
                 work.run(folder)
                 _copy_beside(log, folder, self.options)
             work.report.target = self.target
@@ -112,10 +115,12 @@ def plan_conversion(
 
     Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
     """
-    read = partition_path(source)
-    require_new(read.path, target)
+    fingerprint = Fingerprint.of(source)
+    require_new(fingerprint.folder, target)
     options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
-    return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
+    return ConversionPlan(
+        Path(source), fingerprint.topic_partition, Path(target), options, fingerprint, progress
+    )
 
 
 def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
@@ -125,7 +130,7 @@ def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> No
         beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
     for path in beside:
         if path.is_file():
-            replace_file(folder / path.name, path.read_bytes(), folder=False)
+            replace_file(folder / path.name, read_regular(path), folder=False)
 
 
 class _Conversion:

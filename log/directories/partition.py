@@ -208,12 +208,12 @@ class PartitionLog:
     def leader_epochs(self) -> list[LeaderEpoch]:
         """What `leader-epoch-checkpoint` says; [] where it is not there."""
         path = self.path / LEADER_EPOCHS
-        return read_leader_epochs(path) if path.is_file() else []
+        return read_leader_epochs(path) if path.exists() else []
 
     def metadata(self) -> PartitionMetadata | None:
         """What `partition.metadata` says; None where it is not there, as before 2.8."""
         path = self.path / PARTITION_METADATA
-        return read_partition_metadata(path) if path.is_file() else None
+        return read_partition_metadata(path) if path.exists() else None
 
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""
@@ -228,7 +228,7 @@ class PartitionLog:
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
             path = self.root / LOG_START_OFFSETS
-            starts = read_offsets(path) if path.is_file() else {}
+            starts = read_offsets(path) if path.exists() else {}
             given = starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])
 

@@ -14,11 +14,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
@@ -92,8 +92,7 @@ class _Text:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.source = os.fspath(path)
-        with Path(path).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_regular(path, _MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             error = LimitExceeded(
                 "", "text file too large", at=0, need="more", have=_MOST_BYTES, limit="64 MiB of text"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import apply_steps
 from kodec.log.recovery.steps import Quarantine, Step, Truncate
@@ -25,7 +27,7 @@ class RecoveryPlan:
         damage_below_recovery_point: whether a log ends before the recovery point, up to which all was
             durable: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
         scanned: the logs that were read to see whether they are valid, and their bytes.
-        seen: size and time of modification (ns) of the logs that were read.
+        fingerprint: what was there when the plan was made; None where that could not be listed.
     """
 
     path: Path
@@ -38,7 +40,7 @@ class RecoveryPlan:
     damage_below_recovery_point: bool = False
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
-    seen: dict[Path, tuple[int, int]] = field(default_factory=dict, repr=False)
+    fingerprint: Fingerprint | None = field(default=None, repr=False)
 
     @property
     def has_changes(self) -> bool:
@@ -56,7 +58,9 @@ class RecoveryPlan:
         )
         return sum(truncated) + sum(moved)
 
-    def apply(self, quarantine: Path | None = None) -> list[Path]:
+    def apply(
+        self, quarantine: Path | None = None, *, done: Callable[[Step], None] = lambda _: None
+    ) -> list[Path]:
         """Do what the plan says; the files in quarantine that hold what is not part of the log any more.
 
         All logs that were read for the plan are durable afterwards, also where nothing was to be done. Where
@@ -67,11 +71,14 @@ class RecoveryPlan:
             quarantine: the folder for what is not part of the log; None: `<log directory>.quarantine`, beside
                 the log directory. Each topic-partition has a folder there. A name that is taken gets a number
                 as a suffix. What is there keeps the owner, group and permissions of the log.
+            done: called with each step when it is done, and durable.
 
         Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
-        link; Malformed where a log has changed since it was read; BlockingIOError where a broker runs there;
-        OSError: then plan again.
+        link; StalePlan where anything in the folder, or what the checkpoints say of it, has changed since the
+        plan was made, as after another `apply`; BlockingIOError where a broker runs there; OSError: then plan
+        again. Where some steps were done before, a note of the error says how many.
         """
         if self.refused:
             raise ValueError(self.refused)
-        return apply_steps(self.path, self.steps, self.scanned, self.seen, quarantine)
+        assert self.fingerprint is not None, "only a plan that was refused has none"
+        return apply_steps(self.fingerprint, self.steps, self.scanned, quarantine, done)

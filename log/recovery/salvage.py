@@ -23,10 +23,11 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.paths import partition_path
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -105,12 +106,14 @@ class SalvagePlan:
     Attributes:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
+        fingerprint: what was there when the plan was made.
     """
 
     path: Path
     topic_partition: TopicPartition
     target: Path
     limits: Limits
+    fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
     @property
@@ -128,11 +131,11 @@ class SalvagePlan:
 
         A broker that starts there reads the whole log once, as after any crash, and serves it.
 
-        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
-        target's log directory).
+        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
+        OSError (BlockingIOError where a broker or another program writes into the target's log directory).
         """
         with PartitionLog(self.path, limits=self.limits) as log:
-            with new_folder(log, self.target) as folder:
+            with new_folder(log, self.target, self.fingerprint) as folder:
                 report = _Salvage(log, self.progress).run(folder)
             report.target = self.target
             return report
@@ -162,9 +165,9 @@ def plan_salvage(
 
     Raises: FileExistsError; ValueError for another name or place.
     """
-    read = partition_path(source)
-    require_new(read.path, target)
-    return SalvagePlan(Path(source), read.topic_partition, Path(target), limits, progress)
+    fingerprint = Fingerprint.of(source)
+    require_new(fingerprint.folder, target)
+    return SalvagePlan(Path(source), fingerprint.topic_partition, Path(target), limits, fingerprint, progress)
 
 
 class _Reason(NamedTuple):
@@ -358,7 +361,7 @@ class _Salvage:
         log = self._log
         metadata = log.path / PARTITION_METADATA
         if metadata.is_file():
-            replace_file(folder / PARTITION_METADATA, metadata.read_bytes(), folder=False)
+            replace_file(folder / PARTITION_METADATA, read_regular(metadata), folder=False)
         try:
             epochs = up_to(log.leader_epochs(), self._reached)
         except (FormatError, OSError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from kodec.generated.log import producer_snapshot
 from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
 from kodec.log.directories.producer_state import ProducerState
+from kodec.log.files.descriptors import read_regular
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
 
@@ -50,7 +51,7 @@ class Producers:
 
     def _compare(self, offset: int, path: Path) -> Iterator[Problem]:
         try:
-            entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
+            entries = producer_snapshot.ProducerSnapshot.from_bytes(read_regular(path)).entries
         except FormatError as error:
             yield from_error(error, path)
             return

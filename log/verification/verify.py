@@ -24,6 +24,7 @@ from kodec.log.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
+    LOCK,
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
@@ -112,8 +113,11 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
     if isinstance(what, SegmentPath):
         return [], [Check(what.path, "segment")]
     around = what.root if isinstance(what, PartitionPath) else what.path
-    live = is_locked(around)
-    notes = []
+    live, notes = False, []
+    try:
+        live = is_locked(around)
+    except OSError as error:
+        notes.append(unreadable(error, around / LOCK))
     if live:
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
@@ -141,6 +145,8 @@ def verify_root(root: LogRoot) -> Iterator[Problem]:
             read()
         except FormatError as error:
             yield from_error(error, root.path / name)
+        except OSError as error:
+            yield unreadable(error, root.path / name)
 
 
 def verify_partition(
@@ -172,6 +178,8 @@ def verify_partition(
             yield from_error(error, log.path / name)
         except OSError as error:
             yield unreadable(error, log.path / name)
+    for path in files.irregular:
+        yield Problem(path, 0, "what is no file has the name of one", "a regular file", "something else")
     for path in files.orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
