@@ -16,6 +16,7 @@ from kodec.importer.merge import merged, names_in
 from kodec.importer.places import PROTOCOL, place_of
 from kodec.importer.schemas import schema_of, snake
 from kodec.importer.text import ordered, text_of, tree_of
+from kodec.runtime.errors import StalePlan
 
 __all__ = ["ImportPlan", "SchemaChange", "plan_import"]
 
@@ -66,19 +67,33 @@ class ImportPlan:
     skipped: tuple[tuple[str, str], ...]
 
     def apply(self) -> None:
-        """Write the files, each whole or not at all. Raises OSError, ValueError for one outside."""
+        """Write the files, each whole or not at all.
+
+        Raises: StalePlan where a schema has changed since the plan was made; OSError, ValueError for one
+        outside. Where some were written before, a note of the error says how many.
+        """
         for change in self.changes:
-            change.path.parent.mkdir(parents=True, exist_ok=True)
-            if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
-                raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
-            made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+            if change.before != (change.path.read_text("utf-8") if change.path.exists() else None):
+                raise StalePlan(str(change.path), "has changed")
+        for number, change in enumerate(self.changes):
             try:
-                with made.open("x", encoding="utf-8", newline="\n") as file:
-                    file.write(change.after)
-                made.replace(change.path)
-            except BaseException:
-                made.unlink(missing_ok=True)
+                self._write(change)
+            except BaseException as error:
+                error.add_note(f"{number} of {len(self.changes)} files were written")
                 raise
+
+    def _write(self, change: SchemaChange) -> None:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
+            raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
+        made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+        try:
+            with made.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(change.after)
+            made.replace(change.path)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
 
 
 def plan_import(

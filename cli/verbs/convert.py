@@ -78,7 +78,7 @@ def convert(
             )
             for report in _by_spark(wanted, to, options, apply=apply, master=master):
                 outcome.left_to_do += not apply
-                output.show(output.as_json(_facts(report)) if json else _text(report))
+                output.show(*([output.as_json(_facts(report))] if json else _text(report)))
             raise typer.Exit(outcome.code)
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
@@ -96,7 +96,7 @@ def convert(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(output.as_json(_facts(report)) if json else _text(report))
+                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise typer.Exit(outcome.code)
 
 
@@ -128,7 +128,7 @@ def _facts(report: ConversionReport) -> dict[str, object]:
     return facts
 
 
-def _text(report: ConversionReport) -> str:
+def _text(report: ConversionReport) -> list[str]:
     assert report.source is not None
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
@@ -143,4 +143,4 @@ def _text(report: ConversionReport) -> str:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"
     lines.append(f"{name}: {output.ending(report.target is not None)}{where}")
-    return "\n".join(lines)
+    return lines

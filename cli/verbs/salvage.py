@@ -42,7 +42,7 @@ def salvage(
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(output.as_json(_facts(report)) if json else _text(report))
+                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise typer.Exit(outcome.code)
 
 
@@ -74,7 +74,7 @@ def _range(missing: MissingRange) -> dict[str, object]:
     }
 
 
-def _text(report: SalvageReport) -> str:
+def _text(report: SalvageReport) -> list[str]:
     name = report.source.name
     lines = [
         f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
@@ -91,4 +91,4 @@ def _text(report: SalvageReport) -> str:
         f"{name}: {kept}, {output.size_of(report.bytes)} kept, {lost} missing: "
         f"{output.ending(report.target is not None)}{where}"
     )
-    return "\n".join(lines)
+    return lines

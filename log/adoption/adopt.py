@@ -319,8 +319,8 @@ def plan_adoption(
         source: a log directory that no broker uses, as `LogDirectoryWriter`, a conversion or Spark wrote it.
             It may be `into` itself: then only ids, owners and checkpoints are set.
         into: one or several entries of the `log.dirs` of a broker that was stopped, with their
-            `meta.properties`. Each topic-partition goes where the cluster has it; where it has it nowhere, into
-            the one with the fewest.
+            `meta.properties`. Each topic-partition goes where the cluster has it; where it has it nowhere,
+            into the one with the fewest.
         metadata: a log directory, of the broker or of a controller, that holds `__cluster_metadata-0`; None:
             `into`. Where there is none, `topic_ids` are needed, and what replicas and retention are is not
             known.
@@ -450,8 +450,8 @@ class _Planner:
             if of:
                 return of[0], []
             if None not in self.directories.values():
-                text = f"the broker has it in another of its log.dirs, {_shown(known)}: give that with --into too"
-                return self.into[0], [text]
+                text = f"the broker has it in another of its log.dirs, {_shown(known)}"
+                return self.into[0], [f"{text}: give that with --into too"]
         there = [root for root in self.into if (root / name).exists()]
         if len(there) > 1:
             return there[0], [f"it is in both {there[0]} and {there[1]}"]

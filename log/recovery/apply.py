@@ -47,7 +47,10 @@ def apply_steps(
             try:
                 kept += _do(step, folder, place)
             except BaseException as error:
-                error.add_note(f"{folder}: {number} of {len(steps)} changes were done, the others were not")
+                where = f"; what was taken out is in {place}" if kept else ""
+                error.add_note(
+                    f"{folder}: {number} of {len(steps)} changes were done, the rest were not{where}"
+                )
                 raise
             done(step)
         for path in scanned:

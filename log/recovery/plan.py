@@ -11,7 +11,14 @@ from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import apply_steps
 from kodec.log.recovery.steps import Quarantine, Step, Truncate
 
-__all__ = ["RecoveryPlan"]
+__all__ = ["RecoveryPlan", "truncated_by"]
+
+
+def truncated_by(step: Step) -> int:
+    """Bytes that were part of a log and are not after a step; zeros and leftovers do not count."""
+    if isinstance(step, Truncate):
+        return 0 if step.zeros else step.size - step.position
+    return step.size if isinstance(step, Quarantine) and step.path.suffix == ".log" else 0
 
 
 @dataclass(slots=True)
@@ -49,14 +56,8 @@ class RecoveryPlan:
 
     @property
     def truncated_bytes(self) -> int:
-        """Bytes that were part of a log and are not afterwards; zeros and leftovers do not count."""
-        truncated = (
-            step.size - step.position for step in self.steps if isinstance(step, Truncate) and not step.zeros
-        )
-        moved = (
-            step.size for step in self.steps if isinstance(step, Quarantine) and step.path.suffix == ".log"
-        )
-        return sum(truncated) + sum(moved)
+        """Bytes that were part of a log and are not afterwards; see `truncated_by`."""
+        return sum(map(truncated_by, self.steps))
 
     def apply(
         self, quarantine: Path | None = None, *, done: Callable[[Step], None] = lambda _: None
