@@ -200,11 +200,12 @@ class AdoptionPlan:
         for each in self.fingerprints:
             each.require()
         try:
-            now = self.planner.again().partitions(
-                [each.source for each in self.partitions], check=lambda _: []
-            )
+            planner = self.planner.again()
+            now = planner.partitions([each.source for each in self.partitions], check=lambda _: [])
         except (ValueError, KeyError) as error:
             raise StalePlan(str(self.source), f"cannot be adopted any more ({error})") from error
+        if planner.properties != self.planner.properties:
+            raise StalePlan(str(self.into[0] / META_PROPERTIES), "has changed")
         for before, after in zip(self.partitions, now, strict=True):
             if before != after:
                 text = "; ".join(after.problems) or "what the cluster says of it has changed"
@@ -384,8 +385,7 @@ class _Planner:
     retention_ms: int
     now: int
     metadata: ClusterMetadata | None
-    node: int | None
-    directories: Mapping[Path, str | None]
+    properties: Mapping[Path, MetaProperties]
 
     @classmethod
     def read(
@@ -398,8 +398,9 @@ class _Planner:
         now: int,
     ) -> _Planner:
         """Raises ValueError where not all is of one cluster and one broker; OSError; FormatError."""
-        first, *others = (_properties(root) for root in into)
-        for root, each in zip(into[1:], others, strict=True):
+        properties = {root: _properties(root) for root in into}
+        first = properties[into[0]]
+        for root, each in properties.items():
             if (each.cluster_id, each.node_id) != (first.cluster_id, first.node_id):
                 raise ValueError(f"{into[0]} and {root} are not of the same broker")
         for path in (source, *([] if metadata_at is None else [metadata_at])):
@@ -408,7 +409,6 @@ class _Planner:
                 raise ValueError(
                     f"{path} is of cluster {found.cluster_id}, and {into[0]} of {first.cluster_id}"
                 )
-        directories = dict(zip(into, (each.directory_id for each in (first, *others)), strict=True))
         metadata = _metadata(
             into if metadata_at is None else (metadata_at,), required=metadata_at is not None
         )
@@ -416,21 +416,20 @@ class _Planner:
             if metadata.account.problems:
                 raise ValueError(f"the metadata cannot be read whole: {metadata.account.problems[0]}")
             for broker in metadata.brokers:
-                known = [_shown(each) for each in broker.log_dirs]
-                for root, identity in directories.items():
-                    if (
-                        broker.id == first.node_id
-                        and known
-                        and identity is not None
-                        and identity not in known
-                    ):
+                known = {_shown(each) for each in broker.log_dirs}
+                for root, each in properties.items():
+                    identity = each.directory_id
+                    if broker.id == each.node_id and known and identity is not None and identity not in known:
                         raise ValueError(
                             f"{root}: the cluster's metadata knows no log directory {identity} of broker "
                             f"{broker.id}: it is of another cluster, or the broker has not been started there"
                         )
-        return cls(
-            source, into, metadata_at, topic_ids, retention_ms, now, metadata, first.node_id, directories
-        )
+        return cls(source, into, metadata_at, topic_ids, retention_ms, now, metadata, properties)
+
+    @property
+    def node(self) -> int | None:
+        """The broker's id."""
+        return self.properties[self.into[0]].node_id
 
     def again(self) -> _Planner:
         """The same, as it is now."""
@@ -446,10 +445,10 @@ class _Planner:
     def _root_for(self, name: str, known: UUID | None, held: dict[Path, int]) -> tuple[Path, list[str]]:
         """The log directory that a partition goes into, and why it cannot."""
         if known is not None:
-            of = [root for root, each in self.directories.items() if each == _shown(known)]
+            of = [root for root, each in self.properties.items() if each.directory_id == _shown(known)]
             if of:
                 return of[0], []
-            if None not in self.directories.values():
+            if all(each.directory_id is not None for each in self.properties.values()):
                 text = f"the broker has it in another of its log.dirs, {_shown(known)}"
                 return self.into[0], [f"{text}: give that with --into too"]
         there = [root for root in self.into if (root / name).exists()]

@@ -165,23 +165,29 @@ def exchange(one: Path, other: Path) -> bool:
     """Exchange two names, in one step; whether the system and the file system can do that.
 
     Where they cannot, nothing is changed. The folders around are not fsynced. Raises OSError.
+    """
+    error = _swap(os.fsencode(one), os.fsencode(other))
+    if error in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EXDEV):
+        return False
+    if error:
+        raise OSError(error, os.strerror(error), os.fspath(one), None, os.fspath(other))
+    return True
+
+
+def _swap(one: bytes, other: bytes) -> int:
+    """Have the system do it; 0, or the number of its error.
+
     Source: renameat2(2) of Linux with RENAME_EXCHANGE, renamex_np(2) of macOS with RENAME_SWAP.
     """
     library: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
-    names = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):
-        here, both = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-        failed = library.renameat2(here, names[0], here, names[1], ctypes.c_uint(both))
+        here, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        failed = library.renameat2(here, one, here, other, ctypes.c_uint(exchanged))
     elif hasattr(library, "renamex_np"):
-        failed = library.renamex_np(*names, ctypes.c_uint(2))  # RENAME_SWAP
+        failed = library.renamex_np(one, other, ctypes.c_uint(2))  # RENAME_SWAP
     else:
-        return False
-    if not failed:
-        return True
-    error = ctypes.get_errno()
-    if error in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EXDEV):
-        return False
-    raise OSError(error, os.strerror(error), os.fspath(one), None, os.fspath(other))
+        return errno.ENOSYS
+    return ctypes.get_errno() if failed else 0
 
 
 def _create_like(path: Path, model: Path) -> int:

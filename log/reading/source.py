@@ -14,6 +14,7 @@ from weakref import finalize
 
 from kodec.log.files.descriptors import open_regular
 from kodec.log.files.listing import is_segment_or_left
+from kodec.log.files.names import LOCK
 from kodec.runtime.errors import ReadFailed
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
@@ -366,7 +367,7 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         # A pipe has a path too: /dev/stdin, a shell's <(...). In place of a segment it would be a trap.
-        if is_segment_or_left(Path(name).name) or name.endswith(_SNAPSHOT):
+        if is_segment_or_left(Path(name).name) or name.endswith((_SNAPSHOT, LOCK)):
             file = open_regular(name, buffering=0)
         else:
             file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
