@@ -80,7 +80,11 @@ def _text(report: SalvageReport) -> list[str]:
         f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
         for each in report.missing
     ]
-    lines += [f"{path}: not read: left by an interrupted swap of segments" for path in report.unread]
+    lines += [
+        f"{path}: not read: "
+        + ("left by an interrupted swap of segments" if path.is_file() else "it is no regular file")
+        for path in report.unread
+    ]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: transactions without an end: of producer {producers}")

@@ -14,7 +14,7 @@ from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
 from kodec.log.conversion.report import ConversionReport
-from kodec.log.directories.offline import require_whole
+from kodec.log.directories.offline import require_files, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
@@ -148,6 +148,7 @@ class _Conversion:
 
     def run(self, folder: Path | None) -> None:
         log = self._log
+        require_files(log)
         known = None
         if not self.options.keeps_markers:
             known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)

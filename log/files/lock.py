@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import struct
 import threading
 from collections.abc import Iterator
@@ -117,7 +118,6 @@ class RootLock:
         self._folder = os.dup(folder)
         while True:
             self._file, self._made = _open_lock(self._folder, self.path)
-            require_regular(os.fstat(self._file), self.path / LOCK)
             _lock(self._file, self.path / LOCK)
             if self._is_in_place():
                 return
@@ -151,12 +151,19 @@ def _identity(fd: int) -> _Identity:
     return status.st_dev, status.st_ino
 
 
+def _require_file(found: os.stat_result, root: Path) -> None:
+    """Refuse what opening would wait for; a symbolic link is refused when it is opened."""
+    if not stat.S_ISLNK(found.st_mode):
+        require_regular(found, root / LOCK)
+
+
 def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
     """The lock's file, and whether it was made here."""
     made = False
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         try:
+            _require_file(os.stat(LOCK, dir_fd=folder, follow_symlinks=False), path)
             return os.open(LOCK, flags, dir_fd=folder), made
         except FileNotFoundError:
             with os.scandir(folder) as entries:
@@ -216,11 +223,11 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
         if (status.st_dev, status.st_ino) in _held:
             return True
     try:
-        fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        _require_file((Path(root) / LOCK).lstat(), Path(root))
+        fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return False
     try:
-        require_regular(os.fstat(fd), Path(root) / LOCK)
         wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         kind, *_ = struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, wanted))
         return bool(kind != fcntl.F_UNLCK)

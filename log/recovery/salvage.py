@@ -76,7 +76,8 @@ class SalvageReport:
         source, target: the folders; `target` is None where nothing was written.
         segments: how many were read. batches, records, bytes: of what was kept; control records count.
         missing: what was not kept, in the order of the log.
-        unread: files that hold records and are no part of the log as it is, left by an interrupted swap.
+        unread: files that hold records and are no part of the log as it is, left by an interrupted swap, and
+            what has the name of a segment and is no file.
         open_transactions: the producers whose transaction has no end in what was kept; a consumer that reads
             committed records stops at the first of them.
         end_offset: the offset after the last one that was kept.
@@ -233,6 +234,7 @@ class _Salvage:
             for each in log.leftovers
             if each.kind is not LeftoverKind.DELETED and each.path not in read
         ]
+        report.unread += [path for path in log.files.irregular if path.suffix == ".log"]
         self._reached = log.segments[0].base_offset if log.segments else 0
         for number, segment in enumerate(log.segments):
             before = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None

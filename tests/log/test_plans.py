@@ -157,6 +157,9 @@ def test_a_plan_is_applied_once(folder: Path, make: Callable[[Path], Any]) -> No
     plan = make(folder)
     plan.apply()
     after = everything(folder)
+    # The lock's file stays where a broker works, and not where a new folder was made.
+    assert (folder.parent / ".lock").exists() == (make not in (_conversion, _salvage))
+    assert not (folder.parents[1] / "out" / ".lock").exists()
     with pytest.raises((kodec.errors.StalePlan, FileExistsError)):
         plan.apply()
     assert everything(folder) == after
