@@ -24,8 +24,8 @@ def test_control_characters_are_escaped(tmp_path: Path, capsys: pytest.CaptureFi
     assert [each for each in out if each != "\n" and not each.isprintable()] == []
 
 
-# A line of its own, in red, after a name.
-FORGED = "x\n\x1b[31mforged: 9 changes done"
+# An end of a line in a name, and what comes after it in red.
+FORGED = "x\nforged: 9 changes done\x1b[31m"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def forging(tmp_path: Path) -> Path:
     (folder / f"{FORGED}.deleted").touch()
     (folder / "leader-epoch-checkpoint").write_text(f"0\n1\n{FORGED}\n")
     (root / f"topic-0.{FORGED}-stray").mkdir()
-    (root / "recovery-point-offset-checkpoint").write_text("0\n1\n\x1b[31mforged 0 0 0\n")
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\nforged\x1b[31m 0 0 0\n")
     return root
 
 
