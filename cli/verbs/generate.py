@@ -153,6 +153,9 @@ def generate(
             lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        lines.warn(*lines.lines_of(error))
+        raise typer.Exit(FAILED) from None
 
 
 def _what_tests_need() -> None:

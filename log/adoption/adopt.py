@@ -278,12 +278,11 @@ def _furnish(folder: Path, adoption: Adoption) -> None:
     assert adoption.topic_id is not None
     like = adoption.target.parent.stat()
     write_partition_metadata(folder / PARTITION_METADATA, adoption.topic_id)
-    for path in folder.iterdir():
+    for path in (*folder.iterdir(), folder):
         with open_file(path, os.O_RDONLY) as fd:
-            keep_owner(fd, like, like.st_mode & 0o666)
-    with open_file(folder, os.O_RDONLY) as fd:
-        keep_owner(fd, like)
-    sync_folder(folder)
+            keep_owner(fd, like, None if path == folder else like.st_mode & 0o666)
+            # A broker that may not read its log takes the whole directory for broken.
+            os.fsync(fd)
 
 
 def _put_in_place(made: Path, target: Path) -> Path | None:
