@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from kodec.log.files import durable
+from kodec.log.files import durable, fingerprint
 
 from .disk import Disk, Identity
 
@@ -106,6 +106,7 @@ class Faults:
         self._chance = random.Random(0) if chance is None else chance
         self._real: dict[str, Callable[..., Any]] = {}
         self._names: dict[int, str] = {}
+        self._reread: dict[tuple[int, ...], tuple[int, int, int, int, int, int]] = {}
         self._inside = False
 
     def __enter__(self) -> Self:
@@ -120,6 +121,8 @@ class Faults:
                 setattr(os, name, wrapped)
         self._swap = durable._swap
         durable._swap = self._exchange
+        identity = self._identity = fingerprint._identity
+        fingerprint._identity = lambda status: self._reread.get(found := identity(status), found)
         _watch()
         Faults._current = self
         return self
@@ -131,6 +134,7 @@ class Faults:
         for name, real in self._real.items():
             setattr(os, name, real)
         durable._swap = self._swap
+        fingerprint._identity = self._identity
 
     def lose(self, chance: random.Random | None = None) -> None:
         """The machine goes down: what no fsync that succeeded has covered is gone, or, by chance, some of it.
@@ -273,9 +277,12 @@ class Faults:
             return
         content = self.disk.reread(_of(fd), self._chance)
         if content is not None:
+            before = fingerprint._identity(os.fstat(fd))
             again = self._real["open"](f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_TRUNC)
             self._real["pwrite"](again, content, 0)
             os.close(again)
+            # The system drops pages, and leaves the times of the file as they are.
+            self._reread[self._identity(os.fstat(fd))] = before
 
 
 def _unknown(name: str) -> Callable[..., Any]:
