@@ -15,6 +15,7 @@ from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
@@ -154,7 +155,7 @@ def verify_partition(
 
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where compaction explains them, and a problem where it does not. A segment that
+    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does. A segment that
     is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
     work: a segment in which something is found is looked at again, as the broker may be replacing it.
     `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
@@ -178,14 +179,15 @@ def verify_partition(
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
             what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
-    state = Producers(files.snapshots, compacted=_is_compacted(log))
+    state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
     indexed = any(segment.index or segment.timeindex for segment in log.segments)
     given = iter(readings or ())
-    gaps: list[tuple[Path, int, int]] = []
     for number, segment in enumerate(log.segments):
         expected = state.expected
+        if expected is not None and segment.base_offset > expected:
+            yield from _gap(log, segment, expected, state, live)
         try:
             if live:
                 state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
@@ -200,11 +202,6 @@ def verify_partition(
             if not isinstance(error, FileNotFoundError):
                 yield unreadable(error, segment.path)
             continue
-        if expected is not None and segment.base_offset > expected:
-            gaps.append((segment.path, expected, segment.base_offset - 1))
-    for path, first, last in gaps:
-        have = f"{first} to {last} in no segment"
-        yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
     yield from state.compare_rest()
 
 
@@ -236,6 +233,27 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
         end = len(snapshots) if after is None else bisect_right(snapshots, after)
         pieces.append(SegmentPiece(segment.path, segment.base_offset, after, tuple(snapshots[begin:end])))
     return pieces
+
+
+def _gap(
+    log: PartitionLog, segment: Segment, expected: int, state: Producers, live: bool
+) -> Iterator[Problem]:
+    """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
+    need = "no gap between segments"
+    # What a broker has replaced waits for its deletion since the log was listed.
+    with PartitionLog(log.path, limits=log.limits) if live else log as now:
+        gap = explain_gap(now, expected, segment.base_offset - 1)
+        cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
+    if gap.lost > gap.first:
+        have = f"{gap.first} to {gap.lost - 1} in no segment: {gap.why}"
+        yield Problem(segment.path, 0, "offsets", need, have, note=True)
+        state.cleaned = max(state.cleaned, gap.lost)
+    if not gap.is_explained:
+        have = f"{gap.lost} to {gap.last} in no segment, and not for compaction"
+        if cleaning:
+            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
+        yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
+        state.reliable = False
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
@@ -288,14 +306,6 @@ def _identities(path: Path) -> list[tuple[str, int]]:
         with suppress(FileNotFoundError):
             found.append((each.name, each.stat().st_ino))
     return found
-
-
-def _is_compacted(log: PartitionLog) -> bool:
-    """Whether the log was compacted, by the log directory's checkpoint."""
-    try:
-        return LogRoot(log.root).cleaner_offsets().get(log.topic_partition, 0) > 0
-    except (OSError, FormatError):
-        return False
 
 
 def verify_segment(
