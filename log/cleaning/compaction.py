@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -24,6 +25,7 @@ from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
+from kodec.log.directories.gaps import cleaned_up_to
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -227,8 +229,6 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
                 work = _Round(log, known, options, dirty, end)
                 work.run(apply)
                 _add(report, work)
-                if apply:
-                    note_cleaned(log, report.end_offset)
                 if apply and not report.complete:
                     continue
             if apply or not report.rounds:
@@ -313,7 +313,18 @@ class _Round:
             made = self._clean(group, oldest, apply)
             self.new_segments += len(made)
             if apply:
-                replace_segments(self.log.path, made, [segment.base_offset for segment in group])
+                old = [segment.base_offset for segment in group]
+                replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
+
+    def _note(self, last: Segment) -> None:
+        """Note that the log is compacted up to the end of a segment: nothing else says it of a gap there.
+
+        That holds also where the round ends here: what was replaced has no key of the whole round twice.
+        """
+        ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        offset = min(next(ends, self.reached), self.reached)
+        if offset > cleaned_up_to(self.log):
+            note_cleaned(self.log, offset)
 
     def _passed(self, size: int) -> None:
         self._untold += size

@@ -173,7 +173,12 @@ def verify_partition(
             yield from_error(error, log.path / name)
         except OSError as error:
             yield unreadable(error, log.path / name)
-    for path in files.orphans:
+    orphans = files.orphans
+    if live and orphans:
+        # a broker deletes a segment file by file
+        time.sleep(_MOMENT)
+        orphans = [each for each in orphans if each.exists() and not each.with_suffix(".log").exists()]
+    for path in orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):

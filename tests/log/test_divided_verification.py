@@ -153,7 +153,7 @@ class Recorded(Producers):
         known = {producer: repr(each) for producer, each in self.state.known.items()}
         began = list(self.state.open.items())
         self.seen.append(
-            (offset, known, began, dict(self.aborted), self.reliable, self.compacted, self.first_offset)
+            (offset, known, began, dict(self.aborted), self.reliable, self.cleaned, self.first_offset)
         )
 
 
@@ -166,7 +166,7 @@ def findings(draw: st.DrawFn) -> list[Finding]:
         if kind == 0:
             made.append(CompareSnapshots(offset))
         elif kind == 1:
-            made.append(draw(st.sampled_from([Unreliable(), OffsetsMissing(), FirstBatch(offset)])))
+            made.append(draw(st.sampled_from([Unreliable(), OffsetsMissing(offset), FirstBatch(offset)])))
         elif kind == 2:
             made.append(Problem(Path("log"), offset, "wrong", 1, 2))
         else:
