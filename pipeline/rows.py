@@ -223,7 +223,9 @@ class SegmentRows:
         found = _covering(log, base, self.part.after)
         if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
             # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
-            after = min((each.base_offset for each in log.files.segments if each.base_offset > base), default=None)
+            after = min(
+                (each.base_offset for each in log.files.segments if each.base_offset > base), default=None
+            )
             if after is None:
                 return None
             with log:

@@ -141,7 +141,9 @@ def _text(report: ConversionReport) -> str:
         segment, offset = losses.first[0]
         lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
     for first, last in report.lost_offsets:
-        lines.append(f"{name}: offsets {first} to {last} are in no segment of the source, and not for compaction")
+        lines.append(
+            f"{name}: offsets {first} to {last} are in no segment of the source, and not for compaction"
+        )
     if report.end_segment is not None:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"

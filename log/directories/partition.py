@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -41,8 +42,9 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
+from kodec.log.reading.order import Order
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import OffsetOutOfRange, Truncated
+from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
@@ -334,7 +336,8 @@ class PartitionLog:
     ) -> Iterator[Batch]:
         """The batches as stored, from the one that holds `offset` (None: the start) to the end of the log.
 
-        Raises OffsetOutOfRange, when the iteration begins.
+        Raises OffsetOutOfRange, when the iteration begins; Malformed for a batch whose offsets do not follow
+        those before it, or are not those of its segment.
         """
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
@@ -375,19 +378,39 @@ class PartitionLog:
         expected = self.start_offset if offset is None else offset
         self._check(expected)
         first = self._number(expected)
-        for number, segment in enumerate(self.segments[first:], first):
+        segments = self.segments[first:]
+        for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
             if segment.base_offset > expected:
                 self._report_gap(number, expected, segment.base_offset - 1)
             elif number > first and segment.base_offset < expected and not segment.path.exists():
                 # The one before was replaced by one into which this one was merged; this one is open still.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
-            place = segment.find(expected, use_index=use_index) if number == first else None
+            order = Order(segment.base_offset, None, None if after is None else after.base_offset)
+            position = 0
+            if number == first:
+                place = segment.find(expected, use_index=use_index)
+                if place is None:
+                    segment.close()
+                    continue
+                if position := place.position:
+                    order.skipped()
             expected = max(expected, segment.base_offset)
-            if number > first or place is not None:
-                for batch in segment.batches(0 if place is None else place.position, check_crc=check_crc):
-                    expected = batch.next_offset
-                    yield segment, batch
+            for batch in segment.batches(position, check_crc=check_crc):
+                order.passed(*self._in_order(order, segment, batch, after))
+                expected = batch.next_offset
+                yield segment, batch
             segment.close()
+
+    @staticmethod
+    def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> tuple[int, bool]:
+        """What the order is to note of a batch. Raises Malformed where its offset cannot be."""
+        try:
+            return order.check(batch, segment.whole_frame(batch.position + batch.size))
+        except FormatError as error:
+            if after is not None and not after.path.exists():
+                # It was merged into this one: the listing is out of date, not the log wrong.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
+            raise error.in_source(str(segment.path)) from None
 
     def _report_gap(self, number: int, first: int, last: int) -> None:
         """Log that offsets before a segment are lost. Raises Truncated where the segment before is torn."""

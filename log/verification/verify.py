@@ -184,6 +184,8 @@ def verify_partition(
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
             what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
+    # Before the log: what a broker appends meanwhile is in the log when it is read.
+    known = _known_ends(log)
     state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
@@ -207,6 +209,8 @@ def verify_partition(
             if not isinstance(error, FileNotFoundError):
                 yield unreadable(error, segment.path)
             continue
+    if state.expected is not None:
+        yield from _ends_too_early(log, max(state.expected, log.start_offset), known, live)
     yield from state.compare_rest()
 
 
@@ -259,6 +263,35 @@ def _gap(
             have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
         yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
         state.reliable = False
+
+
+def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
+    """Offsets that the log had, by the log directory's checkpoints, and which says so.
+
+    Checkpoints that cannot be read are the log directory's problem.
+    """
+    root, found = LogRoot(log.root), []
+    for read, what in (
+        (root.high_watermarks, f"the high watermark in {HIGH_WATERMARKS}"),
+        (root.recovery_points, f"the recovery point in {RECOVERY_POINTS}"),
+    ):
+        with suppress(OSError, FormatError):
+            if (offset := read().get(log.topic_partition)) is not None:
+                found.append((offset, what))
+    return found
+
+
+def _ends_too_early(
+    log: PartitionLog, end: int, known: list[tuple[int, str]], live: bool
+) -> Iterator[Problem]:
+    """Records were at the end of the log that are not there any more: a broker would go on without a word.
+
+    A follower at work may have truncated its log since the checkpoint was written.
+    """
+    for offset, what in known:
+        if offset > end:
+            path = log.segments[-1].path if log.segments else log.path
+            yield Problem(path, 0, "end of the log", f"offset {offset}, {what}", end, note=live)
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:

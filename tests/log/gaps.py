@@ -132,7 +132,11 @@ CAUSES = [
     Cause("one was emptied and another deleted", made(empty(10), delete(30)), ((10, 19), (30, 39))),
     Cause("the first one was emptied", made(empty(0)), ((0, 9),)),
     Cause("all closed ones were emptied", made(empty(0, 10, 20, 30)), ((0, 9), (10, 19), (20, 29), (30, 39))),
-    Cause("the last offset before the next segment is missing", made(replace(10, batch(range(10, 19)))), ((19, 19),)),
+    Cause(
+        "the last offset before the next segment is missing",
+        made(replace(10, batch(range(10, 19)))),
+        ((19, 19),),
+    ),
     Cause("of v0, a segment was deleted", made(delete(20), magic=0), ((20, 29),)),
     Cause("of v1 in gzip, a segment was deleted", made(delete(20), magic=1, compression="gzip"), ((20, 29),)),
     Cause(
@@ -144,8 +148,14 @@ CAUSES = [
     Cause("compaction left a batch with holes behind the gap", made(delete(20), replace(30, *HOLES)), ()),
     Cause("compaction left a gap between batches behind it", made(delete(20), replace(30, *JUMPS)), ()),
     Cause("the same in messages of v0", made(delete(20), replace(30, batch([30, 33, 39], magic=0))), ()),
-    Cause("compaction left nothing of the start of the next one", made(delete(20), replace(30, HOLES[1])), ()),
-    Cause("the same where the segment has no other batch", made(delete(20), replace(30, batch(range(33, 40)))), ()),
+    Cause(
+        "compaction left nothing of the start of the next one", made(delete(20), replace(30, HOLES[1])), ()
+    ),
+    Cause(
+        "the same where the segment has no other batch",
+        made(delete(20), replace(30, batch(range(33, 40)))),
+        (),
+    ),
     Cause(
         "batches with holes before the gap: compaction did not come so far",
         made(replace(10, batch([10, 12]), batch([14, 19])), delete(20)),
@@ -174,7 +184,9 @@ CAUSES = [
     Cause("compacted up to the middle of the gap", made(delete(20), cleaned(25)), ((25, 29),)),
     Cause("compacted up to a gap, and one behind it", made(delete(10, 30), cleaned(20)), ((30, 39),)),
     Cause("compacted up to the end of the log", made(delete(20), cleaned(50)), ()),
-    Cause("the checkpoint is of a longer log that was there before", made(delete(20), cleaned(51)), ((20, 29),)),
+    Cause(
+        "the checkpoint is of a longer log that was there before", made(delete(20), cleaned(51)), ((20, 29),)
+    ),
     Cause("the checkpoint is of another partition", made(delete(20), cleaned(40, "topic 1")), ((20, 29),)),
     Cause("the checkpoint cannot be read", made(delete(20), spoilt), ((20, 29),)),
     Cause("compaction has emptied closed segments", made(empty(0, 10, 20), cleaned(40)), ()),
@@ -186,7 +198,11 @@ CAUSES = [
     # replaced a moment ago
     Cause("a cleaner has replaced what waits for its deletion", made(waits_for_deletion(20)), ()),
     Cause("what waits for its deletion is empty", made(waits_for_deletion(20, b"")), ((20, 29),)),
-    Cause("what waits for its deletion has a part", made(waits_for_deletion(20, batch(range(20, 25)))), ((25, 29),)),
+    Cause(
+        "what waits for its deletion has a part",
+        made(waits_for_deletion(20, batch(range(20, 25)))),
+        ((25, 29),),
+    ),
     # converted
     Cause("a conversion has left it out", made(delete(20), omitted("0\n1\n20 29\n")), ()),
     Cause("a conversion has left out a part", made(delete(20), omitted("0\n2\n3 4\n20 24\n")), ((25, 29),)),

@@ -1,4 +1,4 @@
-"""Offsets that no segment holds: lost, unless something shows that they were left out; by every reader alike."""
+"""Offsets that no segment holds are lost, unless something shows that they were left out; for every reader."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def test_verify_reports_what_is_lost(cause: Cause, tmp_path: Path) -> None:
         assert [each for each in verify_partition(log, readings=readings) if not each.note] == problems
 
 
-@pytest.mark.parametrize(
-    "cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name
-)
+@pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
 def test_a_reader_of_records_reports_what_is_lost(
     cause: Cause, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,4 +1,4 @@
-"""Offsets that no segment holds, for the Spark source in Python and `export`: the table of tests/log/gaps.py."""
+"""Offsets that no segment holds, for the Spark source in Python and `export`; see tests/log/gaps.py."""
 
 from __future__ import annotations
 
