@@ -155,11 +155,11 @@ def verify_partition(
 
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does. A segment that
-    is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
-    work: a segment in which something is found is looked at again, as the broker may be replacing it.
-    `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
-    read again.
+    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does.
+    A segment that is deleted meanwhile is left out; another one that cannot be read is a problem. With `live`
+    a broker is at work: a segment in which something is found is looked at again, as the broker may be
+    replacing it. `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs
+    are then not read again.
     """
     try:
         files = log.files
