@@ -109,8 +109,10 @@ class SegmentCheck:
             damaged = True
             if offsets is not None:
                 offsets.skip_to(end)
-        # A running broker may be in the middle of an append, and preallocates zeros.
-        if (tail := reader.torn_tail) is not None and not (self.live and self.after is None):
+        # A running broker preallocates zeros; what it is appending is whole when it is looked at again.
+        tail = reader.torn_tail
+        preallocated = tail is not None and tail.reason == "zeros" and self.live and self.after is None
+        if tail is not None and not preallocated:
             ends_damaged = True
             damaged = damaged or self.after is not None
             yield Problem(

@@ -194,7 +194,7 @@ def verify_partition(
     for number, segment in enumerate(log.segments):
         expected = state.expected
         if expected is not None and segment.base_offset > expected:
-            yield from _gap(log, segment, expected, state, live)
+            yield from _gap(segment, expected, state, log.limits, live)
         try:
             if live:
                 state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
@@ -206,7 +206,10 @@ def verify_partition(
                 yield from concluded(check.run() if readings is None else next(given), state)
         except OSError as error:
             state.lost()
-            if not isinstance(error, FileNotFoundError):
+            if isinstance(error, FileNotFoundError):
+                # a broker's work, or not: as for any other gap, the next segment shows it
+                state.expected = expected
+            else:
                 yield unreadable(error, segment.path)
             continue
     if state.expected is not None:
@@ -245,12 +248,15 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
 
 
 def _gap(
-    log: PartitionLog, segment: Segment, expected: int, state: Producers, live: bool
+    segment: Segment, expected: int, state: Producers, limits: Limits, live: bool
 ) -> Iterator[Problem]:
     """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
     need = "no gap between segments"
-    # What a broker has replaced waits for its deletion since the log was listed.
-    with PartitionLog(log.path, limits=log.limits) if live else log as now:
+    # Segments may have been replaced since the log was listed.
+    with PartitionLog(segment.path.parent, limits=limits) as now:
+        with suppress(FormatError):
+            if any(each.base_offset <= expected < each.next_offset for each in now.segments):
+                return
         gap = explain_gap(now, expected, segment.base_offset - 1)
         cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
     if gap.lost > gap.first:

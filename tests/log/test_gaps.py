@@ -120,7 +120,7 @@ def test_a_conversion_says_what_it_has_left_out(tmp_path: Path) -> None:
     report = kodec.plan_conversion(folder, target, magic=1).apply()
     assert (report.lost_offsets, report.end_segment) == ([(20, 29)], 50)
     assert (target / "kodec-omitted-offsets").read_text() == "0\n4\n9 9\n19 19\n39 39\n49 49\n"
-    found = list(kodec.verify(target))
+    found = [each for each in kodec.verify(target) if each.what == "offsets"]
     assert [lost_in(str(each.have)) for each in found if not each.note] == [(20, 29)]
     assert [lost_in(str(each.have)) for each in found if each.note] == [(9, 9), (19, 19), (39, 39), (49, 49)]
     # what was left out once stays so
