@@ -301,6 +301,9 @@ def _ends_too_early(
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
+    if segment.path.suffix != ".log":
+        # of a swap that was interrupted: its indexes have other names too
+        return
     if segment.index is None and indexed:
         name = segment.path.with_suffix(".index").name
         yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")

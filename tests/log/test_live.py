@@ -185,7 +185,7 @@ def test_a_torn_tail_under_a_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert problems(tmp_path) == [] and len(waited) == 1
     log.write_bytes(whole[:-5])
     found = problems(tmp_path)
-    assert len(found) == 1 and "torn tail" in found[0]
+    assert "torn tail" in found[0]
     # allocated ahead, as long as it is open
     log.write_bytes(whole + bytes(1000))
     assert problems(tmp_path) == []
