@@ -145,9 +145,9 @@ def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHea
             if doubtful is not None and head.first_known > doubtful.last_offset:
                 return doubtful
             first, count = head.base_offset, head.count
-            if head.magic == 2 and first is not None and count is not None:
-                if count <= head.last_offset - first and _has_right_checksum(segment, head):
-                    return head
+            is_sparse = first is not None and count is not None and count <= head.last_offset - first
+            if head.magic == 2 and is_sparse and _has_right_checksum(segment, head):
+                return head
             # of a wrapper only the content says where it begins
             is_behind_gap = first is not None and first > before + 1
             doubtful = head if is_behind_gap and _has_right_checksum(segment, head) else None

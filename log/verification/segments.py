@@ -157,9 +157,9 @@ class SegmentCheck:
         self.last = max(last, batch.last_offset)
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here.
-        if batch.magic == 2 or batch.codec == "none":
-            if first > last + 1 or batch.count <= batch.last_offset - first:
-                self.cleaned = batch.next_offset
+        known = batch.magic == 2 or batch.codec == "none"
+        if known and (first > last + 1 or batch.count <= batch.last_offset - first):
+            self.cleaned = batch.next_offset
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:

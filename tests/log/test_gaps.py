@@ -9,6 +9,7 @@ import pytest
 
 import kodec
 from kodec.log.verification.verify import plan_readings, verify_partition
+from kodec.log.views.reading import Account, batches_of
 
 from . import made as other
 from .gaps import (
@@ -40,6 +41,14 @@ def test_verify_reports_what_is_lost(cause: Cause, tmp_path: Path) -> None:
     problems = [each for each in kodec.verify(tmp_path / OWNER) if not each.note]
     found = [lost_in(str(each.have)) for each in problems if each.what == "offsets"]
     assert tuple(found) == cause.lost
+    # What is explained is said too, and nothing else: both together are the gaps.
+    told = [each for each in kodec.verify(tmp_path / OWNER) if each.what == "offsets" and each.note]
+    with kodec.PartitionLog(tmp_path / OWNER) as opened:
+        begun, end = opened.segments[0].base_offset, opened.segments[-1].next_offset
+        stored = {offset for each in opened.segments for offset in range(each.base_offset, each.next_offset)}
+    parts = [*found, *(lost_in(str(each.have)) for each in told)]
+    missing = [offset for first, last in parts for offset in range(first, last + 1)]
+    assert cause.damaged or sorted([*stored, *missing]) == [*range(begun, end)]
     assert cause.damaged or len(found) == len(problems), problems
     with kodec.PartitionLog(tmp_path / OWNER) as opened:
         readings = [each.read() for each in plan_readings(opened)]
@@ -55,6 +64,17 @@ def test_a_reader_of_records_reports_what_is_lost(
         for _ in opened.records():
             pass
     assert tuple(lost_in(each) for each in caplog.messages) == cause.lost
+
+
+@pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
+def test_a_view_is_not_whole_where_something_is_lost(cause: Cause, tmp_path: Path) -> None:
+    cause.make(tmp_path / OWNER)
+    account = Account()
+    with kodec.PartitionLog(tmp_path / OWNER) as opened:
+        for _ in batches_of(opened, account):
+            pass
+    assert tuple(lost_in(each.partition(": offsets")[2]) for each in account.problems) == cause.lost
+    assert account.is_whole == (not cause.lost)
 
 
 def test_a_reader_that_begins_in_a_gap_reports_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
