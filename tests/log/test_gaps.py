@@ -112,7 +112,11 @@ def test_a_last_offset_that_is_the_next_base_offset_is_a_problem(tmp_path: Path)
     assert (problem.need, problem.have) == ("less than 20, the next segment's", 20)
 
 
-@pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
+@pytest.mark.parametrize(
+    "cause",
+    [each for each in CAUSES if not each.damaged and (not each.lost or "compacted up to" in each.name)],
+    ids=lambda cause: cause.name,
+)
 def test_salvage_and_convert_keep_what_is_lost_lost(cause: Cause, tmp_path: Path) -> None:
     """What the new folder has is what a verification says of it as of the old one."""
     cause.make(tmp_path / "in" / OWNER)
