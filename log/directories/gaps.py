@@ -112,10 +112,7 @@ def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]
     yield 0, cleaned, f"compacted up to offset {cleaned}, by {CLEANER_OFFSETS}"
     for each in log.leftovers:
         base = each.base_offset
-        is_log = base is not None and each.path.name == file_name(
-            base, "log", f".{LeftoverKind.DELETED.value}"
-        )
-        if is_log and base is not None and base <= last:
+        if base is not None and each.path.name == file_name(base, "log", f".{LeftoverKind.DELETED.value}"):
             with suppress(FormatError, FileNotFoundError), Segment.of(each.path, base) as segment:
                 yield base, segment.next_offset, f"replaced: {each.path.name} waits for its deletion"
     omitted = _omitted(log.path)

@@ -247,9 +247,7 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
     return pieces
 
 
-def _gap(
-    segment: Segment, expected: int, state: Producers, limits: Limits, live: bool
-) -> Iterator[Problem]:
+def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live: bool) -> Iterator[Problem]:
     """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
     need = "no gap between segments"
     # Segments may have been replaced since the log was listed.

@@ -120,7 +120,7 @@ def flip(base: int, at: int, bit: int) -> Callable[[Path], None]:
 
 # of a segment of two batches with five records each, of equal size: where the second one starts
 _SECOND = len(batch(range(30, 35)))
-HOLES = batch([30, 31, 34]), batch(range(35, 40))
+HOLES = batch([30, 31, 32, 34]), batch(range(35, 40))
 JUMPS = batch([30, 31]), batch([33, 34]), batch(range(35, 40))
 
 CAUSES = [
@@ -162,6 +162,28 @@ CAUSES = [
         ((20, 29),),
     ),
     Cause(
+        "batches with holes before the gap, and behind it",
+        made(replace(10, batch([10, 12]), batch([14, 19])), delete(20), replace(30, *HOLES)),
+        (),
+    ),
+    Cause(
+        "compaction left all but the first offset of the next one",
+        made(delete(20), replace(30, batch(range(31, 35)), batch(range(35, 40)))),
+        (),
+    ),
+    Cause(
+        "a batch between gaps whose checksum is wrong",
+        made(delete(20), replace(30, *JUMPS), flip(30, len(JUMPS[0]) + 70, 0x01)),
+        ((20, 29),),
+        damaged=True,
+    ),
+    Cause(
+        "a bit has changed the offset of a batch, which the next one contradicts",
+        made(delete(20), flip(30, 7, 0x01)),
+        ((20, 29),),
+        damaged=True,
+    ),
+    Cause(
         "a batch with holes between two gaps: compaction came up to it",
         made(delete(10), replace(20, batch([20, 22, 29])), delete(30)),
         ((30, 39),),
@@ -197,6 +219,14 @@ CAUSES = [
     Cause("retention has deleted the oldest", made(delete(0, 10)), ()),
     # replaced a moment ago
     Cause("a cleaner has replaced what waits for its deletion", made(waits_for_deletion(20)), ()),
+    Cause(
+        "what waits for its deletion begins within the gap",
+        made(
+            replace(20, batch(range(25, 30))),
+            lambda folder: log(folder, 20).rename(folder / f"{25:020d}.log.deleted"),
+        ),
+        ((20, 29),),
+    ),
     Cause("what waits for its deletion is empty", made(waits_for_deletion(20, b"")), ((20, 29),)),
     Cause(
         "what waits for its deletion has a part",

@@ -10,6 +10,7 @@ import pytest
 import kodec
 from kodec.log.verification.verify import plan_readings, verify_partition
 from kodec.log.views.reading import Account, batches_of
+from kodec.log.writing.config import LogConfig
 
 from . import made as other
 from .gaps import (
@@ -21,6 +22,7 @@ from .gaps import (
     cleaned,
     delete,
     empty,
+    flip,
     log,
     made,
     replace,
@@ -114,7 +116,11 @@ def test_a_last_offset_that_is_the_next_base_offset_is_a_problem(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "cause",
-    [each for each in CAUSES if not each.damaged and (not each.lost or "compacted up to" in each.name)],
+    [
+        each
+        for each in CAUSES
+        if not each.damaged and (not each.lost or "up to" in each.name or "last offset" in each.name)
+    ],
     ids=lambda cause: cause.name,
 )
 def test_salvage_and_convert_keep_what_is_lost_lost(cause: Cause, tmp_path: Path) -> None:
@@ -169,3 +175,34 @@ def test_a_replica_that_is_not_live_has_no_checkpoint(tmp_path: Path) -> None:
     made(delete(20), cleaned(50))(folder)
     found = [each for each in kodec.verify(folder) if not each.note]
     assert [lost_in(str(each.have)) for each in found] == [(20, 29)]
+
+
+@pytest.mark.parametrize("last", [15, 19])
+def test_salvage_reports_damage_and_what_follows_it_once(last: int, tmp_path: Path) -> None:
+    """Offsets that a damaged end may hold are those up to the next segment."""
+    folder = tmp_path / "in" / OWNER
+    made(replace(10, batch(range(10, last)), batch(range(last, 20))))(folder)
+    flip(10, -1, 0x01)(folder)
+    report = kodec.plan_salvage(folder, tmp_path / "out" / OWNER).preview()
+    assert [(each.first_offset, each.last_offset) for each in report.missing] == [(last, 19)]
+    delete(30)(folder)
+    report = kodec.plan_salvage(folder, tmp_path / "out" / OWNER).preview()
+    found = [(each.first_offset, each.last_offset) for each in report.missing]
+    assert found == [(last, 19), (30, 39)]
+
+
+def test_what_follows_a_loss_is_not_compared_with_snapshots(tmp_path: Path) -> None:
+    """A transaction that began in what is lost is no second problem; one in what is there is."""
+    folder = tmp_path / OWNER
+    with kodec.LogWriter(folder, config=LogConfig(segment_bytes=200)) as writer:
+        for at in range(12):
+            data = other.batch(at, [(b"k", b"v")], producer=(at // 3, 0, at), transactional=True)
+            writer.append(data, keep_offsets=True)
+    with kodec.PartitionLog(folder) as opened:
+        middle = opened.segments[2]
+        after = opened.segments[3].base_offset
+    assert [each for each in kodec.verify(folder) if not each.note] == []
+    for path in folder.glob(f"{middle.base_offset:020d}.*"):
+        path.unlink()
+    (problem,) = [each for each in kodec.verify(folder) if not each.note]
+    assert lost_in(str(problem.have)) == (middle.base_offset, after - 1)
