@@ -206,3 +206,11 @@ def test_what_follows_a_loss_is_not_compared_with_snapshots(tmp_path: Path) -> N
         path.unlink()
     (problem,) = [each for each in kodec.verify(folder) if not each.note]
     assert lost_in(str(problem.have)) == (middle.base_offset, after - 1)
+
+
+def test_a_compaction_says_what_it_would_hide(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its checkpoint explains what lies below; so, once, it says what was lost before."""
+    made(delete(20))(tmp_path / OWNER)
+    kodec.plan_compaction(tmp_path / OWNER).apply()
+    assert [lost_in(each) for each in caplog.messages] == [(20, 29)]
+    assert [each for each in kodec.verify(tmp_path / OWNER) if each.what == "offsets" and not each.note] == []
