@@ -20,10 +20,9 @@ from kodec.log.backends.arrow import columns_of, headed_schema
 from kodec.log.backends.scan import Range, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
-from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.directories.sparse import is_compacted
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.tiered import list_tiered, tiered_folders
@@ -224,7 +223,13 @@ class SegmentRows:
         found = _covering(log, base, self.part.after)
         if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
             # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
-            return [] if log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
+            after = min(
+                (each.base_offset for each in log.files.segments if each.base_offset > base), default=None
+            )
+            if after is None:
+                return None
+            with log:
+                return [] if explain_gap(log, base, after - 1).is_explained else None
         return found
 
     # -- rows -------------------------------------------------------------------------------------
@@ -341,7 +346,7 @@ class SegmentRows:
         part, order, skipped = self.part, reader.order, reader.skipped
         if part.stop is None or order is None or self._replaced:
             return []
-        if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
+        if skipped and skipped.end >= reader.position:
             return []
         wanted = self._scan.offsets
         first, last = max(order.last + 1, part.start, wanted.first), min(part.stop - 1, wanted.last)
@@ -357,8 +362,11 @@ class SegmentRows:
                 return [self._reader(each, first) for each in found]
             if not part.asked and all(each.base_offset > last for each in log.files.segments):
                 return []
-            if tail is None and (order.sparse or is_compacted(log)):
-                return []
+            if tail is None:
+                with log:
+                    first = explain_gap(log, first, last).lost
+                if first > last:
+                    return []
         owner = part.topic_partition
         if tail is not None:
             text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"

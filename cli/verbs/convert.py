@@ -118,6 +118,7 @@ def _facts(report: ConversionReport) -> dict[str, object]:
     }
     for name in (*plain, *(f"{name}_written" for name in plain), "batches_copied", "end_segment"):
         facts[output.camel(name)] = getattr(report, name)
+    facts["lostOffsets"] = [{"first": first, "last": last} for first, last in report.lost_offsets]
     facts["losses"] = {
         output.camel(what.name.lower()): {
             "count": losses.count,
@@ -139,6 +140,10 @@ def _text(report: ConversionReport) -> list[str]:
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]
         lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
+    for first, last in report.lost_offsets:
+        lines.append(
+            f"{name}: offsets {first} to {last} are in no segment of the source, and not for compaction"
+        )
     if report.end_segment is not None:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"

@@ -76,10 +76,10 @@ def _range(missing: MissingRange) -> dict[str, object]:
 
 def _text(report: SalvageReport) -> list[str]:
     name = report.source.name
-    lines = [
-        f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
-        for each in report.missing
-    ]
+    lines = []
+    for each in report.missing:
+        what = f"bytes {each.start} to {each.end}, {each.offsets}" if each.start < each.end else each.offsets
+        lines.append(f"{each.path}: {what}: {'; '.join(each.reasons)}")
     lines += [
         f"{path}: not read: "
         + ("left by an interrupted swap of segments" if path.is_file() else "it is no regular file")

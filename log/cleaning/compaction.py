@@ -8,11 +8,13 @@ said in `cleanable.py` beside this file, which records stay in `rules.py`, how f
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -24,6 +26,7 @@ from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
+from kodec.log.directories.gaps import cleaned_up_to, find_gaps
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
@@ -41,6 +44,7 @@ __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_colum
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
 _ENOUGH = 4 << 20
+_log = logging.getLogger("kodec")
 
 
 @dataclass(slots=True)
@@ -223,6 +227,10 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
         with PartitionLog(path, limits=options.limits) as log:
             known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
+                for gap in find_gaps(log):
+                    if not gap.is_explained:
+                        text = "%s: offsets %d to %d are in no segment: a compaction hides that they are lost"
+                        _log.warning(text, path, gap.lost, gap.last)
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
@@ -231,8 +239,6 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
                 work = _Round(log, known, options, dirty, end)
                 work.run(apply)
                 _add(report, work)
-                if apply:
-                    note_cleaned(log, report.end_offset)
                 if apply and not report.complete:
                     continue
             if apply or not report.rounds:
@@ -317,13 +323,24 @@ class _Round:
             try:
                 made = self._clean(group, oldest, apply)
                 if apply:
-                    replace_segments(self.log.path, made, [segment.base_offset for segment in group])
+                    old = [segment.base_offset for segment in group]
+                    replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
             except BaseException as error:
                 if self.new_segments and apply:
                     base = group[0].base_offset
                     error.add_note(f"{self.log.path}: the segments below {base} were compacted before")
                 raise
             self.new_segments += len(made)
+
+    def _note(self, last: Segment) -> None:
+        """Note that the log is compacted up to the end of a segment: nothing else says it of a gap there.
+
+        That holds also where the round ends here: what was replaced has no key of the whole round twice.
+        """
+        ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        offset = min(next(ends, self.reached), self.reached)
+        if offset > cleaned_up_to(self.log):
+            note_cleaned(self.log, offset)
 
     def _passed(self, size: int) -> None:
         self._untold += size

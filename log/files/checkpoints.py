@@ -29,9 +29,11 @@ __all__ = [
     "MetaProperties",
     "PartitionMetadata",
     "leader_epochs_bytes",
+    "offset_ranges_bytes",
     "read_clean_shutdown",
     "read_leader_epochs",
     "read_meta_properties",
+    "read_offset_ranges",
     "read_offsets",
     "read_partition_metadata",
     "write_clean_shutdown",
@@ -182,6 +184,15 @@ def read_leader_epochs(path: str | os.PathLike[str]) -> list[LeaderEpoch]:
     return found
 
 
+def read_offset_ranges(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
+    """Read a checkpoint of ours: the first and the last offset of ranges. Raises: OSError; Malformed."""
+    text, entries = _checkpoint(path, 2)
+    return [
+        (text.number(line, first, "first offset", 0, 64), text.number(line, last, "last offset", 0, 64))
+        for line, (first, last) in entries
+    ]
+
+
 def _uuid(text: _Text, line: _Line, value: str) -> UUID:
     if _UUID_TEXT.fullmatch(value) is None:
         raise text.wrong(line, "id", "22 characters of URL-safe base64", value)
@@ -281,6 +292,11 @@ def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition,
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
     """What a `leader-epoch-checkpoint` holds."""
     return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
+
+
+def offset_ranges_bytes(ranges: Iterable[tuple[int, int]]) -> bytes:
+    """What `read_offset_ranges` reads."""
+    return _checkpoint_bytes([f"{first} {last}" for first, last in ranges])
 
 
 def write_leader_epochs(path: str | os.PathLike[str], epochs: Iterable[LeaderEpoch]) -> None:

@@ -19,6 +19,7 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, SkippedRanges
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.epochs import assign, up_to
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.directories.segment import Segment
@@ -27,7 +28,7 @@ from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import LeftoverKind, TopicPartition
-from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA, file_name
+from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -45,7 +46,8 @@ class MissingRange:
     """Bytes of a segment that are not in the new log, and the offsets that may have been there.
 
     Attributes:
-        path: of the segment. start, end: the bytes, `end` not included.
+        path: of the segment. start, end: the bytes, `end` not included; none of offsets that no segment
+            before this one holds.
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
         reasons: why, in the order of the bytes; of many different ones the first.
@@ -240,6 +242,7 @@ class _Salvage:
             before = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
             report.segments += 1
             self._snapshot(folder, segment.base_offset, number)
+            self._report_gap(segment)
             self._reached = max(self._reached, segment.base_offset)
             most = segment.base_offset + MAX_RELATIVE + 1
             found = self._read(segment, most if before is None else min(before, most))
@@ -283,6 +286,15 @@ class _Salvage:
             found.end += tail.size
         found.reasons.sort()
         return found
+
+    def _report_gap(self, segment: Segment) -> None:
+        """Report the offsets before a segment that no segment holds, and that nothing explains."""
+        told = self.report.missing[-1].last_offset if self.report.missing else None
+        if self._reached < segment.base_offset and (told is None or told < self._reached):
+            gap = explain_gap(self._log, self._reached, segment.base_offset - 1)
+            if not gap.is_explained:
+                why = ("in no segment, and not for compaction",)
+                self.report.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why))
 
     def _report_missing(
         self, segment: Segment, found: _Found, kept: Sequence[int], before: int | None
@@ -361,9 +373,9 @@ class _Salvage:
 
     def _beside(self, folder: Path) -> None:
         log = self._log
-        metadata = log.path / PARTITION_METADATA
-        if metadata.is_file():
-            replace_file(folder / PARTITION_METADATA, read_regular(metadata), folder=False)
+        for name in (PARTITION_METADATA, OMITTED_OFFSETS):
+            if (log.path / name).is_file():
+                replace_file(folder / name, read_regular(log.path / name), folder=False)
         try:
             epochs = up_to(log.leader_epochs(), self._reached)
         except (FormatError, OSError):

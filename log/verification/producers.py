@@ -19,12 +19,12 @@ __all__ = ["Producers"]
 class Producers:
     """What the batches so far say of producers; compared with snapshots when their offset is reached."""
 
-    def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, compacted: bool = False) -> None:
+    def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, cleaned: int = 0) -> None:
         self.reliable = True
         # Where the log begins, as far as it has been read.
         self.first_offset: int | None = None
-        # Whether compaction may have removed what a snapshot mentions.
-        self.compacted = compacted
+        # Below which offset compaction may have removed what a snapshot mentions.
+        self.cleaned = cleaned
         self.state = ProducerState()
         # By the offset of the marker in this segment: the producer, and where its transaction began (None:
         # not in the log).
@@ -99,6 +99,7 @@ class Producers:
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
         # The cleaner removes what was aborted, markers after it, and what is superseded at the start of a
         # transaction; a snapshot from before mentions them.
-        gone = gone or (self.compacted and (began == -1 or 0 <= told.current_txn_first_offset < began))
+        cleaned = 0 <= told.current_txn_first_offset < self.cleaned
+        gone = gone or (cleaned and (began == -1 or told.current_txn_first_offset < began))
         if told.current_txn_first_offset != began and not gone:
             yield "first offset of its transaction", began, told.current_txn_first_offset

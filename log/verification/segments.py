@@ -62,7 +62,8 @@ class SegmentCheck:
         self.live = live
         self.last = segment.base_offset - 1
         self.begun = False
-        self.missing = False
+        # Below which offset compaction has removed records, as the batches so far show it.
+        self.cleaned = 0
 
     def run(self) -> Iterator[Finding]:
         """What is found, in order. Raises OSError for a log that cannot be read."""
@@ -100,14 +101,19 @@ class SegmentCheck:
             what = f"{reader.skipped.omitted} more damaged ranges"
             yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
         end = reader.position
-        if reader.skipped.total > seen:
+        # What is wrong behind the last batch may hold the offsets up to the next segment.
+        ends_damaged = reader.skipped.total > seen
+        if ends_damaged:
             if not damaged:
                 yield Unreliable()
             damaged = True
             if offsets is not None:
                 offsets.skip_to(end)
-        # A running broker may be in the middle of an append, and preallocates zeros.
-        if (tail := reader.torn_tail) is not None and not (self.live and self.after is None):
+        # A running broker preallocates zeros; what it is appending is whole when it is looked at again.
+        tail = reader.torn_tail
+        preallocated = tail is not None and tail.reason == "zeros" and self.live and self.after is None
+        if tail is not None and not preallocated:
+            ends_damaged = True
             damaged = damaged or self.after is not None
             yield Problem(
                 segment.path,
@@ -116,9 +122,6 @@ class SegmentCheck:
                 "a whole batch",
                 f"{tail.size} bytes",
             )
-        # Nothing but compaction leaves a closed segment without a batch.
-        if self.last < segment.base_offset and self.after is not None and not damaged:
-            yield OffsetsMissing()
         if self.after is not None and self.last >= self.after:
             yield Problem(
                 segment.path, end, "last offset", f"less than {self.after}, the next segment's", self.last
@@ -131,7 +134,8 @@ class SegmentCheck:
                 times.end(self.after is not None)
             yield from times.problems
         yield self._transaction_index(told_aborted, damaged)
-        yield EndOfSegment(None if damaged else self.last)
+        yield OffsetsMissing(self.cleaned)
+        yield EndOfSegment(None if ends_damaged else self.last)
         if self.progress is not None:
             self.progress(segment.size - told)
 
@@ -152,11 +156,10 @@ class SegmentCheck:
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
         self.last = max(last, batch.last_offset)
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
-        # known here, and a conversion to these formats leaves control records out.
-        gap = batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
-        if gap and not self.missing:
-            self.missing = True
-            yield OffsetsMissing()
+        # known here.
+        known = batch.magic == 2 or batch.codec == "none"
+        if known and (first > last + 1 or batch.count <= batch.last_offset - first):
+            self.cleaned = batch.next_offset
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:
@@ -174,6 +177,7 @@ class SegmentCheck:
             self.snapshots.popleft()
             due = True
         if due:
+            yield OffsetsMissing(self.cleaned)
             yield CompareSnapshots(first)
 
     def _producer_of(self, batch: Batch) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
@@ -160,11 +161,11 @@ def verify_partition(
 
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where compaction explains them, and a problem where it does not. A segment that
-    is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
-    work: a segment in which something is found is looked at again, as the broker may be replacing it.
-    `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
-    read again.
+    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does.
+    A segment that is deleted meanwhile is left out; another one that cannot be read is a problem. With `live`
+    a broker is at work: a segment in which something is found is looked at again, as the broker may be
+    replacing it. `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs
+    are then not read again.
     """
     try:
         files = log.files
@@ -180,7 +181,12 @@ def verify_partition(
             yield unreadable(error, log.path / name)
     for path in files.irregular:
         yield Problem(path, 0, "what is no file has the name of one", "a regular file", "something else")
-    for path in files.orphans:
+    orphans = files.orphans
+    if live and orphans:
+        # a broker deletes a segment file by file
+        time.sleep(_MOMENT)
+        orphans = [each for each in orphans if each.exists() and not each.with_suffix(".log").exists()]
+    for path in orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
@@ -188,14 +194,15 @@ def verify_partition(
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
     # Before the log: what a broker appends meanwhile is in the log when it is read.
     known = _known_ends(log)
-    state = Producers(files.snapshots, compacted=_is_compacted(log))
+    state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
     indexed = any(segment.index or segment.timeindex for segment in log.segments)
     given = iter(readings or ())
-    gaps: list[tuple[Path, int, int]] = []
     for number, segment in enumerate(log.segments):
         expected = state.expected
+        if expected is not None and segment.base_offset > expected:
+            yield from _gap(segment, expected, state, log.limits, live)
         try:
             if live:
                 state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
@@ -207,14 +214,12 @@ def verify_partition(
                 yield from concluded(check.run() if readings is None else next(given), state)
         except OSError as error:
             state.lost()
-            if not isinstance(error, FileNotFoundError):
+            if isinstance(error, FileNotFoundError):
+                # a broker's work, or not: as for any other gap, the next segment shows it
+                state.expected = expected
+            else:
                 yield unreadable(error, segment.path)
             continue
-        if expected is not None and segment.base_offset > expected:
-            gaps.append((segment.path, expected, segment.base_offset - 1))
-    for path, first, last in gaps:
-        have = f"{first} to {last} in no segment"
-        yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
     if state.expected is not None:
         yield from _ends_too_early(log, max(state.expected, log.start_offset), known, live)
     yield from state.compare_rest()
@@ -250,6 +255,28 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
     return pieces
 
 
+def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live: bool) -> Iterator[Problem]:
+    """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
+    need = "no gap between segments"
+    # Segments may have been replaced since the log was listed.
+    with PartitionLog(segment.path.parent, limits=limits) as now:
+        with suppress(FormatError):
+            if any(each.base_offset <= expected < each.next_offset for each in now.segments):
+                return
+        gap = explain_gap(now, expected, segment.base_offset - 1)
+        cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
+    if gap.lost > gap.first:
+        have = f"{gap.first} to {gap.lost - 1} in no segment: {gap.why}"
+        yield Problem(segment.path, 0, "offsets", need, have, note=True)
+        state.cleaned = max(state.cleaned, gap.lost)
+    if not gap.is_explained:
+        have = f"{gap.lost} to {gap.last} in no segment, and not for compaction"
+        if cleaning:
+            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
+        yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
+        state.reliable = False
+
+
 def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
     """Offsets that the log had, by the log directory's checkpoints, and which says so.
 
@@ -280,6 +307,9 @@ def _ends_too_early(
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
+    if segment.path.suffix != ".log":
+        # of a swap that was interrupted: its indexes have other names too
+        return
     if segment.index is None and indexed:
         name = segment.path.with_suffix(".index").name
         yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
@@ -315,6 +345,9 @@ def _looked_at_twice(
             if last or not listed.path.exists():
                 raise
         else:
+            if last and seen is not None:
+                # a log that grows all the time ends elsewhere at each look
+                problems = [each for each in problems if each.note or each in seen[1]]
             if last or all(each.note for each in problems) or seen == (files, problems):
                 return trial, problems
             seen = files, problems
@@ -329,14 +362,6 @@ def _identities(path: Path) -> list[tuple[str, int]]:
         with suppress(FileNotFoundError):
             found.append((each.name, each.stat().st_ino))
     return found
-
-
-def _is_compacted(log: PartitionLog) -> bool:
-    """Whether the log was compacted, by the log directory's checkpoint."""
-    try:
-        return LogRoot(log.root).cleaner_offsets().get(log.topic_partition, 0) > 0
-    except (OSError, FormatError):
-        return False
 
 
 def verify_segment(

@@ -10,7 +10,7 @@ from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
 from kodec.pipeline.options import Options
-from kodec.pipeline.plan import SourceSegment, list_segments, pack, tasks_of
+from kodec.pipeline.plan import SourceSegment, found_logs, list_segments, pack, tasks_of
 
 
 def listed(path: Path, **options: str) -> list[tuple[str, int]]:
@@ -49,6 +49,18 @@ def test_file_urls_and_several_paths(log_dir: Path) -> None:
     paths = json.dumps([(log_dir / "paid-0").as_uri(), str(log_dir / "orders-1")])
     found = list_segments(Options.parse({"paths": paths}))
     assert [str(part.topic_partition) for part in found] == ["orders-1", "paid-0"]
+
+
+def test_a_folder_and_a_link_to_it_are_one_log(log_dir: Path, tmp_path: Path) -> None:
+    """As two replicas it would be ranked, and each of its segments looked at, twice."""
+    (tmp_path / "link").symlink_to(log_dir)
+    paths = json.dumps([str(log_dir), str(tmp_path / "link"), str(tmp_path / "link" / "orders-0")])
+    found = found_logs(Options.parse({"paths": paths}))
+    assert {str(owner): len(logs) for owner, logs in found.items()} == {
+        "orders-0": 1,
+        "orders-1": 1,
+        "paid-0": 1,
+    }
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,9 @@ final class Batches implements Closeable {
             try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
                 if (segment.nextOffset() <= gone.base()) {
                     // compaction may have left nothing of it; nobody else deletes from the middle of a log
-                    found = Gaps.isCleaned(folder, gone, conf) ? new ArrayList<>() : null;
+                    long last = Gaps.nextBase(gone.path(), gone.base(), conf) - 1;
+                    boolean cleaned = Gaps.firstLost(folder, gone, gone.base(), last, conf) > last;
+                    found = cleaned ? new ArrayList<>() : null;
                 }
             }
         }
@@ -707,7 +709,7 @@ final class Batches implements Closeable {
         }
         // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
         boolean mine = !piece.isPart() || tail != null || seen && position() >= source.size();
-        boolean explained = omitted > 0 || skippedEnd >= position();
+        boolean explained = skippedEnd >= position();
         if (piece.stop() < 0 || replaced || !mine || explained) {
             return;
         }
@@ -716,11 +718,8 @@ final class Batches implements Closeable {
         if (from > to) {
             return;
         }
-        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
-        String why = tail == null ? what + "in no segment, and not for compaction"
-                : what + "missing: it ends in a torn tail, " + tail.reason();
         if (piece.tiered()) {
-            lose(piece, from, to, why);
+            lose(piece, from, to);
             return;
         }
         String folder = Files.parent(piece.path());
@@ -737,10 +736,16 @@ final class Batches implements Closeable {
             // retention has deleted it
             return;
         }
-        if (tail == null && Gaps.isCompacted(folder, piece, conf)) {
-            return;
+        long lost = tail == null ? Gaps.firstLost(folder, piece, from, to, conf) : from;
+        if (lost <= to) {
+            lose(piece, lost, to);
         }
-        lose(piece, from, to, why);
+    }
+
+    private void lose(Piece of, long from, long to) {
+        String what = "offsets " + from + " to " + to + " of " + of.owner() + " are ";
+        lose(of, from, to, tail == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + tail.reason());
     }
 
     @Override

@@ -14,11 +14,13 @@ final class Names {
     private static final Pattern PARTITION = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
     private static final Pattern SEGMENT = Pattern.compile("([0-9]{20})\\.log");
+    private static final Pattern DELETED = Pattern.compile("([0-9]{20})\\.log\\.deleted");
     private static final Pattern SNAPSHOT = Pattern.compile("([0-9]{20})\\.snapshot");
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
     static final String LOG_START_OFFSETS = "log-start-offset-checkpoint";
     static final String LEADER_EPOCHS = "leader-epoch-checkpoint";
     static final String CLEANER_OFFSETS = "cleaner-offset-checkpoint";
+    static final String OMITTED_OFFSETS = "kodec-omitted-offsets";
     /** What brokers leave in a log directory. */
     static final Set<String> OF_A_LOG_DIRECTORY = Set.of(
             "meta.properties",
@@ -80,6 +82,11 @@ final class Names {
         return number(SEGMENT.matcher(name));
     }
 
+    /** The same of a log that waits for its deletion. */
+    static long deleted(String name) {
+        return number(DELETED.matcher(name));
+    }
+
     /** The same, also of a log in remote storage. */
     static long base(String name) {
         long found = segment(name);
@@ -131,6 +138,15 @@ final class Names {
             found = start < end ? epoch : found;
             before = epoch;
             startBefore = start;
+        }
+        return found;
+    }
+
+    /** The first and the last offset of the ranges of a checkpoint file. Throws NumberFormatException. */
+    static List<long[]> ranges(String text) {
+        List<long[]> found = new ArrayList<>();
+        for (String[] words : entries(text, 2)) {
+            found.add(new long[] {number(words[0], Long.MAX_VALUE), number(words[1], Long.MAX_VALUE)});
         }
         return found;
     }

@@ -270,7 +270,16 @@ final class Segment implements Closeable {
     }
 
     private boolean isRight(Place place) {
-        Batch batch = Batch.of(bytes(place.position, place.frame.size()), place.position);
+        return isRight(place.position, place.frame.size());
+    }
+
+    /** Whether the checksum of a batch is right. */
+    boolean isRight(Head head) {
+        return isRight(head.position, head.size);
+    }
+
+    private boolean isRight(long position, long size) {
+        Batch batch = Batch.of(bytes(position, size), position);
         return batch != null && batch.crcOk();
     }
 
