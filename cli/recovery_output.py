@@ -53,6 +53,8 @@ class Shown:
                     f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
                     f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
                 )
+            for remark in plan.remarks:
+                output.warn(remark)
             for each in plan.steps:
                 output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
             if self.apply:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kodec.generated.log import producer_snapshot
 from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
@@ -25,6 +26,8 @@ class Producers:
         # Whether compaction may have removed what a snapshot mentions.
         self.compacted = compacted
         self.state = ProducerState()
+        # The leader epochs of the segments so far.
+        self.epochs = EpochRuns()
         # By the offset of the marker in this segment: the producer, and where its transaction began (None:
         # not in the log).
         self.aborted: dict[int, tuple[int, int | None]] = {}

@@ -13,6 +13,7 @@ from typing import TypeVar
 from kodec.generated.log import transaction_index
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.reading.reader import read_batches
@@ -21,6 +22,7 @@ from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.log.verification.steps import (
     CompareSnapshots,
     EndOfSegment,
+    Epochs,
     Finding,
     FirstBatch,
     OffsetsMissing,
@@ -76,6 +78,7 @@ class SegmentCheck:
         reader = read_batches(segment.path, on_error="skip", limits=self.limits)
         seen, told = 0, 0
         damaged = False
+        epochs = EpochRuns()
         for batch in reader:
             if reader.skipped.total > seen:
                 if not damaged:
@@ -83,6 +86,7 @@ class SegmentCheck:
                 seen, damaged = reader.skipped.total, True
                 if offsets is not None:
                     offsets.skip_to(batch.position)
+            epochs.take(segment.path, batch)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)
@@ -131,6 +135,7 @@ class SegmentCheck:
                 times.end(self.after is not None)
             yield from times.problems
         yield self._transaction_index(told_aborted, damaged)
+        yield Epochs(epochs)
         yield EndOfSegment(None if damaged else self.last)
         if self.progress is not None:
             self.progress(segment.size - told)

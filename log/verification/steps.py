@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from kodec.generated.log import transaction_index
 from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import TXN_ENTRY
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import Marker, ProducerHead
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
@@ -22,6 +23,7 @@ from kodec.log.verification.producers import Producers
 __all__ = [
     "CompareSnapshots",
     "EndOfSegment",
+    "Epochs",
     "Finding",
     "FirstBatch",
     "Head",
@@ -191,6 +193,18 @@ class TransactionIndex:
                 yield Problem(path, at, f"offset {entry.last_offset}", need, have)
         elif state.reliable and found[1] is not None and found[1] < entry.first_offset:
             yield Problem(path, at, "first offset", f"at most {found[1]}", entry.first_offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """The leader epochs of the batches of a segment."""
+
+    runs: EpochRuns
+
+    def take(self, state: Producers) -> Iterable[Problem]:
+        """They are compared when those of all segments are known."""
+        state.epochs.add(self.runs)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.verification.problems import of_epochs
 from kodec.runtime.errors import CrcMismatch, FormatError
 
 __all__ = ["Health", "Overview", "SegmentFacts", "survey", "survey_segment"]
@@ -32,7 +36,8 @@ class Overview:
         codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
         health: `clean`; `torn` where a segment ends in a partial batch or in zeros; `corrupt` where a batch
-            is damaged, as far as lengths and headers show (and checksums, where they were asked for);
+            is damaged, as far as lengths, headers and leader epochs show (and checksums, where they were
+            asked for);
             `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
     """
@@ -116,19 +121,25 @@ def _of(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | No
 
 
 def survey_segment(
-    segment: Segment, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
+    segment: Segment,
+    *,
+    check_crc: bool = False,
+    progress: Callable[[int], None] | None = None,
+    epochs: EpochRuns | None = None,
 ) -> SegmentFacts:
     """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
 
-    `progress` as in `survey`. Raises: FileNotFoundError where it was deleted since it was listed.
+    `epochs` gets the leader epochs; without it they are compared with each other. `progress` as in `survey`. Raises: FileNotFoundError where it was deleted since it was listed.
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
+    runs = EpochRuns()
     told = 0
     try:
         for head in segment.headers():
             if check_crc:
                 segment.batch_at(head)
             found._take(head)
+            runs.take(segment.path, head)
             if progress is not None and head.position - told >= _ENOUGH:
                 progress(head.position - told)
                 told = head.position
@@ -148,6 +159,11 @@ def survey_segment(
             found.problem = f"{segment.path}: ends at {place}: {tail.reason}"
     finally:
         segment.close()
+    if epochs is not None:
+        epochs.add(runs)
+    elif wrong := list(of_epochs(runs)):
+        found.health = "corrupt" if found.health in ("clean", "torn") else found.health
+        found.problem = found.problem or str(wrong[0])
     found.codecs = [codec for codec in CODECS if codec in found.codecs]
     found.magics.sort()
     if progress is not None:
@@ -165,10 +181,11 @@ def survey(
     found = Overview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()
     magics: set[int] = set()
+    epochs = EpochRuns()
     for segment in log.segments:
         found.end_offset = max(found.end_offset, segment.base_offset)
         try:
-            facts = survey_segment(segment, check_crc=check_crc, progress=progress)
+            facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
             continue
@@ -182,6 +199,13 @@ def survey(
             # a torn end says less of a log than what was found before
             found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
             found.problems.append(facts.problem)
+    checkpoint: list[LeaderEpoch] = []
+    with suppress(FormatError, OSError):  # `verify` checks it
+        checkpoint = log.leader_epochs()
+    wrong = [str(each) for each in of_epochs(epochs, checkpoint, log.start_offset) if not each.note]
+    if wrong:
+        found.health = "unreadable" if found.health == "unreadable" else "corrupt"
+        found.problems += wrong
     found.codecs = [codec for codec in CODECS if codec in codecs]
     found.magics = sorted(magics)
     return found

@@ -15,8 +15,10 @@ from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
@@ -31,7 +33,7 @@ from kodec.log.files.names import (
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.verification.problems import Problem, from_error, unreadable
+from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
 from kodec.log.verification.steps import Reading, concluded
@@ -165,13 +167,12 @@ def verify_partition(
     except OSError as error:
         yield unreadable(error, log.path)
         return
-    for read, name in ((log.leader_epochs, LEADER_EPOCHS), (log.metadata, PARTITION_METADATA)):
-        try:
-            read()
-        except FormatError as error:
-            yield from_error(error, log.path / name)
-        except OSError as error:
-            yield unreadable(error, log.path / name)
+    try:
+        log.metadata()
+    except FormatError as error:
+        yield from_error(error, log.path / PARTITION_METADATA)
+    except OSError as error:
+        yield unreadable(error, log.path / PARTITION_METADATA)
     for path in files.orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
@@ -206,6 +207,26 @@ def verify_partition(
         have = f"{first} to {last} in no segment"
         yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
     yield from state.compare_rest()
+    yield from _leader_epochs(log, state.epochs)
+
+
+def _leader_epochs(log: PartitionLog, runs: EpochRuns) -> Iterator[Problem]:
+    """Compare the leader epochs of all batches with the checkpoint and each other.
+
+    The checkpoint is read last: a broker writes an epoch there before it appends a batch that has it.
+    """
+    checkpoint: list[LeaderEpoch] = []
+    try:
+        checkpoint = log.leader_epochs()
+    except FormatError as error:
+        yield from_error(error, log.path / LEADER_EPOCHS)
+    except OSError as error:
+        yield unreadable(error, log.path / LEADER_EPOCHS)
+    else:
+        if runs.runs and not checkpoint:
+            what = "leader epochs in batches are compared with each other only"
+            yield Problem(log.path / LEADER_EPOCHS, 0, what, "their start offsets", "none", note=True)
+    yield from of_epochs(runs, checkpoint, log.start_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,3 +329,4 @@ def verify_segment(
     state = Producers()
     state.reliable = False
     yield from concluded(SegmentCheck(segment, None, [], limits, progress).run(), state)
+    yield from of_epochs(state.epochs)

@@ -12,9 +12,9 @@ from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.reader import read_batches
@@ -36,7 +36,7 @@ class SegmentScan:
         batches: how many.
         fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
         first_timestamp: the largest of the first batch; None where there is no batch.
-        epochs: each leader epoch that is higher than those before, with the first offset that has it.
+        epochs: the leader epochs of its batches.
     """
 
     indexes: IndexBuilder
@@ -45,7 +45,7 @@ class SegmentScan:
     batches: int = 0
     fault: str = ""
     first_timestamp: int | None = None
-    epochs: list[LeaderEpoch] = field(default_factory=list)
+    epochs: EpochRuns = field(default_factory=EpochRuns)
 
     @property
     def valid_bytes(self) -> int:
@@ -114,7 +114,6 @@ class _Walk:
         self.producers = producers
         self.before = before
         self.waiting: Batch | None = None
-        self.epoch = -1
         self.refused = False
 
     def goes_on(self, batch: Batch) -> bool:
@@ -179,9 +178,7 @@ class _Walk:
             found.indexes.abort(ended.index_entry())
         if found.first_timestamp is None:
             found.first_timestamp = batch.max_timestamp
-        if batch.partition_leader_epoch > self.epoch:
-            self.epoch = batch.partition_leader_epoch
-            found.epochs.append(LeaderEpoch(self.epoch, batch.base_offset))
+        found.epochs.take(self.path, batch)
         found.batches += 1
         found.next_offset = batch.next_offset
         return True
