@@ -61,6 +61,11 @@ class Batch(ABC):
 
     @property
     @abstractmethod
+    def reserved(self) -> int:
+        """The attribute bits that have no meaning in its format; 0 in all that Kafka and its clients write."""
+
+    @property
+    @abstractmethod
     def base_offset(self) -> int:
         """The first offset: the header's (v2), or the first record's (v0, v1: decompresses a wrapper)."""
 

@@ -157,13 +157,14 @@ class EpochRuns:
             return runs
         # Sequences by the epoch in which they end, with ascending weights: a heavier one has to end higher.
         ends: list[int] = []
-        weights: list[int] = []
+        weights: list[tuple[int, int]] = []
         numbers: list[int] = []
         came_from: list[int] = []
         for number, run in enumerate(runs):
             at = bisect_right(ends, run.epoch)
             came_from.append(numbers[at - 1] if at else -1)
-            weight = (weights[at - 1] if at else 0) + 2 * run.batches + _has(checkpoint, run)
+            batches, agreeing = weights[at - 1] if at else (0, 0)
+            weight = batches + run.batches, agreeing + _has(checkpoint, run)
             begin = at - 1 if at and ends[at - 1] == run.epoch else at
             while at < len(ends) and weights[at] <= weight:
                 at += 1

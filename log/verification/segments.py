@@ -65,6 +65,9 @@ class SegmentCheck:
         self.last = segment.base_offset - 1
         self.begun = False
         self.missing = False
+        # The first batch with attribute bits that have no meaning, and how many there are.
+        self.reserved: tuple[int, int] | None = None
+        self.reserved_batches = 0
 
     def run(self) -> Iterator[Finding]:
         """What is found, in order. Raises OSError for a log that cannot be read."""
@@ -87,6 +90,7 @@ class SegmentCheck:
                 if offsets is not None:
                     offsets.skip_to(batch.position)
             epochs.take(segment.path, batch)
+            self._reserved_of(batch)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)
@@ -103,6 +107,11 @@ class SegmentCheck:
             have = f"{reader.skipped.omitted_bytes} bytes"
             what = f"{reader.skipped.omitted} more damaged ranges"
             yield Problem(segment.path, reader.skipped[-1].end, what, "none", have)
+        if self.reserved is not None:
+            # The checksum covers them, and is right: they were written so, and readers ignore them.
+            at, attributes = self.reserved
+            what = f"reserved attribute bits, in {self.reserved_batches} of the batches"
+            yield Problem(segment.path, at, what, 0, f"attributes {attributes:#x}", note=True)
         end = reader.position
         if reader.skipped.total > seen:
             if not damaged:
@@ -152,9 +161,24 @@ class SegmentCheck:
             yield unreadable(error, path)
             return None
 
+    def _reserved_of(self, batch: Batch) -> None:
+        if batch.reserved:
+            self.reserved = self.reserved or (batch.position, batch.attributes)
+            self.reserved_batches += 1
+
     def _offsets_of(self, batch: Batch) -> Iterator[Finding]:
         segment, last = self.segment, self.last
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
+        if batch.magic != 2 and batch.codec != "none":
+            try:
+                inside = batch.records()
+            except FormatError as error:
+                yield from_error(error, segment.path)
+            else:
+                first = inside[0].offset
+                if inside[-1].offset != batch.last_offset:
+                    need = f"{inside[-1].offset}, that of the last message inside"
+                    yield Problem(segment.path, batch.position, "offset of a wrapper", need, batch.last_offset)
         self.last = max(last, batch.last_offset)
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here, and a conversion to these formats leaves control records out.

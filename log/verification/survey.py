@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -133,11 +134,15 @@ def survey_segment(
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
     runs = EpochRuns()
-    told = 0
+    told, last = 0, segment.base_offset - 1
     try:
         for head in segment.headers():
             if check_crc:
                 segment.batch_at(head)
+            if head.first_known <= last:
+                need = f"offsets ascend: need more than {last}, have {head.first_known}"
+                found.problem = found.problem or f"{segment.path}: byte {head.position}: {need}"
+            last = head.last_offset
             found._take(head)
             runs.take(segment.path, head)
             if progress is not None and head.position - told >= _ENOUGH:
@@ -154,11 +159,13 @@ def survey_segment(
         found.problem = f"{segment.path}: cannot be read: {error.strerror or error}"
     else:
         if (tail := segment.torn_tail) is not None:
-            found.health = "torn"
+            found.health = "corrupt" if found.problem else "torn"
             place = f"byte {tail.position}, {tail.size} bytes before the end of the file"
-            found.problem = f"{segment.path}: ends at {place}: {tail.reason}"
+            found.problem = found.problem or f"{segment.path}: ends at {place}: {tail.reason}"
     finally:
         segment.close()
+    if found.problem and found.health == "clean":
+        found.health = "corrupt"
     if epochs is not None:
         epochs.add(runs)
     elif wrong := list(of_epochs(runs)):
@@ -182,7 +189,7 @@ def survey(
     codecs: set[str] = set()
     magics: set[int] = set()
     epochs = EpochRuns()
-    for segment in log.segments:
+    for segment, after in zip_longest(log.segments, log.segments[1:]):
         found.end_offset = max(found.end_offset, segment.base_offset)
         try:
             facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs)
@@ -190,6 +197,9 @@ def survey(
             # deleted since it was listed, as retention and compaction do
             continue
         found.batches += facts.batches
+        if after is not None and facts.next_offset > after.base_offset and not facts.problem:
+            need = f"last offset: need less than {after.base_offset}, the next segment's"
+            facts.health, facts.problem = "corrupt", f"{segment.path}: {need}, have {facts.last_offset}"
         found.end_offset = max(found.end_offset, facts.next_offset)
         found.first_timestamp = _of(min, found.first_timestamp, facts.first_timestamp)
         found.last_timestamp = _of(max, found.last_timestamp, facts.last_timestamp)

@@ -226,7 +226,10 @@ def _leader_epochs(log: PartitionLog, runs: EpochRuns) -> Iterator[Problem]:
         if runs.runs and not checkpoint:
             what = "leader epochs in batches are compared with each other only"
             yield Problem(log.path / LEADER_EPOCHS, 0, what, "their start offsets", "none", note=True)
-    yield from of_epochs(runs, checkpoint, log.start_offset)
+    start_offset = 0
+    with suppress(FormatError):  # a checkpoint of the log directory, which is checked with the others
+        start_offset = log.start_offset
+    yield from of_epochs(runs, checkpoint, start_offset)
 
 
 @dataclass(frozen=True, slots=True)
