@@ -27,10 +27,11 @@ from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import partition_path
+from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = ["MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
@@ -122,7 +123,10 @@ class SalvagePlan:
         return True
 
     def preview(self) -> SalvageReport:
-        """Read the log and say what would be kept; nothing is written. Raises OSError."""
+        """Read the log and say what would be kept; nothing is written.
+
+        Raises: OSError; Unsupported where nothing can be kept, as another system has written the log.
+        """
         with PartitionLog(self.path, limits=self.limits) as log:
             return _Salvage(log, self.progress).run(None)
 
@@ -221,6 +225,8 @@ class _Salvage:
         self._untold = 0
         self._state = ProducerState()
         self._epochs = EpochRuns()
+        # Why a segment is no log of Kafka's.
+        self._foreign: FormatError | ReadFailed | None = None
         # The offset after the last one that was kept, or could have been.
         self._reached = 0
         self.report = SalvageReport(log.path)
@@ -244,6 +250,8 @@ class _Salvage:
             kept = _in_order(found)
             self._report_missing(segment, found, kept, before)
             self._write(folder, segment, found, kept)
+        if self._foreign is not None and not report.batches:
+            raise self._foreign
         report.end_offset = self._reached
         report.open_transactions = sorted(self._state.open)
         self._snapshot(folder, self._reached, len(log.segments))
@@ -276,6 +284,8 @@ class _Salvage:
                 found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
         for skipped in reader.skipped:
             found.explain(skipped.start, _said(skipped.error))
+            if is_foreign(skipped.error):
+                self._foreign = skipped.error
         found.end = reader.position
         if (tail := reader.torn_tail) is not None:
             found.explain(tail.position, f"torn tail: {tail.reason}")

@@ -17,6 +17,7 @@ from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
+from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError, Unsupported
 
@@ -75,8 +76,8 @@ def scan_segment(
     transactions get their entries. `progress` is called now and then with the bytes read since the last call.
 
     Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
-    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, and
-    where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264), or its size 31 bits.
+    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, for a
+    file that another system has written, and where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
     found = SegmentScan(indexes, path.stat().st_size, base_offset)
@@ -91,7 +92,7 @@ def scan_segment(
                 progress(batch.position - told)
                 told = batch.position
     except FormatError as error:
-        if walk.refused or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
+        if walk.refused or is_foreign(error) or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
             raise
         found.fault = _told(error)
     else:
