@@ -154,6 +154,11 @@ def plan_trim(
 
 def _planned(log: PartitionLog, options: TrimOptions) -> TrimPlan:
     require_in_order(log)
+    return trim_of(log, options)
+
+
+def trim_of(log: PartitionLog, options: TrimOptions) -> TrimPlan:
+    """As `plan_trim`, of a log as it is read: also while a broker is at work on it. Raises as that."""
     choice = _Choice(log)
     start = log.start_offset
     if (before := options.before_offset) is not None:

@@ -15,6 +15,7 @@ __all__ = [
     "newest_snapshot",
     "newest_time",
     "require_in_order",
+    "require_live",
     "require_whole",
 ]
 
@@ -46,11 +47,16 @@ def require_in_order(log: PartitionLog) -> None:
 
     Raises ValueError.
     """
-    if log.kind is not ReplicaKind.LIVE:
-        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
+    require_live(log)
     unfinished = [each.path.name for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
     if unfinished:
         raise ValueError(f"{log.path}: recover it first: {unfinished[0]} is of something interrupted")
+
+
+def require_live(log: PartitionLog) -> None:
+    """Refuse a replica that is not live. Raises ValueError."""
+    if log.kind is not ReplicaKind.LIVE:
+        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
 
 
 def require_whole(segment: Segment) -> None:

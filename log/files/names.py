@@ -15,6 +15,7 @@ __all__ = [
     "LOG_START_OFFSETS",
     "META_PROPERTIES",
     "PARTITION_METADATA",
+    "QUORUM_STATE",
     "RECOVERY_POINTS",
     "file_name",
 ]
@@ -30,6 +31,8 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # of a topic-partition's folder
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
+# of the folder of the metadata log
+QUORUM_STATE = "quorum-state"
 # beside a segment's log, in the order in which they are listed
 INDEXES = ("index", "timeindex", "txnindex")
 

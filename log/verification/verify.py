@@ -6,7 +6,7 @@ import copy
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -18,7 +18,7 @@ from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
@@ -29,6 +29,7 @@ from kodec.log.files.names import (
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
+    QUORUM_STATE,
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
@@ -42,6 +43,8 @@ from kodec.runtime.errors import FormatError
 # A broker has renamed the files of a segment, or made an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
+# What a broker has beside each log; before 0.10 there was no time index.
+_ALWAYS = {"index": "offset index", "timeindex": "time index"}
 
 __all__ = [
     "Check",
@@ -167,12 +170,17 @@ def verify_partition(
     except OSError as error:
         yield unreadable(error, log.path)
         return
-    try:
-        log.metadata()
-    except FormatError as error:
-        yield from_error(error, log.path / PARTITION_METADATA)
-    except OSError as error:
-        yield unreadable(error, log.path / PARTITION_METADATA)
+    quorum_state = log.path / QUORUM_STATE
+    for read, name in (
+        (log.metadata, PARTITION_METADATA),
+        (lambda: quorum_state.exists() and read_quorum_state(quorum_state), QUORUM_STATE),
+    ):
+        try:
+            read()
+        except FormatError as error:
+            yield from_error(error, log.path / name)
+        except OSError as error:
+            yield unreadable(error, log.path / name)
     for path in files.orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
@@ -182,7 +190,10 @@ def verify_partition(
     state = Producers(files.snapshots, compacted=_is_compacted(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
-    indexed = any(segment.index or segment.timeindex for segment in log.segments)
+    indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
+    if log.segments and not indexed:
+        what = "no index beside any log: nothing to compare, and every lookup reads from the start"
+        yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
     gaps: list[tuple[Path, int, int]] = []
     for number, segment in enumerate(log.segments):
@@ -262,10 +273,12 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
     return pieces
 
 
-def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
-    if segment.index is None and indexed:
-        name = segment.path.with_suffix(".index").name
-        yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
+def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
+    """The indexes that are missing, where other segments have such ones."""
+    for kind in indexed:
+        if getattr(segment, kind) is None:
+            name = segment.path.with_suffix(f".{kind}").name
+            yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} beside the log", name, "no such file")
 
 
 def _looked_at_twice(
@@ -273,7 +286,7 @@ def _looked_at_twice(
     number: int,
     state: Producers,
     snapshots: list[int],
-    indexed: bool,
+    indexed: Collection[str],
     progress: Callable[[int], None] | None,
 ) -> tuple[Producers, list[Problem]]:
     """Check a segment that a broker may replace meanwhile, with what lies beside it.

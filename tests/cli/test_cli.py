@@ -255,7 +255,8 @@ def test_control_records_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_text_files_of_a_log_directory(capsys: pytest.CaptureFixture[str]) -> None:
     root = LOG.parent.parent
-    names = ("meta.properties", "recovery-point-offset-checkpoint", "orders-0/partition.metadata")
+    state = "__cluster_metadata-0/quorum-state"
+    names = ("meta.properties", "recovery-point-offset-checkpoint", "orders-0/partition.metadata", state)
     assert main(["dump", "--json", *(str(root / name) for name in names)]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows[0]["kind"] == "metaProperties" and rows[0]["node.id"] == "1"

@@ -16,7 +16,6 @@ from kodec.cli.main import main
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.lock import is_locked
-from kodec.log.files.names import LEADER_EPOCHS
 from kodec.log.writing.config import LogConfig
 
 from . import made, wire
@@ -27,8 +26,9 @@ LOGS = DATA / "kafka-4.3.1" / "logs"
 
 
 def found(path: Path) -> tuple[list[str], list[str]]:
-    """(problems, notes) at a path; most logs here have no leader epochs, which is noted of each."""
-    everything = [each for each in kodec.verify(path) if each.path.name != LEADER_EPOCHS or not each.note]
+    """(problems, notes) at a path; most logs here have no leader epochs or no index, which is noted of each."""
+    usual = ("leader epochs in batches are compared", "no index beside any log")
+    everything = [each for each in kodec.verify(path) if not (each.note and each.what.startswith(usual))]
     return [str(each) for each in everything if not each.note], [
         str(each) for each in everything if each.note
     ]
@@ -383,3 +383,19 @@ def test_a_gap_of_one_offset(tmp_path: Path) -> None:
     )
     (problem,), notes = found(folder)
     assert "10 to 10 in no segment" in problem and notes == []
+
+
+def test_logs_without_any_index_are_noted(tmp_path: Path) -> None:
+    folder = segment_with(tmp_path / "topic-0", wire.batch([wire.record()]))
+    (note,) = list(kodec.verify(folder))
+    assert note.note and "no index beside any log" in str(note)
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"[]", b'{"leaderId":1,"leaderEpoch":1,"data_version":2}', b'{"data_version":0}'])
+def test_a_damaged_quorum_state(tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(LOGS / folder.name, folder)
+    assert found(folder)[0] == []
+    (folder / "quorum-state").write_bytes(content)
+    (problem,) = found(folder)[0]
+    assert problem.startswith(f"{folder / 'quorum-state'}: byte 0: Malformed")

@@ -243,3 +243,16 @@ def test_epochs_of_a_real_log_agree() -> None:
         for log in directory:
             found = read_epochs(log)
             assert found.account.is_whole, found.account.problems
+
+
+def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> None:
+    """The output of a compaction that goes on is not part of the log, nor does it count by size."""
+    path = folder(tmp_path, 9, 8, 7)
+    wanted = explained(path, retention_ms=str(HOUR))
+    assert len(wanted.deletable) == 2
+    for kind in ("log", "index", "timeindex"):
+        (path / f"{0:020d}.{kind}.cleaned").write_bytes(bytes(500))
+    assert explained(path, retention_ms=str(HOUR)) == wanted
+    deleted = path.rename(tmp_path / f"t-0.{'0' * 32}-delete")
+    with kodec.PartitionLog(deleted) as log, pytest.raises(ValueError, match="a delete replica is left as it is"):
+        explain_retention(log)
