@@ -62,7 +62,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def reserved(self) -> int:
-        """The attribute bits that have no meaning in its format; 0 in all that Kafka and its clients write."""
+        """The attribute bits that have no meaning in its format; Kafka and its clients write none."""
 
     @property
     @abstractmethod

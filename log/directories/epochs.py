@@ -150,7 +150,7 @@ class EpochRuns:
     def believed(self, checkpoint: Sequence[LeaderEpoch] = ()) -> list[EpochRun]:
         """The runs with the most batches whose epochs do not descend.
 
-        Of as many the ones that the checkpoint has, then those with lower epochs: few bits of an epoch are set.
+        Of as many those that the checkpoint has, then those with lower epochs: most flipped bits raise one.
         """
         runs = [run for run in self.runs if run.epoch >= 0]
         if all(runs[at].epoch <= runs[at + 1].epoch for at in range(len(runs) - 1)):
@@ -215,7 +215,9 @@ class EpochRuns:
                 continue
             least = believed[passed - 1].epoch if passed else 0
             most = believed[passed].epoch if passed < len(believed) else None
-            need = f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
+            need = (
+                f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
+            )
             need += " as in the batches around"
             if _has(checkpoint, run):
                 need += f", though {LEADER_EPOCHS} has it"

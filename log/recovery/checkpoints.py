@@ -32,7 +32,7 @@ def write_leader_epochs(draft: Draft, end: int) -> None:
     epochs = from_start(found.brought_up(known), draft.log_start)
     for each in found.contradictions(known, draft.log_start):
         if each.refuted:
-            what = f"not taken into {LEADER_EPOCHS}; a broker that recovers this segment takes it if it is higher"
+            what = f"not taken into {LEADER_EPOCHS}; a broker that recovers this segment takes a higher one"
             draft.plan.remarks.append(f"{each}: {what}")
         elif not each.note:
             taken = LeaderEpoch(each.run.epoch, each.run.first_offset) in epochs

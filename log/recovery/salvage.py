@@ -79,8 +79,8 @@ class SalvageReport:
         unread: files that hold records and are no part of the log as it is, left by an interrupted swap.
         open_transactions: the producers whose transaction has no end in what was kept; a consumer that reads
             committed records stops at the first of them.
-        wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their leader
-            epoch: no checksum covers it. The new checkpoint has none that batches around it refute.
+        wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their
+            leader epoch: no checksum covers it. The new checkpoint has none that batches around it refute.
         end_offset: the offset after the last one that was kept.
     """
 

@@ -178,7 +178,9 @@ class SegmentCheck:
                 first = inside[0].offset
                 if inside[-1].offset != batch.last_offset:
                     need = f"{inside[-1].offset}, that of the last message inside"
-                    yield Problem(segment.path, batch.position, "offset of a wrapper", need, batch.last_offset)
+                    yield Problem(
+                        segment.path, batch.position, "offset of a wrapper", need, batch.last_offset
+                    )
         self.last = max(last, batch.last_offset)
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here, and a conversion to these formats leaves control records out.

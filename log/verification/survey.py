@@ -130,7 +130,8 @@ def survey_segment(
 ) -> SegmentFacts:
     """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
 
-    `epochs` gets the leader epochs; without it they are compared with each other. `progress` as in `survey`. Raises: FileNotFoundError where it was deleted since it was listed.
+    `epochs` gets the leader epochs; without it they are compared with each other. `progress` as in `survey`.
+    Raises: FileNotFoundError where it was deleted since it was listed.
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
     runs = EpochRuns()

@@ -75,7 +75,9 @@ def read_epochs(log: PartitionLog, account: Account | None = None) -> LeaderEpoc
         for epoch, following in zip(epochs, [*begins[1:], end], strict=False)
     ]
     if runs.omitted:
-        account.problem(f"{log.path}: more than {runs.MOST} changes of the leader epoch: the rest is left out")
+        account.problem(
+            f"{log.path}: more than {runs.MOST} changes of the leader epoch: the rest is left out"
+        )
     for each in runs.contradictions(told, log.start_offset):
         account.problem(str(each))
     return LeaderEpochs(log.topic_partition, found, account)

@@ -107,8 +107,8 @@ def explain_retention(
         remote_offset: of a topic with remote storage, the highest offset there; None is not known.
         now: ms since 1970-01-01 UTC; the clock's time where it is not given.
 
-    A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that is
-    complete (`.swap`) counts as in place.
+    A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that
+    is complete (`.swap`) counts as in place.
 
     Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, and for a
     setting that is no number; OSError.

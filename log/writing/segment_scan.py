@@ -77,7 +77,8 @@ def scan_segment(
 
     Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
     Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, for a
-    file that another system has written, and where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264), or its size 31 bits.
+    file that another system has written, and where offsets overflow the segment, as Kafka before 2.0 left it
+    (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
     found = SegmentScan(indexes, path.stat().st_size, base_offset)
@@ -92,7 +93,11 @@ def scan_segment(
                 progress(batch.position - told)
                 told = batch.position
     except FormatError as error:
-        if walk.refused or is_foreign(error) or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
+        if (
+            walk.refused
+            or is_foreign(error)
+            or (isinstance(error, Unsupported) and _is_sound(path, reader.position))
+        ):
             raise
         found.fault = _told(error)
     else:

@@ -37,6 +37,9 @@ FOREIGN = {
     "redpanda-magic-1": (redpanda(100 << 24, records=30), "a segment of Redpanda"),
     "automq": (automq(), "an object of AutoMQ"),
     "automq-composite": (bytes(3) + b"\1" * 100 + AUTOMQ_END, "an object of AutoMQ"),
-    "automq-wal": (bytes.fromhex("12345678") + bytes(36) + wire.batch([wire.record()]), "a write-ahead log of AutoMQ"),
+    "automq-wal": (
+        bytes.fromhex("12345678") + bytes(36) + wire.batch([wire.record()]),
+        "a write-ahead log of AutoMQ",
+    ),
     "gzip": (gzip.compress(wire.batch([wire.record()])), "a gzip file"),
 }

@@ -1,4 +1,4 @@
-"""A log that another system has written is reported as that; nothing is truncated, nothing is read out of it."""
+"""A log that another system has written is reported as that; nothing is truncated, or read out of it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,11 @@ SIZE = len(batch(0, [(b"k", b"v")] * 2, time=START))
             [f"00@{SIZE}: 0 as in the batches around / {WRONG} in 1 batch, offsets 2 to 3"],
         ),
         # the first and the last one have a neighbour on one side only
-        ([[WRONG, 0, 0]], [(0, 0)], ["00@0: 0 as in the batches around / 268435456 in 1 batch, offsets 0 to 1"]),
+        (
+            [[WRONG, 0, 0]],
+            [(0, 0)],
+            ["00@0: 0 as in the batches around / 268435456 in 1 batch, offsets 0 to 1"],
+        ),
         (
             [[0, 0, WRONG]],
             [(0, 0)],
@@ -89,7 +93,11 @@ SIZE = len(batch(0, [(b"k", b"v")] * 2, time=START))
             ["00@0: 0 to 1 as in leader-epoch-checkpoint / 0 in 2 batches, offsets 0 to 3"],
         ),
         # lower than those before, at the end
-        ([[4, 4, 0]], [(4, 0)], [f"00@{2 * SIZE}: at least 4 as in the batches around / 0 in 1 batch, offsets 4 to 5"]),
+        (
+            [[4, 4, 0]],
+            [(4, 0)],
+            [f"00@{2 * SIZE}: at least 4 as in the batches around / 0 in 1 batch, offsets 4 to 5"],
+        ),
         # the sign bit
         (
             [[0, -(2**31), 0]],
@@ -106,8 +114,16 @@ SIZE = len(batch(0, [(b"k", b"v")] * 2, time=START))
             ],
         ),
         # the first of two batches: as many say the one as the other, and the checkpoint decides
-        ([[5, 1]], [(5, 0)], [f"00@{SIZE}: at least 5 as in the batches around / 1 in 1 batch, offsets 2 to 3"]),
-        ([[WRONG, 1]], None, ["00@0: 0 to 1 as in the batches around / 268435456 in 1 batch, offsets 0 to 1"]),
+        (
+            [[5, 1]],
+            [(5, 0)],
+            [f"00@{SIZE}: at least 5 as in the batches around / 1 in 1 batch, offsets 2 to 3"],
+        ),
+        (
+            [[WRONG, 1]],
+            None,
+            ["00@0: 0 to 1 as in the batches around / 268435456 in 1 batch, offsets 0 to 1"],
+        ),
     ],
 )
 def test_an_epoch_that_is_wrong(
@@ -295,7 +311,9 @@ def test_the_most_batches_are_believed(parts: list[tuple[int, int]]) -> None:
 
 def test_epochs_that_never_end_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EpochRuns, "MOST", 3)
-    folder = log_of(tmp_path, [0, 1, 2, 3], [4, 5], checkpoint=[(0, 0), (1, 2), (2, 4), (3, 6), (4, 8), (5, 10)])
+    folder = log_of(
+        tmp_path, [0, 1, 2, 3], [4, 5], checkpoint=[(0, 0), (1, 2), (2, 4), (3, 6), (4, 8), (5, 10)]
+    )
     (problem,) = problems(folder)
     assert "at most 3 changes of it" in problem
 

@@ -26,7 +26,7 @@ LOGS = DATA / "kafka-4.3.1" / "logs"
 
 
 def found(path: Path) -> tuple[list[str], list[str]]:
-    """(problems, notes) at a path; most logs here have no leader epochs or no index, which is noted of each."""
+    """(problems, notes) at a path, without those of logs that have no index or no checkpoint of epochs."""
     usual = ("leader epochs in batches are compared", "no index beside any log")
     everything = [each for each in kodec.verify(path) if not (each.note and each.what.startswith(usual))]
     return [str(each) for each in everything if not each.note], [
@@ -304,7 +304,11 @@ def test_a_wrapper_whose_messages_are_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "attributes"),
     [
-        (wire.batch([wire.record()], attributes=0x80) + wire.batch([wire.record()], base=1, attributes=0x8001), "0x80"),
+        (
+            wire.batch([wire.record()], attributes=0x80)
+            + wire.batch([wire.record()], base=1, attributes=0x8001),
+            "0x80",
+        ),
         (wire.message(0, attributes=0x10) + wire.message(1, attributes=0x80), "0x10"),
     ],
     ids=["v2", "v1"],
@@ -391,7 +395,9 @@ def test_logs_without_any_index_are_noted(tmp_path: Path) -> None:
     assert note.note and "no index beside any log" in str(note)
 
 
-@pytest.mark.parametrize("content", [b"{", b"", b"[]", b'{"leaderId":1,"leaderEpoch":1,"data_version":2}', b'{"data_version":0}'])
+@pytest.mark.parametrize(
+    "content", [b"{", b"", b"[]", b'{"leaderId":1,"leaderEpoch":1,"data_version":2}', b'{"data_version":0}']
+)
 def test_a_damaged_quorum_state(tmp_path: Path, content: bytes) -> None:
     folder = tmp_path / "__cluster_metadata-0"
     shutil.copytree(LOGS / folder.name, folder)
@@ -399,3 +405,52 @@ def test_a_damaged_quorum_state(tmp_path: Path, content: bytes) -> None:
     (folder / "quorum-state").write_bytes(content)
     (problem,) = found(folder)[0]
     assert problem.startswith(f"{folder / 'quorum-state'}: byte 0: Malformed")
+
+
+LAST = 20
+CHECKPOINTS = {
+    "replication-offset-checkpoint": "the high watermark",
+    "recovery-point-offset-checkpoint": "the recovery point",
+}
+
+
+def _without_the_last(folder: Path) -> None:
+    for path in folder.glob(f"{LAST:020d}.*"):
+        path.unlink()
+
+
+def _emptied(folder: Path) -> None:
+    _without_the_last(folder)
+    (folder / f"{LAST:020d}.log").touch()
+
+
+def _shortened_to_a_batch(folder: Path) -> None:
+    _emptied(folder)
+    (folder / f"{LAST:020d}.log").write_bytes(batch(LAST, [(b"k", b"v")] * 4, time=START))
+
+
+@pytest.mark.parametrize(
+    ("damage", "end"),
+    [(_without_the_last, LAST), (_emptied, LAST), (_shortened_to_a_batch, LAST + 4)],
+    ids=["no last segment", "an empty one", "one that ends between two batches"],
+)
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_records_that_a_checkpoint_knows_and_the_log_lost(
+    name: str, damage: Callable[[Path], None], end: int, tmp_path: Path
+) -> None:
+    folder = dense(tmp_path)
+    for index in folder.glob("*.*index"):
+        index.unlink()
+    partition = TopicPartition("topic", 0)
+    write_offsets(tmp_path / name, {partition: 30})
+    assert found(tmp_path) == ([], [])
+    damage(folder)
+    write_offsets(tmp_path / name, {partition: end})
+    assert found(tmp_path) == ([], [])
+    write_offsets(tmp_path / name, {partition: end + 1})
+    problems, notes = found(tmp_path)
+    assert len(problems) == 1 and notes == []
+    assert f"end of the log: need offset {end + 1}, {CHECKPOINTS[name]} in {name}, have {end}" in problems[0]
+    # What was deleted by offset was not lost.
+    write_offsets(tmp_path / "log-start-offset-checkpoint", {partition: end + 1})
+    assert found(tmp_path) == ([], [])

@@ -214,7 +214,11 @@ def test_an_epoch_that_compaction_has_emptied_is_no_contradiction(tmp_path: Path
             "need an entry in leader-epoch-checkpoint, which begins at offset 1, have 0 in 2 batches, "
             "offsets 0 to 1",
         ),
-        ([0, 3, 1, 3], [(0, 0), (3, 1)], "need 3 as in the batches around, have 1 in 1 batch, offsets 2 to 2"),
+        (
+            [0, 3, 1, 3],
+            [(0, 0), (3, 1)],
+            "need 3 as in the batches around, have 1 in 1 batch, offsets 2 to 2",
+        ),
     ],
 )
 def test_contradictions_are_told(
@@ -254,5 +258,8 @@ def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> N
         (path / f"{0:020d}.{kind}.cleaned").write_bytes(bytes(500))
     assert explained(path, retention_ms=str(HOUR)) == wanted
     deleted = path.rename(tmp_path / f"t-0.{'0' * 32}-delete")
-    with kodec.PartitionLog(deleted) as log, pytest.raises(ValueError, match="a delete replica is left as it is"):
+    with (
+        kodec.PartitionLog(deleted) as log,
+        pytest.raises(ValueError, match="a delete replica is left as it is"),
+    ):
         explain_retention(log)
