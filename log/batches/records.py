@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
+from kodec.log.arguments import require_integer
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 
@@ -121,6 +122,10 @@ class Limits:
     batch_bytes: int = 1024 * MIB
     decompressed_bytes: int = 256 * MIB
     elements: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("batch_bytes", "decompressed_bytes", "elements"):
+            require_integer(name, getattr(self, name), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kodec.log.arguments import require_integer
 from kodec.log.batches.records import Limits
 from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
@@ -63,6 +64,8 @@ class TrimOptions:
     def __post_init__(self) -> None:
         for name in ("retention_bytes", "retention_ms"):
             value = getattr(self, name)
+            if value is not None:
+                require_integer(name, value)
             if value is not None and value < 0:
                 raise ValueError(f"{name}={value}: not negative")
 

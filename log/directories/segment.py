@@ -6,11 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log import record_batch, transaction_index
 from kodec.log import kernel
+from kodec.log.arguments import path_of
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.options import ReadOptions
@@ -161,7 +161,7 @@ class Segment:
         limits: Limits = Limits(),
     ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
-        path = Path(path)
+        path = path_of(path)
         files = SegmentFiles(base_offset, path, path.stat().st_size)
         if beside:
             for kind in ("index", "timeindex", "txnindex"):

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
+from kodec.log.arguments import require
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.epochs import EpochRuns
@@ -186,6 +187,7 @@ def survey(
 
     `progress` is called now and then with the bytes of logs read since the last call.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     found = Overview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()
     magics: set[int] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from kodec.log.arguments import require
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch
@@ -52,6 +53,7 @@ def read_epochs(log: PartitionLog, account: Account | None = None) -> LeaderEpoc
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read. No checksum
     covers the epoch in a batch.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     account = Account() if account is None else account
     runs, end = _stored(log, account)
     log.close()

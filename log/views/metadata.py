@@ -18,6 +18,7 @@ from uuid import UUID
 from kodec.generated.control.kraft_version_record import KraftVersionRecord
 from kodec.generated.control.leader_change_message import LeaderChangeMessage
 from kodec.generated.control.voters_record import VotersRecord
+from kodec.log.arguments import require_integer
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import read_quorum_state
@@ -224,6 +225,8 @@ def read_metadata(
     reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
     `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
+    if end_offset is not None:
+        require_integer("end_offset", end_offset, 0)
     here = Replicas(*log_dirs, limits=limits)
     (log,) = here.of_topic(METADATA_TOPIC)[:1]
     return _replayed(log, end_offset, Account())

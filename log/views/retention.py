@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
+from kodec.log.arguments import require
 from kodec.log.cleaning.retention import DeletableSegment, TrimOptions, trim_of
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.offline import high_watermark, newest_time, require_live
@@ -18,6 +19,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import ClusterMetadata
+from kodec.runtime.errors import ArgumentError
 
 __all__ = ["KeptSegment", "Retention", "Setting", "explain_retention"]
 
@@ -110,9 +112,15 @@ def explain_retention(
     A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that
     is complete (`.swap`) counts as in place.
 
-    Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, and for a
-    setting that is no number; OSError.
+    Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, an unknown
+    setting, and one that is no number; OSError.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
+    if metadata is not None:
+        require("metadata", metadata, ClusterMetadata, "what read_metadata(path) returns is needed")
+    known = [name for name, _, _ in _SETTINGS]
+    if unknown := [name for name in options or {} if name not in known]:
+        raise ArgumentError(f"options: {unknown[0]!r} is none of {', '.join(known)}")
     moment = time.time_ns() // 1_000_000 if now is None else now
     settings = _settings(log, metadata, options or {})
     deletes = "delete" in settings["cleanup.policy"].value.split(",")

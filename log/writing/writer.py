@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, Unpack
 from uuid import UUID
 
+from kodec.log.arguments import require, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import EPOCH
@@ -128,6 +129,9 @@ class LogWriter:
         clock: Callable[[], float] = time.time,
     ) -> None:
         folder = writable_partition(path)
+        require("config", config, LogConfig, "kodec.LogConfig(...) is needed")
+        if leader_epoch is not None:
+            require_integer("leader_epoch", leader_epoch, 0)
         if folder.kind is not ReplicaKind.LIVE:
             raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
         self.path = folder.path
