@@ -309,9 +309,19 @@ def _ends_too_early(
 def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
     """The indexes that are missing, where other segments have such ones."""
     for kind in indexed:
-        if getattr(segment, kind) is None:
+        if getattr(segment, kind) is None and not (kind == "timeindex" and _is_timeless(segment)):
             name = segment.path.with_suffix(f".{kind}").name
             yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} beside the log", name, "no such file")
+
+
+def _is_timeless(segment: Segment) -> bool:
+    """Whether no record has a timestamp, as from before 0.10, when there were no time indexes either."""
+    try:
+        return segment.largest_timestamp(use_index=False) is None
+    except FormatError:
+        return False
+    finally:
+        segment.close()
 
 
 def _looked_at_twice(
