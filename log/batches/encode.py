@@ -63,7 +63,7 @@ def encode(
         compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
         level: on the codec's own scale; None is its default.
         base_offset: renumber the records from here, whatever offsets they have. A producer sends 0.
-        timestamp_type: None keeps what each record says. LogAppendTime gives all records of a batch one
+        timestamp_type: None keeps what each record says. LOG_APPEND_TIME gives all records of a batch one
             timestamp; a batch is cut where it changes.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
             batch header (magic 2 only); -1 is none. A further batch goes on in the sequence.

@@ -57,7 +57,7 @@ class Record:
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
         timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
-        timestamp_type: who set it; NoTimestampType in message format v0.
+        timestamp_type: who set it; NO_TIMESTAMP_TYPE in message format v0.
         key: None is no key; b"" is an empty one.
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
