@@ -244,3 +244,16 @@ def test_where_there_is_nothing_to_adopt_nothing_is_said_to_be_done(
     said = capsys.readouterr()
     assert said.err.count("is not empty") == 1
     assert not {"done", "nothing is written without --apply"} & set(said.out.splitlines())
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_leader_epoch_up_to_the_clusters_is_taken(tmp_path: Path, broker: Path, above: int) -> None:
+    """The cluster's next leader has a higher one than that; a log that is ahead would be taken for diverged."""
+    topic = read_metadata(broker).topic("orders")
+    assert topic is not None
+    epoch = topic.partitions[0].leader_epoch + above
+    with kodec.LogDirectoryWriter(tmp_path / "made") as directory:
+        directory.partition("orders", 0, leader_epoch=epoch).append([kodec.Record(value=b"v", timestamp=NOW)])
+    problems = plan_adoption(tmp_path / "made", broker, now=NOW).problems
+    wanted = f"its newest leader epoch is {epoch}, and the cluster's {epoch - 1}"
+    assert [wanted in each for each in problems] == [True] * above
