@@ -248,7 +248,7 @@ def test_where_there_is_nothing_to_adopt_nothing_is_said_to_be_done(
 
 @pytest.mark.parametrize("above", [0, 1])
 def test_a_leader_epoch_up_to_the_clusters_is_taken(tmp_path: Path, broker: Path, above: int) -> None:
-    """The cluster's next leader has a higher one than that; a log that is ahead would be taken for diverged."""
+    """The cluster's next leader has a higher one; a log that is ahead would be taken for diverged."""
     topic = read_metadata(broker).topic("orders")
     assert topic is not None
     epoch = topic.partitions[0].leader_epoch + above
