@@ -202,6 +202,13 @@ def test_the_checkpoint_is_ahead_of_the_log_start_offset(tmp_path: Path) -> None
     assert len(problems(folder)) == 2
 
 
+def test_an_epoch_that_goes_on_over_the_next_ones_start(tmp_path: Path) -> None:
+    """The checkpoint begins above the log's start, which explains what is below it, and no more."""
+    folder = log_of(tmp_path, [2, 2, 2, 3], checkpoint=[(2, 2), (3, 4)])
+    (problem,) = problems(folder)
+    assert problem.startswith("00@0: 3 as in leader-epoch-checkpoint / 2 in 3 batches, offsets 0 to 5")
+
+
 def test_a_message_of_v1_makes_a_broker_forget_the_epochs_before(tmp_path: Path) -> None:
     entries = [batch(0, [(b"k", b"v")]), batch(1, [(b"k", b"v")], magic=1), batch(2, [(b"k", b"v")])]
     folder = make(tmp_path / str(NAME), [(0, entries)])
