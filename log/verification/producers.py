@@ -33,12 +33,15 @@ class Producers:
         self.aborted: dict[int, tuple[int, int | None]] = {}
         # Where the next segment begins; None where that is not known.
         self.expected: int | None = None
+        # What is missing before the last batch so far; see `EndOfSegment`.
+        self.gap: tuple[int, int, int] | None = None
         self._snapshots = deque(snapshots)
 
     def lost(self) -> None:
         """A segment cannot be read to its end: batches that count are missing."""
         self.reliable = False
         self.expected = None
+        self.gap = None
         self.aborted.clear()
 
     def compare_below(self, offset: int) -> Iterator[Problem]:

@@ -65,6 +65,8 @@ class SegmentCheck:
         self.last = segment.base_offset - 1
         self.begun = False
         self.missing = False
+        # The offsets that are missing before the batch, and where it is: for the last one.
+        self.gap: tuple[int, int, int] | None = None
         # The first batch with attribute bits that have no meaning, and how many there are.
         self.reserved: tuple[int, int] | None = None
         self.reserved_batches = 0
@@ -145,7 +147,7 @@ class SegmentCheck:
             yield from times.problems
         yield self._transaction_index(told_aborted, damaged)
         yield Epochs(epochs)
-        yield EndOfSegment(None if damaged else self.last)
+        yield EndOfSegment(None if damaged else self.last, None if damaged else self.gap)
         if self.progress is not None:
             self.progress(segment.size - told)
 
@@ -182,6 +184,8 @@ class SegmentCheck:
                         segment.path, batch.position, "offset of a wrapper", need, batch.last_offset
                     )
         self.last = max(last, batch.last_offset)
+        between = batch.magic == 2 and segment.base_offset <= last < first - 1
+        self.gap = (batch.position, last + 1, first - 1) if between else None
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
         # known here, and a conversion to these formats leaves control records out.
         gap = batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1

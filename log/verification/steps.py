@@ -209,13 +209,18 @@ class Epochs:
 
 @dataclass(frozen=True, slots=True)
 class EndOfSegment:
-    """A segment ends; `last` is its last offset, None where a damaged batch leaves it open."""
+    """A segment ends; `last` is its last offset, None where a damaged batch leaves it open.
+
+    `gap` is where the last batch is, with the first and last offset that are missing before it, if any.
+    """
 
     last: int | None
+    gap: tuple[int, int, int] | None = None
 
     def take(self, state: Producers) -> Iterable[Problem]:
         """The next segment is expected behind it."""
         state.expected = None if self.last is None else self.last + 1
+        state.gap = self.gap
         state.aborted.clear()
         return ()
 

@@ -224,8 +224,31 @@ def verify_partition(
         start_offset = log.start_offset
     if state.expected is not None:
         yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
+    if state.gap is not None and not _shows_compaction(log):
+        at, first, last = state.gap
+        have = f"{first} to {last} before the last batch, whose offset no checksum covers"
+        yield Problem(log.segments[-1].path, at, "offsets", "no gap in a log that is not compacted", have)
     yield from state.compare_rest()
     yield from _leader_epochs(log, state.epochs, start_offset)
+
+
+def _shows_compaction(log: PartitionLog) -> bool:
+    """Whether anything but a gap before its last batch shows that records of the log were removed."""
+    if _is_compacted(log):
+        return True
+    gaps = []
+    try:
+        for segment in log.segments:
+            last = segment.base_offset - 1
+            for head in segment.headers():
+                if head.magic != 2 or (head.count or 0) <= head.last_offset - head.first_known:
+                    return True
+                gaps += [head.first_known] * (head.first_known > last + 1)
+                last = head.last_offset
+            segment.close()
+    except (FormatError, FileNotFoundError):
+        return True
+    return len(gaps) > 1
 
 
 def _leader_epochs(log: PartitionLog, runs: EpochRuns, start_offset: int) -> Iterator[Problem]:

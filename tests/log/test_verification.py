@@ -454,3 +454,40 @@ def test_records_that_a_checkpoint_knows_and_the_log_lost(
     # What was deleted by offset was not lost.
     write_offsets(tmp_path / "log-start-offset-checkpoint", {partition: end + 1})
     assert found(tmp_path) == ([], [])
+
+
+def damaged_offset(folder: Path, number: int, bit: int) -> None:
+    """Flip a bit of the base offset of a batch in the last segment."""
+    log = sorted(folder.glob("*.log"))[-1]
+    data = bytearray(log.read_bytes())
+    data[list(kodec.read_batches(data))[number].position + 7 - bit // 8] ^= 1 << bit % 8
+    log.write_bytes(data)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_every_flip_of_a_bit_of_a_base_offset_is_seen(tmp_path: Path, number: int) -> None:
+    """Nothing follows the last batch that would contradict it; but only compaction leaves gaps."""
+    for bit in range(64):
+        folder = made.make(
+            tmp_path / f"{bit}/topic-0",
+            [(0, [batch(at, [(b"k", b"v")] * 10, time=START) for at in (0, 10, 20)])],
+        )
+        damaged_offset(folder, number, bit)
+        assert found(folder)[0] != [], bit
+
+
+def test_a_gap_before_the_last_batch_of_a_compacted_log(tmp_path: Path) -> None:
+    def log(name: str, *entries: bytes) -> Path:
+        return made.make(tmp_path / name / "topic-0", [(0, entries)])
+
+    full, last = batch(0, [(b"k", b"v")] * 10), batch(15, [(b"k", b"v")] * 5)
+    folder = log("whole", full, last)
+    (problem,) = found(folder)[0]
+    assert "have 10 to 14 before the last batch" in problem
+    # the cleaner has been there, another batch shows it, or the format does not say what is missing
+    write_offsets(folder.parent / "cleaner-offset-checkpoint", {TopicPartition("topic", 0): 10})
+    assert found(folder)[0] == []
+    assert found(log("gaps", batch(3, [(b"k", b"v")]), batch(5, [(b"k", b"v")] * 5), last))[0] == []
+    assert found(log("old", batch(0, [(b"k", b"v")] * 10, magic=1), last))[0] == []
+    # a follower's first batch
+    assert found(log("first", last))[0] == []
