@@ -52,6 +52,8 @@ class Shown:
                     f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
                     f"truncates the log there, as a broker's does; `kodec salvage` copies every good batch"
                 )
+            for remark in plan.remarks:
+                output.warn(remark)
             if not self.apply:
                 outcome.left_to_do += plan.has_changes
                 self._show(plan, plan.steps)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Self
 
 __all__ = [
+    "ArgumentError",
     "CrcMismatch",
     "EncodeError",
     "FormatError",
@@ -18,6 +19,7 @@ __all__ = [
     "LogFailed",
     "Malformed",
     "MissingDependency",
+    "NoSuchPartition",
     "OffsetOutOfRange",
     "ReadFailed",
     "StalePlan",
@@ -198,6 +200,16 @@ class EncodeError(KodecError, ValueError):
         start = f"{self.path}: " if self.path else ""
         place = f", in {self.source}" if self.source is not None else ""
         return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "") + place
+
+
+class ArgumentError(KodecError, TypeError, ValueError):
+    """An argument that the function cannot take; the message says what to give."""
+
+
+class NoSuchPartition(KodecError, KeyError):
+    """A topic-partition that a log directory does not have; the message says what there is."""
+
+    __str__ = Exception.__str__  # KeyError shows its text in quotes
 
 
 class MissingDependency(KodecError, ImportError):

@@ -60,6 +60,7 @@ def _facts(report: SalvageReport) -> dict[str, object]:
         "missing": [_range(each) for each in report.missing],
         "unread": [str(path) for path in report.unread],
         "openTransactions": report.open_transactions,
+        "wrongEpochs": report.wrong_epochs,
     }
 
 
@@ -85,6 +86,7 @@ def _text(report: SalvageReport) -> list[str]:
         + ("left by an interrupted swap of segments" if path.is_file() else "it is no regular file")
         for path in report.unread
     ]
+    lines += [f"{each}: kept as it is" for each in report.wrong_epochs]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
         lines.append(f"{name}: transactions without an end: of producer {producers}")

@@ -30,7 +30,7 @@ class Batch(ABC):
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the batch was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.
-        timestamp_type: NoTimestampType for v0.
+        timestamp_type: NO_TIMESTAMP_TYPE for v0.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
             and v1.
         is_transactional, is_control: false in v0 and v1.
@@ -58,6 +58,11 @@ class Batch(ABC):
     @abstractmethod
     def attributes(self) -> int:
         """The attribute bits as stored."""
+
+    @property
+    @abstractmethod
+    def reserved(self) -> int:
+        """The attribute bits that have no meaning in its format; Kafka and its clients write none."""
 
     @property
     @abstractmethod

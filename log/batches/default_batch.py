@@ -67,6 +67,10 @@ class DefaultBatch(Batch):
         return int.from_bytes(self.head.attributes.to_bytes(), "big")
 
     @property
+    def reserved(self) -> int:
+        return self.head.attributes.reserved
+
+    @property
     def base_offset(self) -> int:
         return self.head.base_offset
 

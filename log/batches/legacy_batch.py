@@ -65,6 +65,10 @@ class LegacyBatch(Batch):
         return self.message.attributes.to_bytes()[0]
 
     @property
+    def reserved(self) -> int:
+        return self.message.attributes.reserved
+
+    @property
     def base_offset(self) -> int:
         return self.last_offset if self.codec == "none" else self._read(False)[0].offset
 

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
+from kodec.log.arguments import require_integer
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 
@@ -56,7 +57,7 @@ class Record:
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
         timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
-        timestamp_type: who set it; NoTimestampType in message format v0.
+        timestamp_type: who set it; NO_TIMESTAMP_TYPE in message format v0.
         key: None is no key; b"" is an empty one.
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
@@ -121,6 +122,10 @@ class Limits:
     batch_bytes: int = 1024 * MIB
     decompressed_bytes: int = 256 * MIB
     elements: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("batch_bytes", "decompressed_bytes", "elements"):
+            require_integer(name, getattr(self, name), 0)
 
 
 @dataclass(frozen=True, slots=True)

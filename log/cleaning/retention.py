@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kodec.log.arguments import require_integer
 from kodec.log.batches.records import Limits
 from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
@@ -64,6 +65,8 @@ class TrimOptions:
     def __post_init__(self) -> None:
         for name in ("retention_bytes", "retention_ms"):
             value = getattr(self, name)
+            if value is not None:
+                require_integer(name, value)
             if value is not None and value < 0:
                 raise ValueError(f"{name}={value}: not negative")
 
@@ -157,6 +160,11 @@ def plan_trim(
 
 def _planned(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
     require_in_order(log)
+    return trim_of(log, options, fingerprint)
+
+
+def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
+    """As `plan_trim`, of a log as it is read: also while a broker is at work on it. Raises as that."""
     choice = _Choice(log)
     start = log.start_offset
     if (before := options.before_offset) is not None:

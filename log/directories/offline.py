@@ -16,6 +16,7 @@ __all__ = [
     "newest_time",
     "require_files",
     "require_in_order",
+    "require_live",
     "require_whole",
 ]
 
@@ -48,8 +49,7 @@ def require_in_order(log: PartitionLog) -> None:
     And one with what is no file in the place of a file. Raises ValueError.
     """
     require_files(log)
-    if log.kind is not ReplicaKind.LIVE:
-        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
+    require_live(log)
     unfinished = [each.path.name for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
     if unfinished:
         raise ValueError(f"{log.path}: recover it first: {unfinished[0]} is of something interrupted")
@@ -62,6 +62,12 @@ def require_files(log: PartitionLog) -> None:
     """
     for path in log.files.irregular:
         raise ValueError(f"{path} is no regular file: remove it first")
+
+
+def require_live(log: PartitionLog) -> None:
+    """Refuse a replica that is not live. Raises ValueError."""
+    if log.kind is not ReplicaKind.LIVE:
+        raise ValueError(f"{log.path}: a {log.kind.value} replica is left as it is")
 
 
 def require_whole(segment: Segment) -> None:

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
-from pathlib import Path
 from typing import Literal, Self, TypeVar
 
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.generated.wire.message_set_send import MessageSetSend
 from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
+from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record
 from kodec.log.directories.gaps import explain_gap
@@ -44,7 +44,7 @@ from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_ME
 from kodec.log.files.paths import partition_path
 from kodec.log.reading.order import Order
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
+from kodec.runtime.errors import ArgumentError, FormatError, OffsetOutOfRange, Truncated
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
@@ -116,7 +116,7 @@ class PartitionLog:
         log_start_offset: int | None = None,
         limits: Limits = Limits(),
     ) -> None:
-        self.path = Path(path)
+        self.path = path_of(path)
         found = partition_path(path)
         self.root = found.root
         self.topic_partition: TopicPartition = found.topic_partition
@@ -260,6 +260,7 @@ class PartitionLog:
         return max(bisect_right(self._bases, offset) - 1, 0)
 
     def _check(self, offset: int) -> None:
+        require_integer("offset", offset)
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset, str(self.topic_partition))
 
@@ -439,7 +440,7 @@ class PartitionLog:
         `control` gives control records too. Raises OffsetOutOfRange, when the iteration begins.
         """
         if isolation not in ("read_uncommitted", "read_committed"):
-            raise ValueError(f"isolation={isolation!r}: expected 'read_uncommitted' or 'read_committed'")
+            raise ArgumentError(f"isolation={isolation!r}: expected 'read_uncommitted' or 'read_committed'")
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Record]]:
             for record in log._records(start, isolation, control, check_crc, use_index):

@@ -3,7 +3,7 @@
 Each is read strictly, and written so that a crash leaves the old file or the new one.
 
 Followed: `org.apache.kafka.server.common.CheckpointFile`, `PartitionMetadataFile`, `MetaProperties`,
-`CleanShutdownFileHandler`.
+`CleanShutdownFileHandler`, `org.apache.kafka.raft.FileQuorumStateStore`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from kodec.log.files.descriptors import read_regular
@@ -28,6 +28,7 @@ __all__ = [
     "LeaderEpoch",
     "MetaProperties",
     "PartitionMetadata",
+    "QuorumState",
     "leader_epochs_bytes",
     "offset_ranges_bytes",
     "read_clean_shutdown",
@@ -36,6 +37,7 @@ __all__ = [
     "read_offset_ranges",
     "read_offsets",
     "read_partition_metadata",
+    "read_quorum_state",
     "write_clean_shutdown",
     "write_leader_epochs",
     "write_meta_properties",
@@ -81,6 +83,18 @@ class CleanShutdown(NamedTuple):
     """The clean-shutdown marker of a broker; its epoch is -1 where it was not written (before 3.7)."""
 
     broker_epoch: int
+
+
+class QuorumState(NamedTuple):
+    """What `quorum-state` says of the last election that a node of a KRaft quorum took part in.
+
+    Attributes: `leader_id` is None where no leader was known; `properties` are all fields as JSON has them.
+    """
+
+    version: int
+    leader_id: int | None
+    leader_epoch: int
+    properties: Mapping[str, object]
 
 
 class _Line(NamedTuple):
@@ -263,20 +277,42 @@ def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties:
 
 def read_clean_shutdown(path: str | os.PathLike[str]) -> CleanShutdown:
     """Read `.kafka_cleanshutdown`: empty before 3.7, since then JSON. Raises: OSError, Malformed."""
-    text = _Text(path)
-    if not text.lines:
+    if not _Text(path).lines:
         return CleanShutdown(-1)
-    whole = "\n".join(line.text for line in text.lines)
-    try:
-        found = json.loads(whole)
-    except (ValueError, RecursionError):
-        raise text.wrong(text.lines[0], "content", "a JSON object", whole) from None
-    if not isinstance(found, dict) or found.get("version") != 0:
-        raise text.wrong(text.lines[0], "content", "a JSON object of version 0", whole)
+    text, found = _json(path)
+    if found.get("version") != 0:
+        raise text.wrong(text.lines[0], "version", 0, found.get("version"))
     epoch = found.get("brokerEpoch", -1)
     if type(epoch) is not int:
         raise text.wrong(text.lines[0], "brokerEpoch", "a number", epoch)
     return CleanShutdown(epoch)
+
+
+def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState:
+    """Read the `quorum-state` of the metadata log, JSON of version 0 or 1. Raises: OSError, Malformed."""
+    text, found = _json(path)
+    for name in ("data_version", "leaderId", "leaderEpoch"):
+        if type(found.get(name)) is not int:
+            raise text.wrong(text.lines[0], name, "a number", found.get(name))
+    version, leader, epoch = found["data_version"], found["leaderId"], found["leaderEpoch"]
+    if version not in (0, 1):
+        raise text.wrong(text.lines[0], "data_version", "0 or 1", version)
+    return QuorumState(version, None if leader < 0 else leader, epoch, MappingProxyType(found))
+
+
+def _json(path: str | os.PathLike[str]) -> tuple[_Text, dict[str, Any]]:
+    """A file that holds one JSON object."""
+    text = _Text(path)
+    if not text.lines:
+        raise text.missing("a JSON object")
+    whole = "\n".join(line.text for line in text.lines)
+    try:
+        found = json.loads(whole)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise text.wrong(text.lines[0], "content", "a JSON object", whole)
+    return text, found
 
 
 def _checkpoint_bytes(lines: list[str]) -> bytes:

@@ -16,6 +16,7 @@ __all__ = [
     "META_PROPERTIES",
     "OMITTED_OFFSETS",
     "PARTITION_METADATA",
+    "QUORUM_STATE",
     "RECOVERY_POINTS",
     "file_name",
 ]
@@ -33,6 +34,8 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 # ours, where a conversion has left offsets out; brokers pass over it
 OMITTED_OFFSETS = "kodec-omitted-offsets"
+# of the folder of the metadata log
+QUORUM_STATE = "quorum-state"
 # beside a segment's log, in the order in which they are listed
 INDEXES = ("index", "timeindex", "txnindex")
 

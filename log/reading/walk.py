@@ -14,6 +14,7 @@ from kodec.log.batches.opening import open_batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
 from kodec.log.files.listing import segment_offsets
+from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.order import Order
 from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
@@ -162,18 +163,27 @@ class Walk:
             frame = self._frame(pos)
             if frame is None:
                 self._require_read(pos)
-                return ()
+                if self.torn_tail is None or (foreign := self._foreign(pos)) is None:
+                    return ()
+                self.torn_tail = None
+                raise foreign
             end = pos + frame.size
             data = source.read(pos, frame.size)
             self._require_read(pos, end)
             batch = open_batch(data, pos, self._limits, self._rows, frame)
             items = self._decode(decoder, batch, end)
-        except (FormatError, ReadFailed) as error:
+        except (FormatError, ReadFailed) as wrong:
+            foreign = self._foreign(pos) if isinstance(wrong, FormatError) else None
+            error = foreign or wrong
             error.in_source(source.name)
             if not self._skip or (isinstance(error, ReadFailed) and not source.sized):
+                if foreign is not None:
+                    raise foreign from None
                 raise
             before = self._known(pos)
-            end = self._resume().after(pos, before)
+            # What another system's file holds may well be batches, of several logs.
+            rest = 0 if foreign is None else source.remaining(pos, 1 << 62)
+            end = pos + rest if rest else self._resume().after(pos, before)
             self._good = end, before
             self._before = self._now = end
             why = source.failed(pos, end) or error
@@ -184,6 +194,10 @@ class Walk:
             items = ()
         self.position = end
         return items
+
+    def _foreign(self, pos: int) -> FormatError | None:
+        """What says that the source is no log of Kafka's, where the batch at its start cannot be read."""
+        return None if pos else foreign_error(self._source)
 
     def _decode(self, decoder: Decoder[T], batch: Batch, end: int) -> Iterable[T]:
         """What the decoder makes of a batch; its offset is looked at before. Raises FormatError."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kodec.log.batches.records import Limits
-from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.files.descriptors import read_regular
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_file_name
@@ -61,7 +61,7 @@ class Draft:
         self.written: list[Step] = []
         self.made: set[str] = set()
         self.first = min(self.logs(), default=0)
-        self.epochs: dict[int, list[LeaderEpoch]] = {}
+        self.epochs: dict[int, EpochRuns] = {}
         self.starts_again = False
         self._contents = Contents()
 

@@ -33,6 +33,8 @@ class RecoveryPlan:
         segments: how many there are afterwards.
         damage_below_recovery_point: whether a log ends before the recovery point, up to which all was
             durable: that is damage, not a crash, and what follows it may be good (see `plan_salvage`).
+        remarks: what is odd in what was read and is no step: leader epochs that contradict each other or the
+            checkpoint, and what becomes of them.
         scanned: the logs that were read to see whether they are valid, and their bytes.
         fingerprint: what was there when the plan was made; None where that could not be listed.
     """
@@ -45,6 +47,7 @@ class RecoveryPlan:
     end_offset: int = 0
     segments: int = 0
     damage_below_recovery_point: bool = False
+    remarks: list[str] = field(default_factory=list)
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
     fingerprint: Fingerprint | None = field(default=None, repr=False)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, SkippedRanges
 from kodec.log.batches.sizes import MAX_RELATIVE
-from kodec.log.directories.epochs import assign, up_to
+from kodec.log.directories.epochs import EpochRuns, up_to
 from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
@@ -29,10 +29,11 @@ from kodec.log.files.durable import replace_file
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import LeftoverKind, TopicPartition
 from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
+from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import FormatError
+from kodec.runtime.errors import FormatError, ReadFailed
 
 __all__ = ["MissingRange", "SalvagePlan", "SalvageReport", "plan_salvage"]
 
@@ -82,6 +83,8 @@ class SalvageReport:
             what has the name of a segment and is no file.
         open_transactions: the producers whose transaction has no end in what was kept; a consumer that reads
             committed records stops at the first of them.
+        wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their
+            leader epoch: no checksum covers it. The new checkpoint has none that batches around it refute.
         end_offset: the offset after the last one that was kept.
     """
 
@@ -94,6 +97,7 @@ class SalvageReport:
     missing: list[MissingRange] = field(default_factory=list)
     unread: list[Path] = field(default_factory=list)
     open_transactions: list[int] = field(default_factory=list)
+    wrong_epochs: list[str] = field(default_factory=list)
     end_offset: int = 0
 
     @property
@@ -125,7 +129,10 @@ class SalvagePlan:
         return True
 
     def preview(self) -> SalvageReport:
-        """Read the log and say what would be kept; nothing is written. Raises OSError."""
+        """Read the log and say what would be kept; nothing is written.
+
+        Raises: OSError; Unsupported where nothing can be kept, as another system has written the log.
+        """
         with PartitionLog(self.path, limits=self.limits) as log:
             return _Salvage(log, self.progress).run(None)
 
@@ -223,7 +230,9 @@ class _Salvage:
         self._progress = progress
         self._untold = 0
         self._state = ProducerState()
-        self._epochs: list[LeaderEpoch] = []
+        self._epochs = EpochRuns()
+        # Why a segment is no log of Kafka's.
+        self._foreign: FormatError | ReadFailed | None = None
         # The offset after the last one that was kept, or could have been.
         self._reached = 0
         self.report = SalvageReport(log.path)
@@ -249,11 +258,14 @@ class _Salvage:
             kept = _in_order(found)
             self._report_missing(segment, found, kept, before)
             self._write(folder, segment, found, kept)
+        if self._foreign is not None and not report.batches:
+            raise self._foreign
         report.end_offset = self._reached
         report.open_transactions = sorted(self._state.open)
         self._snapshot(folder, self._reached, len(log.segments))
+        epochs = self._leader_epochs()
         if folder is not None:
-            self._beside(folder)
+            self._beside(folder, epochs)
         return report
 
     def _read(self, segment: Segment, most: int) -> _Found:
@@ -280,6 +292,8 @@ class _Salvage:
                 found.explain(batch.position, f"offsets {first} to {batch.last_offset} do not fit")
         for skipped in reader.skipped:
             found.explain(skipped.start, _said(skipped.error))
+            if is_foreign(skipped.error):
+                self._foreign = skipped.error
         found.end = reader.position
         if (tail := reader.torn_tail) is not None:
             found.explain(tail.position, f"torn tail: {tail.reason}")
@@ -339,7 +353,10 @@ class _Salvage:
                     _close(writer, segment)
                     self._snapshot(folder, found.first(number), 1)
                     writer = SegmentWriter(writer.path.parent, found.first(number))
-                self._take(next(read_batches(data, limits=self._log.limits)), writer)
+                batch = next(read_batches(data, limits=self._log.limits))
+                batch.position = found.positions[number]
+                self._epochs.take(segment.path, batch)
+                self._take(batch, writer)
             if writer is not None:
                 _close(writer, segment)
         finally:
@@ -354,10 +371,6 @@ class _Salvage:
         report.bytes += batch.size
         self._reached = batch.next_offset
         ended = self._state.take_batch(batch)
-        epoch = batch.partition_leader_epoch
-        if epoch > (self._epochs[-1].epoch if self._epochs else -1):
-            first = batch.base_offset if batch.magic == 2 else batch.last_offset
-            assign(self._epochs, LeaderEpoch(epoch, first))
         if writer is None:
             return
         writer.append(batch.data, batch)
@@ -371,18 +384,22 @@ class _Salvage:
                 folder / file_name(offset, "snapshot"), self._state.snapshot().to_bytes(), folder=False
             )
 
-    def _beside(self, folder: Path) -> None:
+    def _leader_epochs(self) -> list[LeaderEpoch]:
+        """The new checkpoint; what the batches say that contradicts it is reported."""
+        log = self._log
+        try:
+            known = up_to(log.leader_epochs(), self._reached)
+        except (FormatError, OSError):
+            known = []
+        wrong = self._epochs.contradictions(known, log.start_offset)
+        self.report.wrong_epochs = [str(each) for each in wrong if not each.note]
+        return self._epochs.brought_up(known)
+
+    def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
         log = self._log
         for name in (PARTITION_METADATA, OMITTED_OFFSETS):
             if (log.path / name).is_file():
                 replace_file(folder / name, read_regular(log.path / name), folder=False)
-        try:
-            epochs = up_to(log.leader_epochs(), self._reached)
-        except (FormatError, OSError):
-            epochs = []
-        for each in self._epochs:
-            if not epochs or each.epoch > epochs[-1].epoch:
-                assign(epochs, each)
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
         if not log.segments:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kodec.generated.log import producer_snapshot
 from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.descriptors import read_regular
 from kodec.log.verification.problems import Problem, from_error, unreadable
@@ -26,17 +27,22 @@ class Producers:
         # Below which offset compaction may have removed what a snapshot mentions.
         self.cleaned = cleaned
         self.state = ProducerState()
+        # The leader epochs of the segments so far.
+        self.epochs = EpochRuns()
         # By the offset of the marker in this segment: the producer, and where its transaction began (None:
         # not in the log).
         self.aborted: dict[int, tuple[int, int | None]] = {}
         # Where the next segment begins; None where that is not known.
         self.expected: int | None = None
+        # What is missing before the last batch so far; see `EndOfSegment`.
+        self.gap: tuple[int, int, int] | None = None
         self._snapshots = deque(snapshots)
 
     def lost(self) -> None:
         """A segment cannot be read to its end: batches that count are missing."""
         self.reliable = False
         self.expected = None
+        self.gap = None
         self.aborted.clear()
 
     def compare_below(self, offset: int) -> Iterator[Problem]:

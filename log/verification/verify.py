@@ -6,7 +6,7 @@ import copy
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -15,9 +15,11 @@ from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
@@ -29,11 +31,12 @@ from kodec.log.files.names import (
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
+    QUORUM_STATE,
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.verification.problems import Problem, from_error, unreadable
+from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
 from kodec.log.verification.steps import Reading, concluded
@@ -42,6 +45,8 @@ from kodec.runtime.errors import FormatError
 # A broker has renamed the files of a segment, or made an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
+# What a broker has beside each log; before 0.10 there was no time index.
+_ALWAYS = {"index": "offset index", "timeindex": "time index"}
 
 __all__ = [
     "Check",
@@ -172,7 +177,11 @@ def verify_partition(
     except OSError as error:
         yield unreadable(error, log.path)
         return
-    for read, name in ((log.leader_epochs, LEADER_EPOCHS), (log.metadata, PARTITION_METADATA)):
+    quorum_state = log.path / QUORUM_STATE
+    for read, name in (
+        (log.metadata, PARTITION_METADATA),
+        (lambda: quorum_state.exists() and read_quorum_state(quorum_state), QUORUM_STATE),
+    ):
         try:
             read()
         except FormatError as error:
@@ -197,7 +206,10 @@ def verify_partition(
     state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
-    indexed = any(segment.index or segment.timeindex for segment in log.segments)
+    indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
+    if log.segments and not indexed:
+        what = "no index beside any log: nothing to compare, and every lookup reads from the start"
+        yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
     for number, segment in enumerate(log.segments):
         expected = state.expected
@@ -220,9 +232,55 @@ def verify_partition(
             else:
                 yield unreadable(error, segment.path)
             continue
+    start_offset = 0
+    with suppress(FormatError):  # a checkpoint of the log directory, which is checked with the others
+        start_offset = log.start_offset
     if state.expected is not None:
-        yield from _ends_too_early(log, max(state.expected, log.start_offset), known, live)
+        yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
+    if state.gap is not None and not _shows_compaction(log):
+        at, first, last = state.gap
+        have = f"{first} to {last} before the last batch, whose offset no checksum covers"
+        yield Problem(log.segments[-1].path, at, "offsets", "no gap in a log that is not compacted", have)
     yield from state.compare_rest()
+    yield from _leader_epochs(log, state.epochs, start_offset)
+
+
+def _shows_compaction(log: PartitionLog) -> bool:
+    """Whether anything but a gap before its last batch shows that records of the log were removed."""
+    if cleaned_up_to(log) > 0:
+        return True
+    gaps = []
+    try:
+        for segment in log.segments:
+            last = segment.base_offset - 1
+            for head in segment.headers():
+                if head.magic != 2 or (head.count or 0) <= head.last_offset - head.first_known:
+                    return True
+                gaps += [head.first_known] * (head.first_known > last + 1)
+                last = head.last_offset
+            segment.close()
+    except (FormatError, FileNotFoundError):
+        return True
+    return len(gaps) > 1
+
+
+def _leader_epochs(log: PartitionLog, runs: EpochRuns, start_offset: int) -> Iterator[Problem]:
+    """Compare the leader epochs of all batches with the checkpoint and each other.
+
+    The checkpoint is read last: a broker writes an epoch there before it appends a batch that has it.
+    """
+    checkpoint: list[LeaderEpoch] = []
+    try:
+        checkpoint = log.leader_epochs()
+    except FormatError as error:
+        yield from_error(error, log.path / LEADER_EPOCHS)
+    except OSError as error:
+        yield unreadable(error, log.path / LEADER_EPOCHS)
+    else:
+        if runs.runs and not checkpoint:
+            what = "leader epochs in batches are compared with each other only"
+            yield Problem(log.path / LEADER_EPOCHS, 0, what, "their start offsets", "none", note=True)
+    yield from of_epochs(runs, checkpoint, start_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,13 +364,25 @@ def _ends_too_early(
             yield Problem(path, 0, "end of the log", f"offset {offset}, {what}", end, note=live)
 
 
-def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
+def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
+    """The indexes that are missing, where other segments have such ones."""
     if segment.path.suffix != ".log":
         # of a swap that was interrupted: its indexes have other names too
         return
-    if segment.index is None and indexed:
-        name = segment.path.with_suffix(".index").name
-        yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
+    for kind in indexed:
+        if getattr(segment, kind) is None and not (kind == "timeindex" and _is_timeless(segment)):
+            name = segment.path.with_suffix(f".{kind}").name
+            yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} beside the log", name, "no such file")
+
+
+def _is_timeless(segment: Segment) -> bool:
+    """Whether no record has a timestamp, as from before 0.10, when there were no time indexes either."""
+    try:
+        return segment.largest_timestamp(use_index=False) is None
+    except FormatError:
+        return False
+    finally:
+        segment.close()
 
 
 def _looked_at_twice(
@@ -320,7 +390,7 @@ def _looked_at_twice(
     number: int,
     state: Producers,
     snapshots: list[int],
-    indexed: bool,
+    indexed: Collection[str],
     progress: Callable[[int], None] | None,
 ) -> tuple[Producers, list[Problem]]:
     """Check a segment that a broker may replace meanwhile, with what lies beside it.
@@ -374,3 +444,4 @@ def verify_segment(
     state = Producers()
     state.reliable = False
     yield from concluded(SegmentCheck(segment, None, [], limits, progress).run(), state)
+    yield from of_epochs(state.epochs)

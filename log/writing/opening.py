@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kodec.log.batches.records import Limits
-from kodec.log.directories.epochs import assign, from_start, up_to
+from kodec.log.directories.epochs import EpochRuns, from_start, up_to
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import (
     LeaderEpoch,
@@ -166,7 +166,7 @@ def drop_snapshots(files: PartitionFiles, next_offset: int) -> int:
     return max(left, default=files.segments[0].base_offset)
 
 
-def load_epochs(path: Path, found: list[LeaderEpoch], next_offset: int) -> list[LeaderEpoch]:
+def load_epochs(path: Path, found: EpochRuns, next_offset: int) -> list[LeaderEpoch]:
     """The leader epochs of `leader-epoch-checkpoint` and those `found` in the log, which it then has too.
 
     They begin at the log start offset, as when a broker loads the log: a trim may have
@@ -174,10 +174,7 @@ def load_epochs(path: Path, found: list[LeaderEpoch], next_offset: int) -> list[
     """
     checkpoint = path / LEADER_EPOCHS
     there = read_leader_epochs(checkpoint) if checkpoint.exists() else None
-    epochs = up_to(there or [], next_offset)
-    for each in found:
-        if not epochs or each.epoch > epochs[-1].epoch:
-            assign(epochs, each)
+    epochs = found.brought_up(up_to(there or [], next_offset))
     epochs = from_start(epochs, checkpointed_start(path))
     if epochs != there:
         write_leader_epochs(checkpoint, epochs)

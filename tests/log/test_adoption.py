@@ -558,3 +558,16 @@ def test_an_error_in_the_middle_says_what_was_done(
     said = capsys.readouterr()
     assert [line.partition(":")[0] for line in said.out.splitlines()] == ["orders-0"]
     assert "1 of 2 topic-partitions were adopted" in said.err and "done" not in said.out
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_leader_epoch_up_to_the_clusters_is_taken(tmp_path: Path, broker: Path, above: int) -> None:
+    """The cluster's next leader has a higher one; a log that is ahead would be taken for diverged."""
+    topic = read_metadata(broker).topic("orders")
+    assert topic is not None
+    epoch = topic.partitions[0].leader_epoch + above
+    with kodec.LogDirectoryWriter(tmp_path / "made") as directory:
+        directory.partition("orders", 0, leader_epoch=epoch).append([kodec.Record(value=b"v", timestamp=NOW)])
+    problems = plan_adoption(tmp_path / "made", broker, now=NOW).problems
+    wanted = f"its newest leader epoch is {epoch}, and the cluster's {epoch - 1}"
+    assert [wanted in each for each in problems] == [True] * above

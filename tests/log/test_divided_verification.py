@@ -125,6 +125,7 @@ def test_a_log_in_many_segments_that_is_damaged(tmp_path: Path, name: str) -> No
 
 def test_a_segment_that_cannot_be_read(tmp_path: Path) -> None:
     folder = cut(LOGS / "transactions-0", tmp_path / "transactions-0", 4)
+    shutil.copy(LOGS / "transactions-0/leader-epoch-checkpoint", folder)
     log = kodec.PartitionLog(folder)
     pieces = plan_readings(log)
     readings = [each.read() for each in pieces]

@@ -37,6 +37,12 @@ def ten(root: Path, *, magic: int = 2, snapshots: bool = True) -> Path:
     return folder
 
 
+def problems(log: kodec.PartitionLog) -> list[str]:
+    # the checkpoint of leader epochs here is made up, to see what becomes of it
+    found = verify_partition(log)
+    return [str(each) for each in found if not each.note and each.what != "leader epoch"]
+
+
 def trimmed(folder: Path, **options: Any) -> TrimPlan:
     """Trim, after a dry run that has said the same and left all as it was."""
     before = made.files(folder)
@@ -46,7 +52,7 @@ def trimmed(folder: Path, **options: Any) -> TrimPlan:
     with kodec.PartitionLog(folder) as log:
         assert log.leftovers == []
         assert (log.start_offset, log.end_offset) == (plan.new_start_offset, plan.end_offset)
-        assert [str(each) for each in verify_partition(log) if not each.note] == []
+        assert problems(log) == []
     return plan
 
 
@@ -239,7 +245,7 @@ def test_stopped_at_every_step(
             start = log.start_offset
             assert log.end_offset == 100
             assert list(log.records()) == old[start:]
-            assert [str(each) for each in verify_partition(log) if not each.note] == []
+            assert problems(log) == []
         plan_trim(folder, now=NOW, **options).apply()
         assert len(made.rows(folder)) == (75 if "before_offset" in options else 0)
         if finished:

@@ -21,6 +21,7 @@ from kodec.generated.log.record_batch import RecordBatch
 from kodec.pipeline import KafkaLogDataSource, served_by
 from kodec.pipeline.spark import JAR
 from kodec.runtime.errors import KodecError
+from tests.log.foreign import FOREIGN
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 LOGS = DATA / "kafka-4.3.1" / "logs"
@@ -291,3 +292,21 @@ def test_a_stream_goes_on_from_a_checkpoint_of_either_source(
     wanted = sorted([*wanted, (1, 10), (1, 11)])
     assert run(in_python) == wanted
     assert json.loads(at()) == {"t": {"0": 34, "1": 12, "2": 2}}
+
+
+@pytest.mark.parametrize("name", list(FOREIGN))
+def test_a_log_of_another_system(spark: Any, tmp_path: Path, write_segment: Write, name: str) -> None:
+    data, what = FOREIGN[name]
+    (tmp_path / "logs/other-0").mkdir(parents=True)
+    log = tmp_path / f"logs/other-0/{0:020d}.log"
+    log.write_bytes(data)
+    write_segment(tmp_path / "logs/good-0", 0, 10)
+    with pytest.raises(Exception, match="not Kafka's format") as caught:
+        rows(frame(spark, tmp_path / "logs"))
+    wanted = python(tmp_path / "logs")
+    assert isinstance(wanted, str) and what in wanted and wanted in str(caught.value)
+    # nothing is read out of it, though an object of AutoMQ holds batches of Kafka's
+    options = {"mode": "permissive", "failOnDataLoss": "false"}
+    every = python(tmp_path / "logs", **options)
+    assert isinstance(every, list) and {row["topic"] for row in every} == {"good"} and len(every) == 10
+    assert in_order(rows(frame(spark, tmp_path / "logs", **options))) == in_order(every)

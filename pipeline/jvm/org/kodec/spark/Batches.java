@@ -652,14 +652,17 @@ final class Batches implements Closeable {
     // -- the end, and what is left out ------------------------------------------------------------
 
     /** Throws what is wrong with the batch, or goes on behind the damage where that is to be skipped. */
-    private void damaged(FormatException error) throws IOException {
+    private void damaged(FormatException wrong) throws IOException {
+        FormatException foreign = position() == 0 ? Foreign.error(pages()) : null;
+        FormatException error = foreign == null ? wrong : foreign;
         error.inSource(piece.path());
         if (!reading.skip()) {
             throw error;
         }
         damage = damage == null ? error : damage;
         long pos = position();
-        long next = resumption().after(pos, good);
+        // what another system's file holds may well be batches, of several logs
+        long next = foreign == null ? resumption().after(pos, good) : source.size();
         Left found = Left.bytes(piece, "damaged", pos, next - pos, error.getMessage());
         LOG.warn("skipped: {}", found);
         if (ranges < MOST_RANGES) {
