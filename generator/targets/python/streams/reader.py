@@ -24,7 +24,16 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import COMPARED, Operand
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
-from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
+from kodec.generator.targets.python.streams.runs import (
+    Run,
+    Slot,
+    asks_for,
+    loose,
+    other_stream,
+    runs_of,
+    timely,
+    width_of,
+)
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS, WIRE
 
@@ -41,6 +50,7 @@ class Plans:
         self.emitter = Emitter(module, kinds)
         self.fields = fields
         self.loose = loose(module.model)
+        self.timely = timely(module.model)
 
     def run_name(self, run: Run) -> str:
         """The constant with the format and the names of a run; the one by the byte order at hand."""
@@ -251,7 +261,7 @@ class Reader(Plans):
         if struct.endian is not None:
             lines += self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct, writing=False, loose=self.loose):
+        for step in runs_of(struct, self.timely, writing=False, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
@@ -357,9 +367,11 @@ class Reader(Plans):
         lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
         sized = spec.size is not None or spec.size_eos or spec.terminator is not None
         kinds = [kind for _, kind in switch.cases] + [switch.default or Bytes()]
-        if sized and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
+        # what the cases are is asked before their bytes are read
+        fixed = not any(asks_for(case, self.timely) for case, _ in switch.cases)
+        if fixed and sized and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
             # all that it can be has the same size
-            lines = self.aligned([f"part = {self.stream(kinds[0], spec, here)}", *lines])
+            lines += self.aligned([f"part = {self.stream(kinds[0], spec, here)}"])
             spec, here = replace(spec, size=None, size_eos=True), replace(here, part="part")
         word = "if"
         for test, kind in self.branches(switch, here):
@@ -442,10 +454,9 @@ class Reader(Plans):
         stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:
             pos = self.emitter.value(instance.position, before)
-            seek = "self._seek" if stream is None else f"{stream}.seek"
-            lines.append(f'io = {seek}({pos}, "{instance.id}")')
+            lines.append(f'io = self._seek({stream or "self._io"}, {pos}, "{instance.id}")')
         else:
-            lines.append(f"io = {stream or 'self._reading'}")
+            lines.append(f'io = self._reading({stream or "self._io"}, "{instance.id}")')
         here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread)
         return [*lines, *self.field(struct, spec, here, "found"), "return found"]
 
