@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in
+from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in, without_case
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
@@ -28,6 +28,7 @@ from kodec.generator.targets.python.streams.runs import (
     Run,
     Slot,
     asks_for,
+    ending,
     loose,
     other_stream,
     runs_of,
@@ -51,6 +52,7 @@ class Plans:
         self.fields = fields
         self.loose = loose(module.model)
         self.timely = timely(module.model)
+        self.ending = ending(module.model)
 
     def run_name(self, run: Run) -> str:
         """The constant with the format and the names of a run; the one by the byte order at hand."""
@@ -167,8 +169,7 @@ class Plans:
                 return self.module.class_of(target)
         names = {self.py_type(each, spec) for each in types_in(kind)}
         if isinstance(kind, Switch) and kind.default is None:
-            sized = spec.size is not None or spec.size_eos or spec.terminator is not None
-            names.add("bytes" if sized else "None")
+            names.add("None" if without_case(spec) is None else "bytes")
         return " | ".join(sorted(names, key=lambda name: (name == "None", name)))
 
     def annotation(self, spec: Field) -> str:
@@ -341,6 +342,12 @@ class Reader(Plans):
                 if width == 1 and spec.enum is None:
                     text += " != 0"
                 return [f"{target} = {self.enumerated(spec, text)}"]
+            case Bytes() | Str() | Ref() if self.early(spec):
+                assert spec.size is not None
+                size = f"size = {self.emitter.value(spec.size, here)}"
+                known = replace(spec, size=ex.Name("_size"))
+                inner = here.with_name("_size", Kind("integer"), "size")
+                return [size, *self.value(struct, kind, known, inner, target, index)]
             case Bytes():
                 return self.aligned([f"{target} = {self.stored(kind, spec, here)}"])
             case Str(encoding):
@@ -361,15 +368,18 @@ class Reader(Plans):
                 return self.switch(struct, kind, spec, here, target, index)
         raise TypeError(kind)
 
+    def early(self, spec: Field) -> bool:
+        """Whether a size asks if the stream has ended, where bits of the byte before may be left."""
+        return self.loose and spec.size is not None and asks_for(spec.size, self.ending)
+
     def switch(
         self, struct: Struct, switch: Switch, spec: Field, here: Here, target: str, index: str
     ) -> list[Code]:
         lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
-        sized = spec.size is not None or spec.size_eos or spec.terminator is not None
         kinds = [kind for _, kind in switch.cases] + [switch.default or Bytes()]
         # what the cases are is asked before their bytes are read
         fixed = not any(asks_for(case, self.timely) for case, _ in switch.cases)
-        if fixed and sized and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
+        if fixed and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
             # all that it can be has the same size
             lines += self.aligned([f"part = {self.stream(kinds[0], spec, here)}"])
             spec, here = replace(spec, size=None, size_eos=True), replace(here, part="part")
@@ -381,8 +391,8 @@ class Reader(Plans):
         other: list[Code] = []
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, target, index)
-        elif sized:
-            other = self.aligned([f"{target} = {self.stored(Bytes(), spec, here)}"])
+        elif (plain := without_case(spec)) is not None:
+            other = self.aligned([f"{target} = {self.stored(Bytes(), plain, here)}"])
         elif target == "item" or target == "found":
             other = [f"{target} = None"]
         if word == "if":

@@ -14,6 +14,7 @@ __all__ = [
     "Run",
     "Slot",
     "asks_for",
+    "ending",
     "looks_at_stream",
     "loose",
     "only_where_it_stands",
@@ -86,15 +87,25 @@ def timely(model: Model) -> frozenset[str]:
     """The names whose value depends on when they are asked for first: `_io`, and instances that are read or
     that need such names.
     """
+    instances = (each for schema in model.schemas for struct in schema.structs for each in struct.instances)
+    return _needing(model, {"_io", *(each.id for each in instances if each.reads is not None)})
+
+
+def ending(model: Model) -> frozenset[str]:
+    """The names that say whether a stream has ended: `eof`, and instances that need it."""
+    return _needing(model, {"eof"})
+
+
+def _needing(model: Model, names: set[str]) -> frozenset[str]:
+    """These names, with those of the instances that need them."""
     instances = [each for schema in model.schemas for struct in schema.structs for each in struct.instances]
-    found = {"_io", *(each.id for each in instances if each.reads is not None)}
     before = 0
-    while before < len(found):
-        before = len(found)
+    while before < len(names):
+        before = len(names)
         for each in instances:
-            if asks_for(each.value, found) or asks_for(each.condition, found):
-                found.add(each.id)
-    return frozenset(found)
+            if asks_for(each.value, names) or asks_for(each.condition, names):
+                names.add(each.id)
+    return frozenset(names)
 
 
 def asks_for(expr: ex.Expr | None, names: Set[str]) -> bool:
@@ -127,10 +138,11 @@ def loose(model: Model) -> bool:
 
     What is read in bytes begins with a whole one; a type does not by itself.
     """
-    return any(_leaves_bits(struct) for schema in model.schemas for struct in schema.structs)
+    eof = ending(model)
+    return any(_leaves_bits(struct, eof) for schema in model.schemas for struct in schema.structs)
 
 
-def _leaves_bits(struct: Struct) -> bool:
+def _leaves_bits(struct: Struct, eof: Set[str]) -> bool:
     """Whether bits that are no whole bytes may stand before another type, or at the end."""
     partial, order, left = False, "", 0
     for spec in struct.fields:
@@ -142,15 +154,19 @@ def _leaves_bits(struct: Struct) -> bool:
             partial = partial or (odd and (spec.condition is not None or spec.repeat is not None))
             left += spec.type.width
         elif order:
-            if (partial or left % 8) and not _in_bytes(spec):
+            if (partial or left % 8) and not _in_bytes(spec, eof):
                 return True
             partial, order, left = False, "", 0
     return partial or left % 8 != 0
 
 
-def _in_bytes(spec: Field) -> bool:
-    """Whether a field is always there, and read in bytes."""
-    sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+def _in_bytes(spec: Field, eof: Set[str]) -> bool:
+    """Whether a field is always there, and read in bytes, whether the stream has ended before or not."""
+    if asks_for(spec.size, eof):
+        return False
+    sized = spec.size is not None or spec.size_eos
+    if spec.terminator is not None:
+        sized = sized or not isinstance(spec.type, Switch)
     plain = sized or not isinstance(spec.type, (Ref, Switch))
     return plain and spec.condition is None and spec.repeat is None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Scope
+from kodec.generator.schema.kinds import Scope, without_case
 from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.targets.python.expressions import COMPARED
 from kodec.generator.targets.python.names import attribute
@@ -212,8 +212,8 @@ class Writer(Plans):
             word = "elif"
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, value, index)
-        elif spec.size is not None or spec.size_eos or spec.terminator is not None:
-            other = self.stored(struct, Bytes(), spec, here, value)
+        elif (plain := without_case(spec)) is not None:
+            other = self.stored(struct, Bytes(), plain, here, value)
         else:
             wrong = (
                 f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'
