@@ -647,11 +647,10 @@ class ByteSink:
             self.state.nodes.discard(id(node))
 
     def told(self, node: Any, param: str, value: object, name: str) -> None:
-        """See that a parameter of an object that was written is what its field says now. Raises: EncodeError."""
-        if getattr(node, param) != value:
-            raise EncodeError(
-                name, f"`{param}` depends on where the stream stands", need=value, have=getattr(node, param)
-            )
+        """See that a parameter of what was written is what its field says now. Raises: EncodeError."""
+        have = getattr(node, param)
+        if have != value:
+            raise EncodeError(name, f"`{param}` depends on where the stream stands", need=value, have=have)
 
     def items(self, value: Any, name: str) -> Any:
         """A list, as it is. Raises: EncodeError where it is none."""
@@ -866,6 +865,7 @@ class StreamNode:
         "_values",
     )
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
     _each: ClassVar[tuple[str, ...]] = ()
     _io: ByteSource | None
@@ -894,16 +894,10 @@ class StreamNode:
             first, second = todo.pop()
             if first is second:
                 continue
-            kind = first.__class__
-            if (
-                kind is not second.__class__
-                or kind not in (list, tuple)
-                and not isinstance(first, StreamNode)
-            ):
+            if first.__class__ is not second.__class__ or not isinstance(first, (StreamNode, list, tuple)):
                 if first != second:
                     return False
-                continue
-            if isinstance(first, StreamNode):
+            elif isinstance(first, StreamNode):
                 if (id(first), id(second)) in seen:
                     continue
                 seen.add((id(first), id(second)))
@@ -933,17 +927,19 @@ class StreamNode:
                 parts.append("...")
             else:
                 inside.add(id(value))
-                node = isinstance(value, StreamNode)
-                shown: list[tuple[str, Any]] = (
-                    [(f"{spec.name}=", getattr(value, spec.name)) for spec in fields(value) if spec.repr]
-                    if node
-                    else [("", item) for item in value]
-                )
-                parts.append(f"{type(value).__qualname__}(" if node else "[")
-                todo += [("end", id(value)), ("text", ")" if node else "]")]
+                if isinstance(value, StreamNode):
+                    begin, end = f"{type(value).__qualname__}(", ")"
+                    shown = [
+                        (f"{each.name}=", getattr(value, each.name)) for each in fields(value) if each.repr
+                    ]
+                else:
+                    begin, end = "[", "]"
+                    shown = [("", item) for item in value]
+                todo += [("end", id(value)), ("text", end)]
                 for index in range(len(shown) - 1, -1, -1):
                     name, item = shown[index]
                     todo += [("value", item), ("text", f", {name}" if index else name)]
+                parts.append(begin)
         return "".join(parts)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -56,7 +56,7 @@ class Note:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What came of one input: agree, stricter, laxer, wrong or crash, why, and the members that are explained.
+    """What came of one input: agree, stricter, laxer, wrong or crash, why, and what rules explain.
 
     Attributes:
         both: where ours failed and where ksc's did, where both refuse.
@@ -308,7 +308,7 @@ def _line(error: BaseException) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The member at which ksc's code failed: its class, and the field that the line reads, or the instance."""
+    """The member at which ksc's code failed: its class, and the field of the line, or the instance."""
     found = _inner(error)
     if found is None:
         return ""
@@ -449,7 +449,7 @@ def _absent(failed: FormatError, theirs: Any) -> bool:
 
 
 def _absent_at(failed: FormatError, theirs: Any) -> bool:
-    """`_absent` for an error with a path from the root, of the last object on it that has such an instance."""
+    """`_absent` for an error with a path from the root, of an object on it that has such an instance."""
     found = False
     for step in re.findall(r"[^.\[\]]+", failed.path):
         found = found or _absent(failed, theirs) or _absent(failed, getattr(theirs, "_parent", None))

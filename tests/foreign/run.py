@@ -30,7 +30,7 @@ import yaml
 import kodec.generator.targets.python as python_target
 from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError
-from tests.foreign.compare import Note, NoOracle, Reader, judge
+from tests.foreign.compare import NoOracle, Note, Reader, judge
 from tests.ksc import oracle
 
 CACHE = oracle.CACHE / "foreign"
@@ -90,11 +90,11 @@ def corpus(name: str, root: Path, schemas: Path, scratch: Path) -> Corpus:
     return Corpus(name, oracle.schemas(schemas), out / "python", refused, samples)
 
 
-def exceptions() -> dict[tuple[str, Note], bool]:
+def exceptions() -> set[tuple[str, Note]]:
     """The members that are known to differ, by schema (`gallery/image/png`)."""
     groups = yaml.safe_load(EXCEPTIONS.read_text("utf-8"))
     return {
-        (schema, Note(group["side"], member, group["why"])): True
+        (schema, Note(group["side"], member, group["why"]))
         for group in groups
         for schema, members in group["cases"].items()
         for member in members
@@ -102,7 +102,7 @@ def exceptions() -> dict[tuple[str, Note], bool]:
 
 
 def as_exceptions(results: list[Result]) -> str:
-    """All that rules explain in `results`, as it is listed in `exceptions.yaml`; to be read before it is kept."""
+    """All that rules explain in `results`, as `exceptions.yaml` lists it; to be read before it is kept."""
     groups: dict[tuple[str, str], dict[str, list[str]]] = {}
     for result in results:
         for side, member, why in sorted(result.notes):
@@ -236,6 +236,13 @@ def table(results: list[Result]) -> str:
         lines.append(
             f"| {name} | {total['agree']} | {total['stricter']} | {total['laxer']} | {total['wrong']} |"
         )
+    lines += ["", "| members listed as exceptions | stricter | laxer | not in layouts | both refuse |"]
+    lines.append("|---|---|---|---|---|")
+    for name in dict.fromkeys(result.corpus for result in results):
+        notes = {(each.name, *note) for each in results if each.corpus == name for note in each.notes}
+        sides = Counter(side for _, side, _, _ in notes)
+        cells = [name, *(sides[side] for side in ("stricter", "laxer", "unkept", "both"))]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += ["", "| written back | same bytes | same values | refused | differs |", "|---|---|---|---|---|"]
     for name in dict.fromkeys(result.corpus for result in results):
         total = Counter()
@@ -283,6 +290,10 @@ def main(arguments: list[str]) -> int:
     print(table(results))
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n", "utf-8")
+    if not (given.names or given.quick or given.corpus or parts > 1):
+        seen = {(f"{each.corpus}/{each.name}", Note(*note)) for each in results for note in each.notes}
+        for schema, note in sorted(exceptions() - seen):
+            print(f"listed, but not seen: {schema}: {note.side}: {note.member}: {note.why}")
     if given.exceptions is not None:
         given.exceptions.write_text(as_exceptions(results), "utf-8")
     if given.table is not None:

@@ -83,9 +83,9 @@ class Grammar:
             if self.chance(0.4):
                 early["w1"] = {"value": self.draw.choice(("w0 + 1", "_io.pos", "w0 & 3", "_io.eof ? 0 : 1"))}
                 at.kinds["w1"] = "int"
-            for each in early.values():
-                if self.chance(0.1):
-                    each["if"] = self.draw.choice(("_io.pos > 1", "not _io.eof"))
+            if self.chance(0.1):
+                early["w0"]["if"] = self.draw.choice(("_io.pos > 1", "not _io.eof"))
+                at.kinds |= dict.fromkeys(early, "maybe int")
         for index in range(fields):
             seq.append(self.field(at, f"f{index}", last=index + 1 == fields))
         at.spec["seq"] = seq

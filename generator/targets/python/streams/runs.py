@@ -240,7 +240,8 @@ def _slots_of(struct: Struct, when: Set[str], *, bits: bool) -> Iterator[Slot | 
 def runs_of(struct: Struct, when: Set[str], *, writing: bool, loose: bool) -> Iterator[Run | Field]:
     """The fields in order; those of fixed width that stand next to each other are joined to runs.
 
-    `when` are the `timely` names. For `writing` only numbers are joined. Where types may end within a byte (`loose`), bits are taken one by one.
+    `when` are the `timely` names. For `writing` only numbers are joined. Where types may end within a byte
+    (`loose`), bits are taken one by one.
     """
     pending: list[Slot] = []
     order = ""
