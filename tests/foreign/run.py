@@ -28,8 +28,10 @@ from typing import Any
 import yaml
 
 import kodec.generator.targets.python as python_target
+from kodec.generator import passes
 from kodec.generator.driver import render_all
 from kodec.generator.problems import SchemaError
+from kodec.runtime.streams import StreamNode
 from tests.foreign.compare import NoOracle, Note, Reader, judge
 from tests.ksc import oracle
 
@@ -151,43 +153,64 @@ def examine(corpus: Corpus, name: str, *, quick: bool) -> Result:
             place = schemas / f"{each}.ksy"
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(corpus.files[each], place)
-        try:
-            output = render_all(schemas, targets=("python",))
-        except SchemaError as error:
-            return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
-        except Exception as error:
-            return Result(corpus.name, name, "crash", [f"generator: {type(error).__name__}: {error}"])
-        package = Path(folder) / "generated_here"
-        for path, text in output.modules.items():
-            place = package / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, "utf-8")
         tree = oracle.load_yaml(corpus.files[name])
         given = arguments(tree)
-        if given is None:
-            return Result(corpus.name, name, "unmeasured", ["the outermost type needs an object"])
         ident = str(tree["meta"]["id"])
         title = "".join(part[:1].upper() + part[1:] for part in ident.split("_"))
-        result = Result(corpus.name, name, "taken")
-        try:
-            reader = Reader.load(package, name.replace("/", "."), title, corpus.ksc, ident, given)
-        except NoOracle as error:
-            return Result(corpus.name, name, "unmeasured", [str(error)])
-        except Exception as error:
-            return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
         sample = corpus.samples.get(posixpath.basename(name))
         data = None if sample is None else sample.read_bytes()
-        verdicts, reasons, back, notes = judge(reader, data, name, 0 if quick else SECONDS)
-        result.inputs, result.reasons, result.back = dict(verdicts), reasons, dict(back)
-        result.notes = sorted((note.side, note.member, note.why) for note in notes)
-        known = exceptions()
-        unknown = [note for note in sorted(notes) if (f"{corpus.name}/{name}", note) not in known]
-        result.reasons += [f"not listed: {note.side}: {note.member}: {note.why}" for note in unknown]
-        if verdicts["crash"] or back["crash"]:
-            result.verdict = "crash"
-        elif verdicts["wrong"] or unknown:
-            result.verdict = "wrong"
+        result = Result(corpus.name, name, "taken")
+        # layouts keep no instances: these are compared in streams
+        for package in (Path(folder) / "as_chosen", Path(folder) / "as_streams"):
+            try:
+                written(schemas, package)
+            except SchemaError as error:
+                return Result(corpus.name, name, "refused", [str(each) for each in error.problems[:3]])
+            except Exception as error:
+                return Result(corpus.name, name, "crash", [f"generator: {type(error).__name__}: {error}"])
+            if given is None:
+                return Result(corpus.name, name, "unmeasured", ["the outermost type needs an object"])
+            try:
+                reader = Reader.load(package, name.replace("/", "."), title, corpus.ksc, ident, given)
+            except NoOracle as error:
+                return Result(corpus.name, name, "unmeasured", [str(error)])
+            except Exception as error:
+                return Result(corpus.name, name, "crash", [f"import: {type(error).__name__}: {error}"])
+            add(result, judge(reader, data, name, 0 if quick else SECONDS))
+            if issubclass(reader.ours, StreamNode):
+                break
         return result
+
+
+def written(schemas: Path, package: Path) -> None:
+    """Our modules of a folder of schemas. Raises: SchemaError."""
+    chosen = passes.prefers_streams
+    if package.name == "as_streams":
+        passes.prefers_streams = lambda schemas: True
+    try:
+        output = render_all(schemas, targets=("python",))
+    finally:
+        passes.prefers_streams = chosen
+    for path, text in output.modules.items():
+        place = package / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+
+
+def add(result: Result, found: tuple[Counter[str], list[str], Counter[str], set[Note]]) -> None:
+    """Put what `judge` found to a schema's result: a difference that is not listed is wrong."""
+    verdicts, reasons, back, notes = found
+    known = exceptions()
+    unknown = [note for note in sorted(notes) if (f"{result.corpus}/{result.name}", note) not in known]
+    result.inputs = dict(Counter(result.inputs) + verdicts)
+    result.back = dict(Counter(result.back) + back)
+    result.notes = sorted({*result.notes, *((note.side, note.member, note.why) for note in notes)})
+    result.reasons += reasons
+    result.reasons += [f"not listed: {note.side}: {note.member}: {note.why}" for note in unknown]
+    if verdicts["crash"] or back["crash"]:
+        result.verdict = "crash"
+    elif (verdicts["wrong"] or unknown) and result.verdict != "crash":
+        result.verdict = "wrong"
 
 
 def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
