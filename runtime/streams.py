@@ -1150,18 +1150,19 @@ class StreamNode:
             return None
         state = self._io.state
         # It may be asked for long after its object was read: it is as deep as that says.
-        depth, sought = state.depth, len(state.sought)
-        deep = max(depth, self._depth)
+        sought = len(state.sought)
+        deep = max(state.depth, self._depth)
         if deep >= state.opt.depth:
             raise _too_deep(name, self._start, deep, state.opt)
         values[name] = _READING
-        state.depth = deep + 1
+        levels = deep + 1 - state.depth
+        state.depth += levels
         try:
             value = read()
         except RecursionError:
             raise _beyond_python(name, self._start) from None
         finally:
-            state.depth = depth
+            state.depth -= levels
             state.go_back(sought)
             del values[name]
         if value is not None:
@@ -1169,14 +1170,17 @@ class StreamNode:
             values[name] = value
         return value
 
-    def _mark(self, name: str, compute: Callable[[], T], when: Callable[[], bool] | None = None) -> T | None:
-        """A value that depends on where the stream stands: that of its first use at which `when` holds."""
+    def _mark(self, name: str, compute: Callable[[], T]) -> T:
+        """A value that depends on where the stream stands: that of its first use."""
         marks = self._marks
         if marks is None:
             marks = self._marks = {}
         if name not in marks:
-            if when is not None and not when():
-                return None
             marks[name] = compute()
         value: T = marks[name]
         return value
+
+    def _mark_if(self, name: str, when: Callable[[], bool], compute: Callable[[], T]) -> T | None:
+        """`_mark` from the first use on at which `when` holds; None before."""
+        there = self._marks is not None and name in self._marks
+        return self._mark(name, compute) if there or when() else None

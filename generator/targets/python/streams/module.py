@@ -136,8 +136,9 @@ class _Module:
             text = f"member_of({self.reader.enum(instance.enum)}, {number})"
         when = None if instance.condition is None else self.reader.emitter.value(instance.condition, here, 1)
         if looks_at_stream(instance.value) or looks_at_stream(instance.condition):
-            given = "" if when is None else f", lambda: {when}"
-            return f'self._mark("{instance.id}", lambda: {text}{given})'
+            kept = "_mark" if when is None else "_mark_if"
+            given = "" if when is None else f"lambda: {when}, "
+            return f'self.{kept}("{instance.id}", {given}lambda: {text})'
         if when is not None:
             text = f"({text})" if isinstance(instance.value, ex.Ternary) else text
             return f"{text} if {when} else None"
