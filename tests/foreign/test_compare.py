@@ -117,20 +117,20 @@ def test_a_member_that_a_rule_explains_is_named(readers: Readers) -> None:
 def test_what_no_case_lists_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schemas = tmp_path / "schemas"
     schemas.mkdir()
-    (schemas / "compared.ksy").write_text(f"meta: {{id: compared, endian: be}}\n{TEXT}")
+    (schemas / "listed.ksy").write_text(f"meta: {{id: listed, endian: be}}\n{TEXT}")
     (tmp_path / "sample").write_bytes(b"\xffa\0")
     oracle.compile_schemas(tmp_path / "ksc", ("python",), schemas)
     corpus = run.Corpus(
-        "tests", oracle.schemas(schemas), tmp_path / "ksc" / "python", {}, {"compared": tmp_path / "sample"}
+        "tests", oracle.schemas(schemas), tmp_path / "ksc" / "python", {}, {"listed": tmp_path / "sample"}
     )
     empty = tmp_path / "exceptions.yaml"
     empty.write_text("[]")
     monkeypatch.setattr(run, "EXCEPTIONS", empty)
-    found = run.alone(corpus, "compared", quick=True)
+    found = run.alone(corpus, "listed", quick=True)
     assert found.verdict == "wrong"
-    assert found.reasons == ["not listed: laxer: Compared.P.t: text that is not of its encoding"]
+    assert found.reasons == ["not listed: laxer: Listed.P.t: text that is not of its encoding"]
     empty.write_text(run.as_exceptions([found]))
-    assert run.alone(corpus, "compared", quick=True).verdict == "taken"
+    assert run.alone(corpus, "listed", quick=True).verdict == "taken"
 
 
 def test_a_sample_that_both_refuse_is_a_case_too(readers: Readers) -> None:
