@@ -8,7 +8,7 @@ so that no list of it gets stale. Words are put in place of the names in rounds:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 NAMED = Path(__file__).parent / "named"
@@ -18,7 +18,7 @@ FIXED = ("varint", "unsigned_varint", "tagged_fields", "uuid", "part/part")
 KEPT = tuple(name.rpartition("/")[2] for name in FIXED)
 EXPRESSIONS = ("and", "false", "none", "not", "null", "or", "true")
 """Words that mean something else in an expression or in YAML, or as the name of a codec."""
-METHODS = ("length", "size", "to_i", "value")
+METHODS = ("as", "length", "size", "to_i", "value")
 """Words that are no field behind a dot."""
 KAITAI = re.compile(r"[usbf]\d+(_?[bl]e)?|strz?")
 """Words that are no type of a schema's own."""
@@ -41,13 +41,16 @@ def vocabulary(texts: Iterable[str], comments: str, fold: bool) -> list[str]:
         for word in re.findall(r"[A-Za-z_]\w*", re.sub(comments, " ", _STRINGS.sub(" ", text))):
             snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", word) if fold else word
             snake = re.sub("__+", "_", snake).lower().strip("_")
-            if snake not in EXPRESSIONS and re.fullmatch(r"[a-z][a-z0-9_]*", snake) and NAME.fullmatch(snake) is None:
+            if re.fullmatch(r"[a-z][a-z0-9_]*", snake) and NAME.fullmatch(snake) is None:
                 found.setdefault(re.sub(r"\d+", "1", snake), set()).add(snake)
     return sorted(word for alike in found.values() for word in sorted(alike)[:2])
 
 
-def rounds(schemas: dict[str, str], words: list[str]) -> Iterator[dict[str, str]]:
-    """In each round, what every name of the schemas is exchanged for."""
+def rounds(
+    schemas: dict[str, str], words: list[str], refused: Callable[[str], bool] = lambda name: False
+) -> Iterator[dict[str, str]]:
+    """In each round, what every name of the schemas is exchanged for; no type for what is `refused` as one."""
+    words = [word for word in words if word not in EXPRESSIONS]
     order = (r"id: (z\d{3})", r"(z\d{3}):", r"(z\d{3})")
     found_in = [name for text in schemas.values() for place in order for name in re.findall(place, text)]
     places = [name for name in dict.fromkeys(found_in) if name not in schemas]
@@ -61,7 +64,7 @@ def rounds(schemas: dict[str, str], words: list[str]) -> Iterator[dict[str, str]
         for index, name in enumerate(places):
             word = NAME.sub(lambda part: plain.get(part[0], part[0]), words[(start + index) % len(words)])
             taken = word in found.values() or (name in behind_a_dot and word in METHODS)
-            taken = taken or (name in types and (word in KEPT or KAITAI.fullmatch(word)))
+            taken = taken or (name in types and (word in KEPT or KAITAI.fullmatch(word) or refused(word)))
             found[name] = f"n_{name}" if taken else word
         yield found
 
