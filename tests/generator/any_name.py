@@ -47,7 +47,10 @@ def vocabulary(texts: Iterable[str], comments: str, fold: bool) -> list[str]:
 
 
 def rounds(
-    schemas: dict[str, str], words: list[str], refused: Callable[[str], bool] = lambda name: False
+    schemas: dict[str, str],
+    words: list[str],
+    refused: Callable[[str], bool] = lambda name: False,
+    step: int = STEP,
 ) -> Iterator[dict[str, str]]:
     """In each round, what every name of the schemas is exchanged for; no type for what is `refused` as one."""
     words = [word for word in words if word not in EXPRESSIONS]
@@ -57,7 +60,7 @@ def rounds(
     behind_a_dot = {name for text in schemas.values() for name in re.findall(r"\.(z\d{3})", text)}
     types = {name for text in schemas.values() for name in re.findall(r"^  (z\d{3}):", text, re.M)}
     assert len(words) > len(places)
-    for start in range(0, len(words), STEP):
+    for start in range(0, len(words), step):
         plain = {name: words[(start + index) % len(words)] for index, name in enumerate(places)}
         plain = {name: f"n_{name}" if NAME.search(word) else word for name, word in plain.items()}
         found: dict[str, str] = {}
