@@ -155,7 +155,7 @@ def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> byte
     try:
         with jar.open(entry) as file:
             data = file.read(MOST_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise BadDefinition(source, f"damaged: {error}") from None
     if len(data) > MOST_BYTES:
         raise BadDefinition(source, f"larger than {MOST_BYTES} bytes")
