@@ -507,3 +507,16 @@ def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) 
     )
     (found,) = problems(schema)
     assert found.text == "`-derive` needs `all`, which is not there"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("seq:\n" + "- {id: a, type: u1}\n" * 5000, "more than 4096 in `seq`"),
+        ("seq: [{id: a, type: u1}]\ninstances:\n" + "".join(f"  i{n}: {{value: 1}}\n" for n in range(4097)), "more than 4096 in `instances`"),
+        ("seq: [{id: a, type: u1}]\n" + "# comment\n" * 104_858, "the file is larger than 1048576 bytes"),
+    ],
+    ids=["fields", "instances", "bytes"],
+)  # fmt: skip
+def test_schemas_that_are_too_large(text: str, wanted: str, problems: Find) -> None:
+    assert any(wanted in str(each) for each in problems(text))
