@@ -87,7 +87,7 @@ class KodecDistribution(Distribution):
 class KodecEditable(editable_wheel):
     """An editable install is src/ on the path, whose links are the folders, and no hook of the import system.
 
-    Any folder called `kodec` where Python was started is found before a hook is asked, and type checkers ask none.
+    A folder called `kodec` where Python was started is found before a hook is asked; type checkers ask none.
     """
 
     def finalize_options(self) -> None:

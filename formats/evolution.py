@@ -156,7 +156,7 @@ class _Comparison:
                 self.bad(new, path, text)
 
     def taken_over(self, version: int) -> bool:
-        """Whether a schema that is new reads what a version was, byte by byte, as Kafka 4.1 has it of keys."""
+        """Whether a new schema reads what a version was, byte by byte: so Kafka 4.1 has it of keys."""
         if len(self.old.structs) > 1:
             return False
         paths = {schema.path for schema in self.before.model.schemas}

@@ -1,8 +1,8 @@
-"""Names that a language or generated code has for itself: what a schema's name becomes where it is one of them.
+"""Names that a language or generated code has for itself, and what a schema's name becomes where it is one.
 
-Every target says in its `names.py` which words these are, a `Reserved` for each place that has words of its own.
-`tests/generator/any_name.py` reads the words from what is generated, so that a table without one fails the tests.
-Names that a target makes of a schema's (`startOf_crc`) are of a form that no schema's name gets.
+Every target says in its `names.py` which words these are: a `Reserved` for each place that has words of its
+own. `tests/generator/any_name.py` reads the words from generated code, so that a table without one fails.
+Names that a target makes of a schema's (`startOf_crc`) have a form that no schema's name gets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Taken:
         self.names = set(names)
 
     def claim(self, name: str, suffixes: Iterable[str] = ("",)) -> str:
-        """The name, with as many `_` behind it as it needs: alone and with each suffix, nobody else has it."""
+        """The name, with as many `_` as it needs to be, with each of the suffixes, nobody else's."""
         while any(f"{name}{suffix}" in self.names for suffix in suffixes):
             name += "_"
         self.names.update(f"{name}{suffix}" for suffix in suffixes)

@@ -146,8 +146,8 @@ _IN_URLS = "-._~:/?#@!$&'*+,;=%"
 
 
 def markdown(text: Text) -> str:
-    """The text in Markdown, paragraphs kept. Between backticks is code, http and https are links; no sign else
-    means anything."""
+    """The text in Markdown, paragraphs kept. Between backticks is code, http and https are links; no other
+    sign means anything."""
     lines = "\n".join(line.strip() for line in text.raw.splitlines()).strip()
     return _BLOCK.sub(_escaped_block, "".join(_inline(part) for part in _LITERAL.split(lines)))
 

@@ -95,7 +95,9 @@ def read_definitions(path: Path) -> list[MessageDef]:
     """
     files = [path]
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.suffix in (".jar", ".json") and each.is_file())
+        files = sorted(
+            each for each in path.rglob("*") if each.suffix in (".jar", ".json") and each.is_file()
+        )
     elif not path.is_file():
         raise BadDefinition(str(path), "neither a folder nor a regular file")
     found: dict[str, MessageDef] = {}

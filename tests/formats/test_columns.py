@@ -442,7 +442,9 @@ def test_what_a_cleaner_took_away_is_made_anew(kernel: bool, tmp_path: Path, own
     source, data = (TELEGRAMS, telegram(1)) if kernel else (path, b"\1\2")
     want = rows(kodec.schema(source).scan(data))
     (folder,) = own_cache.iterdir()
-    whole = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    whole = {
+        path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    }
     assert {Path("whole.json"), Path("schemas", source.name)} < whole
 
     def forget() -> None:

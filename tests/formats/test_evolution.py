@@ -133,10 +133,19 @@ KEY = "meta: {{id: {name}, endian: be}}\n{versions}seq:\n- {{id: {front}, type: 
 
 
 def key(name: str, valid: str, versions: str = "", front: str = "record_type", type: str = "s2") -> str:
-    return KEY.format(name=name, valid=valid, versions=f"-versions: {versions}\n" if versions else "", front=front, type=type)
+    return KEY.format(
+        name=name,
+        valid=valid,
+        versions=f"-versions: {versions}\n" if versions else "",
+        front=front,
+        type=type,
+    )
 
 
-BEFORE = {"one": key("one", "{min: 8, max: 8}", "8", "version"), "two": key("two", "{min: 0, max: 1}", "0-1", "version")}
+BEFORE = {
+    "one": key("one", "{min: 8, max: 8}", "8", "version"),
+    "two": key("two", "{min: 0, max: 1}", "0-1", "version"),
+}
 AFTER = {"one": key("one", "{eq: 8}"), "two": key("two", "{eq: 1}"), "two_old": key("two_old", "{eq: 0}")}
 
 
@@ -151,7 +160,9 @@ def test_a_version_that_became_the_number_in_front_is_the_same_bytes(tmp_path: P
     """As the keys of coordinators, whose definitions Kafka 4.1 wrote anew."""
     before, after = folder(tmp_path / "old", BEFORE), folder(tmp_path / "new", AFTER)
     assert violations(before, after) == []
-    assert [str(each) for each in violations(after, before)] == ["new/two_old.ksy:1:1: two_old: the schema is gone"]
+    assert [str(each) for each in violations(after, before)] == [
+        "new/two_old.ksy:1:1: two_old: the schema is gone"
+    ]
 
 
 @pytest.mark.parametrize(

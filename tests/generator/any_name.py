@@ -1,8 +1,9 @@
 """Schemas whose every name is exchanged for a word that generated code has for itself.
 
-`named/` holds schemas with a construct of every kind, in which what can be named is called `z` and three digits. What
-else is a word in the code made of them is the generator's, or the language's: the vocabulary is read from that code,
-so that no list of it gets stale. Words are put in place of the names in rounds: each word stands once in each type.
+`named/` holds schemas with a construct of every kind, in which what can be named is called `z` and three
+digits. What else is a word in the code made of them is the generator's or the language's: it is read from
+that code, so that no list of it gets stale. Words are put in place of the names in rounds, each of them once
+in each type.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def rounds(
     refused: Callable[[str], bool] = lambda name: False,
     step: int = STEP,
 ) -> Iterator[dict[str, str]]:
-    """In each round, what every name of the schemas is exchanged for; no type for what is `refused` as one."""
+    """In each round, what every name is exchanged for. No type gets a name that is `refused` as one."""
     words = [word for word in words if word not in EXPRESSIONS]
     order = (r"id: (z\d{3})", r"(z\d{3}):", r"(z\d{3})")
     found_in = [name for text in schemas.values() for place in order for name in re.findall(place, text)]
@@ -65,7 +66,7 @@ def rounds(
         plain = {name: f"n_{name}" if NAME.search(word) else word for name, word in plain.items()}
         found: dict[str, str] = {}
         for index, name in enumerate(places):
-            word = NAME.sub(lambda part: plain.get(part[0], part[0]), words[(start + index) % len(words)])
+            word = renamed(words[(start + index) % len(words)], plain)
             taken = word in found.values() or (name in behind_a_dot and word in METHODS)
             taken = taken or (name in types and (word in KEPT or KAITAI.fullmatch(word) or refused(word)))
             found[name] = f"n_{name}" if taken else word

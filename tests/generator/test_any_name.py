@@ -19,15 +19,16 @@ from kodec.generator.target import Request, find
 from kodec.generator.targets.python.collisions import IMPORTED
 from kodec.generator.targets.python.facts import Facts
 from kodec.generator.targets.python.names import camel, local
-
 from kodec.runtime.compression import decompress
 
 from .any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, vocabulary
 from .compilers import compile_all, needs_cc
 
 SCHEMAS = ("z000", "z100", "z200", "z300", "z400")
-STREAM = "01" "6100" "04" "0500" "0007" "000004" "28" "0000"
-WORDS = [name.lower() for name in (*keyword.kwlist, *keyword.softkwlist, *dir(builtins)) if name.strip("_") == name]
+STREAM = "0161000405000007000004280000"
+WORDS = [
+    name.lower() for name in (*keyword.kwlist, *keyword.softkwlist, *dir(builtins)) if name.strip("_") == name
+]
 
 
 def plain(folder: Path) -> tuple[dict[str, str], dict[str, str], dict[str, Any]]:
@@ -53,7 +54,9 @@ def test_python(tmp_path: Path) -> None:
     words = [word for word in words if re.match(r"z\d{3}_(?!bits)", word) is None]
     assert {"buf", "stop", "opt", "io", "part"} <= set(words)
     first: list[Any] | None = None
-    for index, names in enumerate([{}, *rounds(texts, sorted({*words, *WORDS}), lambda name: camel(name) in IMPORTED)]):
+    for index, names in enumerate(
+        [{}, *rounds(texts, sorted({*words, *WORDS}), lambda name: camel(name) in IMPORTED)]
+    ):
         schemas = {name: renamed(text, names) for name, text in texts.items()}
         model = load(put(tmp_path / f"r{index}", schemas | sources(FIXED)))
         assert not [*find("python").lacks(Request(model))], names
@@ -79,11 +82,12 @@ def test_python(tmp_path: Path) -> None:
 
 
 C_WORDS = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof bool
-    xor xor_eq and_eq bitand bitor compl class new delete this unix linux errno stdin stdout stderr assert complex
-    offsetof isnan environ i386 template namespace operator private public virtual typename using friend mutable
-""".split()
+    auto break case char const continue default do double else enum extern float for goto if inline int
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void
+    volatile while asm typeof bool xor xor_eq and_eq bitand bitor compl class new delete this unix linux
+    errno stdin stdout stderr assert complex offsetof isnan environ i386 template namespace operator
+    private public virtual typename using friend mutable
+""".split()  # noqa: SIM905  # sixty words on sixty lines are no list to read
 
 
 def columns(module: Any, data: bytes) -> list[Any]:
@@ -107,13 +111,17 @@ def values_of(value: Any) -> Any:
 def test_kernels(tmp_path: Path) -> None:
     kernels = ("z000", "z100")
     texts, fixed = sources(kernels), sources(FIXED)
-    made = render_all(put(tmp_path / "plain" / "schemas", texts | fixed), targets=["native"], kernels=kernels).modules
+    folder = put(tmp_path / "plain" / "schemas", texts | fixed)
+    made = render_all(folder, targets=["native"], kernels=kernels).modules
     words = vocabulary(made.values(), r"//.*|/\*(?s:.*?)\*/|(?m:^ *# *(include|error).*)", fold=False)
     assert {"rows", "row", "item", "position", "checksum"} <= set(words)
-    valid = render_all(tmp_path / "plain" / "schemas", targets=["vectors"]).modules
+    valid = render_all(folder, targets=["vectors"]).modules
     vectors = {name: json.loads(valid[f"{name}.vectors.json"])["types"] for name in kernels}
     units = {"z000": vectors["z000"]["z000"], "z100": vectors["z100"]["z100"]}
-    data = {name: [bytes.fromhex(each["bytes"]) for each in of["valid"] if each["bytes"]] for name, of in units.items()}
+    data = {
+        name: [bytes.fromhex(each["bytes"]) for each in of["valid"] if each["bytes"]]
+        for name, of in units.items()
+    }
     data["z000"].append(bytes.fromhex(GZIP))
     first: list[Any] | None = None
     # a column of heads cannot have these names: a problem says so

@@ -132,8 +132,19 @@ def rendered(page: str) -> tuple[set[str], list[str], str]:
     return kinds, links, "".join(words)
 
 
-_PLAIN = {"paragraph_open", "paragraph_close", "inline", "text", "softbreak", "code_inline", "link_open", "link_close"}
-_ROW = {f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")}
+_PLAIN = {
+    "paragraph_open",
+    "paragraph_close",
+    "inline",
+    "text",
+    "softbreak",
+    "code_inline",
+    "link_open",
+    "link_close",
+}
+_ROW = {
+    f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+}
 
 
 @pytest.mark.parametrize("raw", HOSTILE)
@@ -196,7 +207,9 @@ enums:
         assert kinds <= _PLAIN | _ROW | heads | lists | {"html_block", "html_inline"}
         for html in re.findall(r"<(?![h/]).*?>", re.sub(r"`[^`]*`|\\\\|\\<", "", page)):
             assert re.fullmatch(r'<!-- @generated [^<>]* -->|<a id="[\w-]*">', html), html
-        assert {link for link in links if re.fullmatch(r"(x\.md)?(#[\w-]+)?", link) is None} == {"https://x.y/"}
+        assert {link for link in links if re.fullmatch(r"(x\.md)?(#[\w-]+)?", link) is None} == {
+            "https://x.y/"
+        }
 
 
 def test_code_ends_nowhere_else() -> None:

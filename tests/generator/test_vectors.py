@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import struct
+import tracemalloc
 from collections.abc import Callable
 from functools import cache
-import tracemalloc
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -172,7 +172,8 @@ def test_a_type_whose_values_depend_on_each_other_says_so(tmp_path: Path) -> Non
         "[{id: a, size: 1073741824}]",
         "[{id: a, type: str, size: 1073741824, encoding: ASCII}]",
         "[{id: a, type: u1, repeat: expr, repeat-expr: 10000000}]",
-        "[{id: a, type: part, repeat: expr, repeat-expr: 1000}]\ntypes: {part: {seq: [{id: b, type: u1, repeat: expr, repeat-expr: 1000}]}}",
+        "[{id: a, type: part, repeat: expr, repeat-expr: 1000}]\n"
+        "types: {part: {seq: [{id: b, type: u1, repeat: expr, repeat-expr: 1000}]}}",
         "[{id: a, type: t0}]\ntypes:\n"
         + "".join(
             f"  t{n}: {{seq: [{{id: a, type: t{n + 1}}}, {{id: b, type: t{n + 1}}}, {{id: c, size: 3}}]}}\n"

@@ -240,7 +240,7 @@ def lying_jar(folder: Path, size: int) -> Path:
 def test_a_header_that_lies_about_the_size_costs_no_memory(tmp_path: Path) -> None:
     source = lying_jar(tmp_path, 64 << 20)
     tracemalloc.start()
-    with pytest.raises(BadDefinition, match="damaged|larger"):
+    with pytest.raises(BadDefinition, match=r"damaged|larger"):
         read_definitions(source)
     assert tracemalloc.get_traced_memory()[1] < 6 << 20
     tracemalloc.stop()

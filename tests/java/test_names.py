@@ -8,21 +8,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from kodec.generator.driver import render_all
 from tests.generator.any_name import FIXED, GZIP, VERSIONS, put, renamed, rounds, sources, unnamed, vocabulary
-from tests.java.conftest import HERE, ROOT, jars, sources as java_files
+from tests.java.conftest import HERE, ROOT, jars
+from tests.java.conftest import sources as java_files
 
 SCHEMAS = ("z000", "z100", "z200", "z400")
 COMMENTS = r"//.*|/\*(?s:.*?)\*/"
 WORDS = """
-    abstract assert boolean break byte case catch char class const continue default do double else enum extends final
-    finally float for goto if implements import instanceof int interface long native new package private protected
-    public return short static strictfp super switch synchronized this throw throws transient try void volatile while
-    var yield record sealed permits non when with exports module open opens provides requires to
-    transitive uses clone finalize get_class hash_code notify notify_all to_string wait equals org java lang rows
-    """.split()
+    abstract assert boolean break byte case catch char class const continue default do double else enum
+    extends final finally float for goto if implements import instanceof int interface long native new
+    package private protected public return short static strictfp super switch synchronized this throw
+    throws transient try void volatile while var yield record sealed permits non when with exports module
+    open opens provides requires to transitive uses clone finalize get_class hash_code notify notify_all
+    to_string wait equals org java lang rows
+""".split()  # noqa: SIM905  # eighty words on eighty lines are no list to read
 
 
 def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
@@ -44,7 +44,11 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    files = [*java_files(ROOT / "runtime" / "java", tmp_path / "java"), str(HERE / "Dump.java"), str(HERE / "AnyRows.java")]
+    files = [
+        *java_files(ROOT / "runtime" / "java", tmp_path / "java"),
+        str(HERE / "Dump.java"),
+        str(HERE / "AnyRows.java"),
+    ]
     options = ["--release", "17", "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-Xmaxerrs", "1000"]
     classes = tmp_path / "classes"
     line = [javac, *options, "-encoding", "UTF-8", "-cp", jars(), "-d", classes, *files]
@@ -52,7 +56,9 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
     assert done.returncode == 0, done.stdout + done.stderr
     wanted: dict[str, list[str]] = {"Dump": [], "AnyRows": []}
     for name, document in vectors.items():
-        for vector in (every := document["types"].get(name, {"valid": [], "invalid": []}))["valid"] + every["invalid"]:
+        for vector in (every := document["types"].get(name, {"valid": [], "invalid": []}))["valid"] + every[
+            "invalid"
+        ]:
             wanted["Dump"].append(f"read {{}}.{name.capitalize()} 1 {vector['bytes']}")
     wanted["Dump"] += [f"read {{}}.Z200 1 {version} {data}" for version, data in VERSIONS.items()]
     wanted["Dump"].append(f"read {{}}.Z000 1 {GZIP}")
@@ -75,7 +81,9 @@ def test_fields_types_and_enums_called_as_the_generator_and_java_call_things(
                         assert unnamed(found.get(key)) == unnamed(of_plain.get(key)), packages[package]
                 else:
                     assert answer == of_plain, (question, packages[package])
-        assert any("value" in each if isinstance(each, dict) else "true, true" in each for each in plain_answers)
+        assert any(
+            "value" in each if isinstance(each, dict) else "true, true" in each for each in plain_answers
+        )
 
 
 def answers(program: str, asked: list[str], classes: Path) -> list[str]:

@@ -160,7 +160,9 @@ class ClassOf:
     def _own_components(self, struct: Struct) -> Taken:
         """The components that are called as the schema calls them."""
         tags = [tag for spec in struct.fields if (it := self.back.tag_section(spec)) for tag in it.tags]
-        return Taken(component(each.id) for each in (*struct.fields, *tags))
+        return Taken(
+            component(name) for name in [each.id for each in struct.fields] + [tag.id for tag in tags]
+        )
 
     def _codec_names(self, struct: Struct, spec: Field) -> tuple[str, str]:
         """The components of a compressible field: parsed, and as stored."""
@@ -301,9 +303,8 @@ class ClassOf:
                 code.add(f"    return {name}V{variant.versions[0]}(in{args});")
             code.add("default:")
             text = java_literal(str(struct.versions))
-            code.add(
-                f"    throw Input.unknownVersion({java_literal(version)}, {self.names.local(version)}, {text}, {at});"
-            )
+            given = f"{java_literal(version)}, {self.names.local(version)}"
+            code.add(f"    throw Input.unknownVersion({given}, {text}, {at});")
         return Method(
             f"public static {returns} {name}(Input in{more})",
             f"Reads {_article(struct.id)}, versions {struct.versions}; the input is behind it then.",
@@ -399,7 +400,7 @@ class ClassOf:
                 continue
             section = self.back.tag_section(spec)
             if section is not None:
-                args += [f"this.{component(each.id)}" for each in (*section.tags, spec)]
+                args += [f"this.{component(name)}" for name in (*(tag.id for tag in section.tags), spec.id)]
             elif self.types.stored(struct, spec):
                 args.append(f"this.{component(spec.id)}")
         code.add(f"return new {returns}({', '.join(args)});")
@@ -414,7 +415,9 @@ class ClassOf:
     ) -> Iterator[Method]:
         wanted = more + "".join(f", boolean {self.names.local(param.id)}" for param in flags)
         given = args + "".join(f", {self.names.local(param.id)}" for param in flags)
-        read = _chosen("read", [(self.names.local(param.id), camel(param.id)) for param in flags], f"(in{args})")
+        read = _chosen(
+            "read", [(self.names.local(param.id), camel(param.id)) for param in flags], f"(in{args})"
+        )
         yield Method(
             f"public static {returns} from(byte[] data{wanted})",
             f"Reads {_article(struct.id)} that is all of {{@code data}}. Throws FormatException.",

@@ -6,7 +6,7 @@ from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Schema, Struct
 from kodec.generator.targets.python.facts import Facts
 
-__all__ = ["Names", "camel", "component", "constant", "lower", "member"]
+__all__ = ["Names", "camel", "column_name", "component", "constant", "lower"]
 
 _WORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum
@@ -55,7 +55,7 @@ def component(name: str) -> str:
     return _COMPONENTS.free(lower(name))
 
 
-def member(name: str) -> str:
+def column_name(name: str) -> str:
     """The array of a column."""
     return _MEMBERS.free(lower(name))
 

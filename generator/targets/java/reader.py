@@ -456,11 +456,7 @@ class Reader:
         kind = self.types.field(struct, original)
         var = self.names.local(spec.id)
         if tagged is not None:
-            for tag in tagged.tags:
-                made = Field(tag.id, tag.type, spec.place, default=tag.default)
-                code.add(
-                    f"{self.types.of(tag.type).text} {self.names.local(tag.id)} = {self.types.absent(NOTHING, made)};"
-                )
+            self._absent_tags(code, spec, tagged)
             code.add(f"List<TaggedField> {var} = new ArrayList<>();")
         elif spec.codec is not None:
             code.add(f"{kind.text} {var}_parsed = {self.types.absent(struct, original)};")
@@ -581,14 +577,15 @@ class Reader:
             return spec.size.value
         return self.layouts.least_of(spec.type) if spec.size is None else 0
 
+    def _absent_tags(self, code: Code, spec: Field, section: Field) -> None:
+        for tag in section.tags:
+            absent = self.types.absent(NOTHING, Field(tag.id, tag.type, spec.place, default=tag.default))
+            code.add(f"{self.types.of(tag.type).text} {self.names.local(tag.id)} = {absent};")
+
     def _tags(self, code: Code, spec: Field, section: Field, declared: bool) -> None:
         var = self.names.local(spec.id)
         if not declared:
-            for tag in section.tags:
-                made = Field(tag.id, tag.type, spec.place, default=tag.default)
-                code.add(
-                    f"{self.types.of(tag.type).text} {self.names.local(tag.id)} = {self.types.absent(NOTHING, made)};"
-                )
+            self._absent_tags(code, spec, section)
             code.add(f"List<TaggedField> {var} = new ArrayList<>();")
         tags, index, outer = self._number("tags"), self._number("index"), self._number("outer")
         code.add(f"Input.Tags {tags} = in.tags({java_literal(spec.id)});", f"int {outer} = in.end;")

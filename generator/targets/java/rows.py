@@ -28,7 +28,7 @@ from kodec.generator.schema.model import (
 )
 from kodec.generator.schema.roles import RowContent, codec_enum, listed_rows, row_content
 from kodec.generator.targets.java.expressions import Beyond, Java, plain
-from kodec.generator.targets.java.names import camel, lower, member
+from kodec.generator.targets.java.names import camel, column_name, lower
 from kodec.generator.targets.java.reader import Reader, load, opposite
 from kodec.generator.targets.java.types import BOOL, INT, JType, integer, prim_type
 from kodec.generator.targets.java.views import Code, Member, Method, TypeView
@@ -541,7 +541,7 @@ class _Rows:
         """The array of a column, or what the names of its arrays start with."""
         if column.name not in self._called:
             suffixes = ("", "Start", "Length", "Count")
-            self._called[column.name] = self._members.claim(member(column.name), suffixes)
+            self._called[column.name] = self._members.claim(column_name(column.name), suffixes)
         return self._called[column.name]
 
     def _inner_name(self, name: str, column: Column) -> str:
