@@ -93,6 +93,9 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
 
 def load_file(path: Path, name: str, problems: Problems) -> tuple[Node | None, bytes]:
     """Read and parse one schema file; `name` is what messages call it."""
+    if path.exists() and not path.is_file():
+        problems.add(Place(name, 1, 1), "", "not a regular file")
+        return None, b""
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable
@@ -520,3 +521,12 @@ def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) 
 )  # fmt: skip
 def test_schemas_that_are_too_large(text: str, wanted: str, problems: Find) -> None:
     assert any(wanted in str(each) for each in problems(text))
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A FIFO would wait for ever."""
+    os.mkfifo(tmp_path / "a.ksy")
+    (tmp_path / "b.ksy").mkdir()
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path)
+    assert [each.text for each in caught.value.problems] == ["not a regular file"] * 2
