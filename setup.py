@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from setuptools import Distribution, Extension, errors, find_packages, setup
+from setuptools.command.editable_wheel import editable_wheel
 
 PACKAGE = "kodec"
 FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
@@ -83,6 +84,18 @@ class KodecDistribution(Distribution):
         return super().has_ext_modules()
 
 
+class KodecEditable(editable_wheel):
+    """An editable install is src/ on the path, whose links are the folders, and no hook of the import system.
+
+    A folder called `kodec` where Python was started is found before a hook is asked; type checkers ask none.
+    """
+
+    def finalize_options(self) -> None:
+        if all(Path("src", PACKAGE, folder).is_dir() for folder in FOLDERS):
+            self.distribution.package_dir = {"": "src"}
+        super().finalize_options()
+
+
 packages = [PACKAGE]
 for folder in FOLDERS:
     packages.append(f"{PACKAGE}.{folder}")
@@ -90,6 +103,7 @@ for folder in FOLDERS:
 
 setup(
     distclass=KodecDistribution,
+    cmdclass={"editable_wheel": KodecEditable},
     packages=packages,
     package_dir={
         PACKAGE: f"src/{PACKAGE}",

@@ -58,6 +58,7 @@ class ImportPlan:
         messages: the names of all that were found, those that are not asked for left out.
         unchanged: how many are as their definitions say.
         skipped: messages that are not imported, each with the reason.
+        notes: what the definitions do not say, and what was made of it.
     """
 
     schemas: Path
@@ -65,6 +66,7 @@ class ImportPlan:
     changes: tuple[SchemaChange, ...]
     unchanged: int
     skipped: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
     def apply(self) -> None:
         """Write the files, each whole or not at all.
@@ -109,6 +111,7 @@ def plan_import(
     seen: list[str] = []
     skipped: list[tuple[str, str]] = []
     unchanged = 0
+    unsaid: dict[str, list[str]] = {}
     for message in read_definitions(source):
         place = place_of(message)
         if only and message.name not in only:
@@ -119,6 +122,8 @@ def plan_import(
             continue
         if place.folder == PROTOCOL and not (protocol or only):
             continue
+        if message.kind == "data" and message.name.endswith("Key"):
+            unsaid.setdefault(message.source.partition("!")[0], []).append(message.name)
         path = schemas / place.folder / f"{snake(message.name)}.ksy"
         before = path.read_text("utf-8") if path.is_file() else None
         old = {} if before is None else tree_of(before, str(path))
@@ -130,7 +135,12 @@ def plan_import(
             text, lost = with_comments(text_of(tree), before or "")
             found.append(SchemaChange(path, message.name, before, text, lost))
     found += _primitives(schemas, found)
-    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped))
+    notes = [
+        f"{file} does not say which messages are keys, as Kafka's jars do since 4.1: {', '.join(names)} "
+        "became messages whose version is the number that stands in front of the key"
+        for file, names in unsaid.items()
+    ]
+    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped), tuple(notes))
 
 
 def _primitives(schemas: Path, changes: Sequence[SchemaChange]) -> list[SchemaChange]:

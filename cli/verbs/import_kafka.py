@@ -69,6 +69,8 @@ def _tell(plan: ImportPlan, apply: bool) -> None:
     """What the plan changes: in a dry run with every line of schemas that are there."""
     for name, reason in plan.skipped:
         lines.show(f"skipped  {name}: {reason}")
+    for note in plan.notes:
+        lines.warn(note)
     for change in plan.changes:
         lines.show(f"{change.kind:8} {change.path}")
         if change.kind == "changed" and not apply:

@@ -11,8 +11,9 @@ from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, S
 from kodec.generator.schema.roles import RowContent, listed_rows, row_content
 from kodec.generator.targets.native.columns import head_columns, row_columns
 from kodec.generator.targets.native.expressions import NotColumnar, literal, standing_at
+from kodec.generator.targets.native.names import c_name
 from kodec.generator.targets.native.objects import gives_objects
-from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, c_name
+from kodec.generator.targets.native.plan import Member, Names, Parser, Scope
 from kodec.generator.targets.native.steps import (
     BoundPlan,
     CodecPlan,
