@@ -83,6 +83,10 @@ class SegmentCheck:
                 seen, damaged = reader.skipped.total, True
                 if offsets is not None:
                     offsets.skip_to(batch.position)
+            try:
+                batch.require_within_limits()
+            except FormatError as error:
+                yield from_error(error, segment.path)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)
