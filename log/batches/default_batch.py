@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -165,8 +166,13 @@ class DefaultBatch(Batch):
             for part, data in Parts.of(compressed.pieces, count, ReadOptions(elements=room)):
                 head = replace(self.head, num_records=part.count)
                 own = replace(limits, elements=room - count + part.count)
+                read, stored = self._reader(data), self._holding(part.count)
                 try:
-                    rows = self._reader(data)(head, self._holding(part.count), data, own)
+                    try:
+                        rows = read(head, stored, data, own)
+                    except struct.error:
+                        assert isinstance(data, Content)
+                        rows = read(head, stored, data.whole(), own)
                 except FormatError as error:
                     raise moved(error, part) from None
                 room -= sum(len(row.headers) for row in rows)

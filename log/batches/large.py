@@ -7,6 +7,7 @@ to read them. So what the limits refuse is never held, and of what they allow ea
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -164,8 +165,8 @@ class Stream:
 
 
 class Content(bytes):
-    """The bytes of one large record for a generated reader, which asks for single bytes and for slices in
-    ascending order. Slices come from the stream as they are; a place before that starts it again.
+    """The bytes of one large record for a generated row reader, which asks for single bytes and for slices in
+    ascending order. Slices come from the stream as they are. Asked for anything else, it raises struct.error.
     """
 
     _stream: Stream
@@ -179,6 +180,12 @@ class Content(bytes):
 
     def __len__(self) -> int:
         return self._part.size
+
+    def whole(self) -> bytes:
+        """All of them in memory: for the careful reader, which says what is wrong with a record."""
+        stream = Stream(self._restart())
+        stream.skip_to(self._part.start)
+        return stream.take(self._part.size)
 
     @overload
     def __getitem__(self, key: SupportsIndex) -> int: ...
@@ -196,11 +203,11 @@ class Content(bytes):
         return self._stream.window[self._part.start + index - self._stream.at]
 
     def _go_to(self, index: int) -> None:
-        """Have the byte at `index` in the window, and a few before it, as varints are read again."""
+        """Have the byte at `index` in the window."""
         position = self._part.start + index
-        if position < self._stream.at:
-            self._stream = Stream(self._restart())
         stream = self._stream
+        if position < stream.at:
+            raise struct.error("what was read is gone")
         if not stream.skip_to(position) or (index < len(self) and not stream.window and not stream.more()):
             raise IndexError(index)
 

@@ -83,11 +83,11 @@ def _read_header(view: memoryview, pos: int) -> tuple[int, int | None, bool, int
     return window, content, bool(flags & 4), pos + end
 
 
-def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> tuple[int, int]:
-    """Return (where the frame ends, the most bytes it can give) from its block headers alone."""
+def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> tuple[int, int, int]:
+    """Return (where the frame ends, the least and the most bytes it can give) from its block headers alone."""
     size = len(view)
     most_block = min(window, _MOST_BLOCK)
-    most = last = 0
+    least = most = last = 0
     while not last:
         if size - pos < 3:
             raise _truncated("block header", pos, 3, size - pos)
@@ -95,7 +95,11 @@ def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> 
         last, kind, length = word & 1, word >> 1 & 3, word >> 3
         if kind == _RESERVED:
             raise Malformed("", "zstd: reserved block type", at=pos)
-        most += length if kind in (_RAW, _RLE) else most_block
+        if kind in (_RAW, _RLE):
+            least += length
+            most += length
+        else:
+            most += most_block
         stored = 1 if kind == _RLE else length
         if size - pos - 3 < stored:
             raise _truncated("block", pos + 3, stored, size - pos - 3)
@@ -104,7 +108,7 @@ def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> 
         if size - pos < 4:
             raise _truncated("frame checksum", pos, 4, size - pos)
         pos += 4
-    return pos, most
+    return pos, least, most
 
 
 class _Frame(NamedTuple):
@@ -114,6 +118,7 @@ class _Frame(NamedTuple):
     end: int
     window: int
     content: int | None
+    least: int
     most: int
 
 
@@ -126,14 +131,16 @@ def _frames(view: memoryview) -> Iterator[_Frame]:
             pos = skipped
             continue
         window, content, checksum, blocks = _read_header(view, pos)
-        end, most = _walk_blocks(view, blocks, window, checksum=checksum)
-        yield _Frame(pos, end, window, content, most)
+        end, least, most = _walk_blocks(view, blocks, window, checksum=checksum)
+        yield _Frame(pos, end, window, content, least, most)
         pos = end
 
 
 def _require_room(frame: _Frame, total: int, limit: int) -> None:
-    """Refuse a content size that cannot be: the library allocates what a frame states."""
+    """Refuse a frame that is too large by its headers, or states a size that cannot be: the library allocates it."""
     content, most = frame.content, frame.most
+    if frame.least > limit - total:
+        raise over_limit("zstd", need=total + frame.least, limit=limit, at=frame.start)
     if content is None:
         return
     if content > limit - total:

@@ -419,6 +419,7 @@ public final class Codecs implements AutoCloseable {
         // of the frame that was looked at last
         private long window;
         private long content;
+        private long least;
         private long most;
 
         void close() {
@@ -435,8 +436,8 @@ public final class Codecs implements AutoCloseable {
                 }
                 int end = walk(src, start, header(src, start, pos, stop), stop, (src[pos + 4] & 4) != 0);
                 long room = sink.limit - sink.total();
-                if (content > room) {
-                    throw overLimit("zstd", sink.total() + content, sink.limit, pos - start);
+                if (Math.max(content, least) > room) {
+                    throw overLimit("zstd", sink.total() + Math.max(content, least), sink.limit, pos - start);
                 }
                 if (content > most) {
                     throw malformed("zstd: content size", pos - start, "at most " + most, content);
@@ -547,9 +548,10 @@ public final class Codecs implements AutoCloseable {
             return pos + end;
         }
 
-        /** Where the frame ends whose first block is at {@code pos}; notes the most bytes that it can give. */
+        /** Where the frame ends whose first block is at {@code pos}; notes the least and the most bytes that it can give. */
         private int walk(byte[] src, int start, int pos, int stop, boolean checksum) {
             long mostBlock = Math.min(window, MOST_BLOCK);
+            least = 0;
             most = 0;
             int at = pos;
             boolean last = false;
@@ -564,6 +566,7 @@ public final class Codecs implements AutoCloseable {
                 if (kind == 3) {
                     throw malformed("zstd: reserved block type", at - start, null, null);
                 }
+                least += kind < 2 ? length : 0;
                 most += kind < 2 ? length : mostBlock;
                 int stored = kind == 1 ? 1 : length;
                 if (stop - at - 3 < stored) {
