@@ -31,6 +31,13 @@ _MOST_BATCH = 64 << 20
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
 
 
+def _no_headers(count: int) -> Any:
+    """As many empty lists; `pa.repeat` would take a microsecond for each."""
+    starts = pa.py_buffer(bytes(4 * (count + 1)))
+    none = pa.array([], _HEADERS.value_type)
+    return pa.Array.from_buffers(_HEADERS, count, [None, starts], children=[none])
+
+
 class _Unable(Exception):
     """This is for the pure writer, which may then say what is wrong."""
 
@@ -120,11 +127,11 @@ class _Encoder:
             "timestamp_type": pa.scalar(_CREATE, pa.int32()),
             "key": pa.scalar(None, pa.binary()),
             "value": pa.scalar(None, pa.binary()),
-            "headers": pa.scalar([], _HEADERS),
         }
         columns = {"offset": self._offsets(have.get("offset"), count)}
         for name, value in default.items():
             columns[name] = have[name] if name in have else pa.repeat(value, count)
+        columns["headers"] = have["headers"] if "headers" in have else _no_headers(count)
         if (kind := self.options.timestamp_type) is not None:
             columns["timestamp_type"] = pa.repeat(pa.scalar(int(kind), pa.int32()), count)
         kinds = columns["timestamp_type"]
