@@ -173,5 +173,9 @@ class SkippedRanges(list[SkippedRange]):
         if len(self) < self.MOST:
             self.append(skipped)
         else:
-            self.omitted += 1
-            self.omitted_bytes += skipped.end - skipped.start
+            self.omit(skipped.end - skipped.start)
+
+    def omit(self, size: int) -> None:
+        """Count a further range of so many bytes."""
+        self.omitted += 1
+        self.omitted_bytes += size

@@ -94,6 +94,10 @@ class SegmentCheck:
                     offsets.skip_to(batch.position)
             epochs.take(segment.path, batch)
             self._reserved_of(batch)
+            try:
+                batch.require_within_limits()
+            except FormatError as error:
+                yield from_error(error, segment.path)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)

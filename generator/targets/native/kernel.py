@@ -267,7 +267,8 @@ class _Builder:
             for spec in kernel.unit.fields
             if spec.derive is not None and spec.derive.kind in ("last", "max")
         )
-        return WritingPlan(inputs, _put(plan), _put(around), derived)
+        before = _constant_before(around.size, f"{head.spans[holder]}.size")
+        return WritingPlan(inputs, _put(plan), _put(around), derived, before)
 
     def _feed(
         self, column: ColumnPlan, row: Scope, root: str, fed: dict[str, str], limits: dict[str, str]
@@ -357,6 +358,18 @@ def _lists(members: list[Member]) -> list[Member]:
 def _pair(text: str) -> tuple[str, str]:
     """Where a row's list starts and stops in its children."""
     return f"{text}.starts[row]", f"{text}.starts[row + 1]"
+
+
+def _constant_before(sizes: list[str], of_content: str) -> int | None:
+    """How many bytes of a unit are before its content; None where that is not always the same."""
+    before = 0
+    for size in sizes:
+        if of_content in size:
+            return before
+        if not size.isdigit():
+            return None
+        before += int(size)
+    return None
 
 
 def _put(plan: WritePlan) -> PutPlan:
