@@ -262,8 +262,8 @@ final class Planner {
             if (options.committed) {
                 stop = Piece.least(stop, log.lastStable());
             }
-            boolean asked = first >= 0 && !start.timed();
-            cut(log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(asked)));
+            // what is there now is what is wanted, however long it takes until it is read, and how often it is
+            cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(true)));
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
         return cut(made, Math.max(0, bounds.first()), stop, false);
@@ -319,8 +319,7 @@ final class Planner {
             return piece;
         }
         long end = Segment.end(piece.path(), piece.base(), reading, conf, false);
-        return new Piece(piece.topic(), piece.partition(), piece.path(), piece.base(), piece.size(), piece.after(),
-                piece.first(), Math.max(end, piece.start()), piece.asked(), piece.from(), piece.to());
+        return piece.ended(Math.max(end, piece.start()), false);
     }
 
     /** Puts pieces together, and large ones apart: by bytes, or by offsets where {@code taskOffsets} is not -1. */
@@ -367,7 +366,7 @@ final class Planner {
         for (long first = whole.start(); first < stop; ) {
             long end = stop - first <= most ? stop : first + most;
             made.add(new Piece(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
-                    first, end, whole.asked(), 0, Long.MAX_VALUE));
+                    first, end, whole.asked(), 0, Long.MAX_VALUE, whole.tail() && end == stop));
             first = end;
         }
         return made;
