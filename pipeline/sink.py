@@ -81,7 +81,7 @@ class WriteOptions:
 
     Attributes:
         root: the log directory.
-        topic, partition: for rows without these columns; None: rows have them.
+        topic, partition: of all rows, whatever columns they have; None: rows say theirs.
         partitions: how many partitions a topic has, for rows that do not say theirs; None: all say it.
         cut: how rows become batches and segments.
         batch: the query and the number of its batch, where the caller counts them.
@@ -289,13 +289,14 @@ class _Sink:
         columns = log_columns(batch, self.now)
         names = set(batch.schema.names)
         given = self.options
-        if "topic" not in names and "partition" not in names and given.partition is not None:
+        # As in Spark's Kafka sink an option goes before a column.
+        if given.topic is not None and given.partition is not None:
             yield _require_name(given.topic, given.partition), columns
             return
-        topics = batch["topic"] if "topic" in names else pa.repeat(given.topic, batch.num_rows)
+        topics = batch["topic"] if given.topic is None else pa.repeat(given.topic, batch.num_rows)
         numbers = (
             batch["partition"].cast(pa.int64())
-            if "partition" in names
+            if "partition" in names and given.partition is None
             else pa.repeat(pa.scalar(given.partition, pa.int64()), batch.num_rows)
         )
         if given.partitions is not None and numbers.null_count:

@@ -62,6 +62,8 @@ final class Batches implements Closeable {
     /** The piece whose batches are read now. */
     Piece piece;
     Kind kind = Kind.NONE;
+    long bytesRead;
+    long rangesSkipped;
     /** What is not among the rows; whoever reads it empties it. */
     final List<Left> left = new ArrayList<>();
 
@@ -434,6 +436,7 @@ final class Batches implements Closeable {
                 return false;
             }
             end += more;
+            bytesRead += more;
         }
         return true;
     }
@@ -664,6 +667,7 @@ final class Batches implements Closeable {
         long next = resumption().after(pos, good);
         Left found = Left.bytes(piece, "damaged", pos, next - pos, error.getMessage());
         LOG.warn("skipped: {}", found);
+        rangesSkipped++;
         if (ranges < MOST_RANGES) {
             left.add(found);
             ranges++;
@@ -688,6 +692,7 @@ final class Batches implements Closeable {
 
     private void leave(Left found) {
         left.add(found);
+        rangesSkipped++;
         LOG.warn("skipped: {}", found);
     }
 
