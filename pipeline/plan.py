@@ -30,6 +30,7 @@ from kodec.log.files.listing import (
     find_replicas,
     parse_folder_name,
 )
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
 from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
@@ -62,6 +63,7 @@ _LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = ReadOptions()
+_OF_AN_OFFSET = re.compile(r"[0-9]{20}\.")
 # A listing is soon out of date; one that is so again and again is no broker's work.
 MOST_LISTINGS = 20
 P = ParamSpec("P")
@@ -263,9 +265,7 @@ def _pinned(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
                 segment.batch_at(last)
             return piece._replace(end=last.next_offset, tail=segment.torn_tail is not None)
     except FormatError:
-        batches = read_batches(
-            files.log, check_crc=reading.check_crc, on_error="skip", limits=reading.limits
-        )
+        batches = read_batches(files.log, check_crc=reading.check_crc, on_error="skip", limits=reading.limits)
         end = max((each.next_offset for each in batches), default=0)
         return piece._replace(end=max(end, files.base_offset), tail=True)
     except FileNotFoundError:
@@ -450,6 +450,10 @@ def _check_found(options: Options, finder: _Finder) -> None:
         name = "subscribe" if options.assign is None else "assign"
         where = f"not in the log directory: {', '.join(sorted(missing))}"
         raise OptionError(name, f"{where}; there are {_some(finder.seen)}")
+    found = [log for logs in finder.logs.values() for log in logs]
+    if found and not any(map(_is_kafkas, found)):
+        names = _some(finder.logs)
+        raise OptionError("path", f"{', '.join(map(shown, options.paths))}: no file of Kafka's is in {names}")
     if not finder.logs:
         here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
         raise OptionError(
@@ -457,6 +461,18 @@ def _check_found(options: Options, finder: _Finder) -> None:
             f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
             "say allowEmpty=true where no rows are expected",
         )
+
+
+def _is_kafkas(log: FoundLog) -> bool:
+    """Whether a broker may have made a folder: many another one is named like a topic-partition's."""
+    if log.tiered is not None or log.alone is not None or is_log_directory(log.path.parent):
+        return True
+    try:
+        names = [entry.name for entry in log.path.iterdir()]
+    except OSError:
+        # whoever reads it says why it cannot be listed
+        return True
+    return any(_OF_AN_OFFSET.match(name) or name in (LEADER_EPOCHS, PARTITION_METADATA) for name in names)
 
 
 def _some(seen: Iterable[TopicPartition]) -> str:
@@ -499,8 +515,9 @@ class Log:
 
     def pinned(self) -> list[SourceSegment]:
         """The pieces, of which the last one ends where it does now. Raises FileNotFoundError."""
-        last = self.pieces[-1:]
-        return [*self.pieces[:-1], *(_pinned(each, self._reading) if each.stop is None else each for each in last)]
+        if not self.pieces or self.pieces[-1].stop is not None:
+            return self.pieces
+        return [*self.pieces[:-1], _pinned(self.pieces[-1], self._reading)]
 
     def stable_end(self, *, committed: bool) -> int:
         """The offset after the last batch that is whole, and with `committed` of a transaction that is

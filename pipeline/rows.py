@@ -229,8 +229,8 @@ class SegmentRows:
         if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
             # Compaction may have left nothing of it, but not of the last one; nobody else deletes from the
             # middle of a log.
-            cleaned = self.part.after is not None and log.topic_partition in LogRoot(log.root).cleaner_offsets()
-            return [] if cleaned else None
+            closed = self.part.after is not None
+            return [] if closed and log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
         self._require_start(found)
         return found
 

@@ -573,6 +573,8 @@ def stream_python(logs: Path, options: dict[str, str], steps: list[list[Any]]) -
                 found.append(stream.reportLatestOffset())
             elif name == "latest":
                 limit = ReadAllAvailable() if words[1] < 0 else ReadMaxRows(words[1])
+                if words[1] == 0:
+                    limit = stream.getDefaultReadLimit()
                 found.append(stream.latestOffset(words[0], limit))
             elif name == "ending":
                 found.append(stream.prepareForTriggerAvailableNow())
@@ -594,7 +596,10 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
         ["latest", at(0, 5), 7],
         ["latest", at(28, 5), 3],
         ["latest", at(30, 10), -1],
+        ["latest", at(28, 5), 0],
+        ["latest", at(28, 5), 0],
         ["ending"],
+        ["latest", at(28, 5), 0],
         ["latest", at(3, 5), -1],
         ["latest", at(34, 5), -1],
         ["latest", at(34, 5), 2],
@@ -642,6 +647,9 @@ def test_streams(ask: Ask, logs: Path, tmp_path: Path) -> None:
         (NEW, {"subscribe": "transactions", "kafka.isolation.level": "read_committed"}),
         (logs, {"endingOffsets": "latest"}),
         (logs, {"startingTimestamp": "1700000000008"}),
+        (logs, {"minOffsetsPerTrigger": "50", "maxOffsetsPerTrigger": "3"}),
+        (logs, {"minOffsetsPerTrigger": "50", "maxTriggerDelay": "0s"}),
+        (logs, {"minOffsetsPerTrigger": "5"}),
     ]
     questions = [
         [

@@ -1,6 +1,8 @@
 package org.kodec.spark;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -8,7 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Supplier;
+import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
@@ -21,10 +23,12 @@ import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.execution.datasources.DataSource$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -84,17 +88,23 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     }
 
     /** What the source in Python does; where it says what is wrong, that is thrown without the way there. */
-    private static <T> T said(Supplier<T> work) {
+    private static <T> T said(Callable<T> work) {
         try {
-            return work.get();
+            return work.call();
         } catch (Exception error) {
-            // Spark's own exceptions are checked ones, which Scala does not declare
-            Matcher said = SAID.matcher(String.valueOf(error.getMessage()));
+            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
+            Matcher said = SAID.matcher(String.valueOf(cause.getMessage()));
             if (said.find()) {
-                throw new IllegalArgumentException(said.group(1), error);
+                throw new IllegalArgumentException(said.group(1), cause);
             }
-            throw error;
+            throw KafkaLogSource.<RuntimeException>unchecked(cause);
         }
+    }
+
+    /** Spark's own exceptions are checked ones, which Scala does not declare. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> E unchecked(Throwable error) throws E {
+        throw (E) error;
     }
 
     @Override
@@ -257,7 +267,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                 throw new UnsupportedOperationException("kafka-log: writing" + REGISTER);
             }
             Table other = found.getTable(schema, new Transform[0], properties);
-            return new Writing(((SupportsWrite) other).newWriteBuilder(info));
+            return new Writing(((SupportsWrite) other).newWriteBuilder(new Given(info, path)));
         }
 
         /** A query, which may have options of its own beside those of the table. */
@@ -296,7 +306,38 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public Write build() {
-            return said(python::build);
+            return (Write) plain(said(python::build));
+        }
+
+        /** What the source in Python makes for a write, through which its errors are said without the way there. */
+        private static Object plain(Object made) {
+            for (Class<?> kind : List.of(Write.class, BatchWrite.class, StreamingWrite.class)) {
+                if (kind.isInstance(made)) {
+                    return Proxy.newProxyInstance(kind.getClassLoader(), new Class<?>[] {kind},
+                            (proxy, method, given) -> plain(said(() -> method.invoke(made, given))));
+                }
+            }
+            return made;
+        }
+    }
+
+    /** What Spark says of a write, with the path of the table where the write itself does not say it, as in SQL. */
+    private record Given(LogicalWriteInfo info, String path) implements LogicalWriteInfo {
+        @Override
+        public CaseInsensitiveStringMap options() {
+            Map<String, String> all = new HashMap<>(Map.of("path", path));
+            all.putAll(info.options().asCaseSensitiveMap());
+            return new CaseInsensitiveStringMap(all);
+        }
+
+        @Override
+        public String queryId() {
+            return info.queryId();
+        }
+
+        @Override
+        public StructType schema() {
+            return info.schema();
         }
     }
 }
