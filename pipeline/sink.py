@@ -15,6 +15,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -295,6 +296,9 @@ class _Sink:
             for open_rows in rows.values():
                 open_rows.abandon()
             shutil.rmtree(attempt, ignore_errors=True)
+            with suppress(OSError):
+                # other attempts are in it, or it has gone
+                staging.rmdir()
             raise
         return _Message(_Made(staging, batch, segments, bool(keeps)))
 

@@ -132,12 +132,13 @@ def test_rows_without_some_columns_get_what_the_options_say(tmp_path: Path) -> N
 
 def test_an_option_goes_before_a_column(tmp_path: Path) -> None:
     """As in Spark's Kafka sink."""
-    for options, wanted in (
+    cases: list[tuple[dict[str, str], list[str]]] = [
         ({"topic": "a"}, ["a-0", "a-1"]),
         ({"partition": "7"}, ["orders-7"]),
         ({"topic": "a", "partition": "7"}, ["a-7"]),
-    ):
-        root = tmp_path / "-".join(wanted)
+    ]
+    for number, (options, wanted) in enumerate(cases):
+        root = tmp_path / str(number)
         writer = sink(root, **options)
         writer.commit([writer.write(iter(batches(rows(50))))])
         assert sorted(read(root)) == wanted
