@@ -9,7 +9,7 @@ import pytest
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline.options import Options
+from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, found_logs, list_segments, pack, tasks_of
 
 
@@ -170,6 +170,23 @@ def test_offsets_leave_out_segments(log_dir: Path) -> None:
             "endingOffsets": f'{{"orders": {{"0": {last + 1}}}}}',
         }
         assert listed(log_dir, **given) == [("orders-0", base) for base in bases]
+
+
+def test_a_path_without_a_file_of_kafkas_is_an_error(tmp_path: Path) -> None:
+    """Many a folder is named like a topic-partition's: /usr/lib/llvm-14."""
+    (tmp_path / "lib" / "llvm-14" / "bin").mkdir(parents=True)
+    (tmp_path / "lib" / "llvm-14" / "readme.log").write_text("text")
+    for path in (tmp_path, tmp_path / "lib", tmp_path / "lib" / "llvm-14"):
+        text = rf"^kafka-log: path: {path}: no file of Kafka's is in llvm-14$"
+        with pytest.raises(OptionError, match=text):
+            listed(path)
+        assert listed(path, allowEmpty="true") == []
+    for name in ("leader-epoch-checkpoint", "partition.metadata", f"{0:020d}.timeindex"):
+        (tmp_path / "lib" / "llvm-14" / name).touch()
+        assert listed(tmp_path) == []
+        (tmp_path / "lib" / "llvm-14" / name).unlink()
+    (tmp_path / "lib" / "meta.properties").touch()
+    assert listed(tmp_path) == listed(tmp_path / "lib" / "llvm-14") == []
 
 
 def _segments(*sizes: int) -> list[SourceSegment]:

@@ -30,6 +30,8 @@ final class Names {
             "replication-offset-checkpoint",
             CLEANER_OFFSETS);
 
+    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}\\.");
+
     private Names() {}
 
     /** A topic's name and a partition's number, as a folder's name says them. */
@@ -91,6 +93,11 @@ final class Names {
     static long base(String name) {
         long found = segment(name);
         return found < 0 ? Tiered.segment(name) : found;
+    }
+
+    /** Whether a file in a topic-partition's folder is one of Kafka's. */
+    static boolean isOfAPartition(String name) {
+        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS) || name.equals("partition.metadata");
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */
