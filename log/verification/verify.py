@@ -232,9 +232,7 @@ def verify_partition(
             else:
                 yield unreadable(error, segment.path)
             continue
-    start_offset = 0
-    with suppress(FormatError):  # a checkpoint of the log directory, which is checked with the others
-        start_offset = log.start_offset
+    start_offset = _start(log)
     if state.expected is not None:
         yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
     if state.gap is not None and not _shows_compaction(log):
@@ -349,6 +347,12 @@ def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
             if (offset := read().get(log.topic_partition)) is not None:
                 found.append((offset, what))
     return found
+
+
+def _start(log: PartitionLog) -> int:
+    with suppress(OSError, FormatError):
+        return log.start_offset
+    return 0
 
 
 def _ends_too_early(

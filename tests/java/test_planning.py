@@ -258,6 +258,10 @@ def test_globs_parents_and_replicas(ask: Ask, logs: Path, tmp_path: Path) -> Non
         (logs, {"endingOffsets": "earliest"}),
         (logs, {"maxRecordsPerPartition": "1"}),
     ]
+    (tmp_path / "linked").symlink_to(logs)
+    twice: Case = ([logs, tmp_path / "linked", tmp_path / "linked" / "u-0"], {})
+    assert python(twice) == python((logs, {}))
+    cases.append(twice)
     last = 2**63 - 10
     write(tmp_path / "last" / "t-0", last, 9)
     cases += [(tmp_path / "last", {}), (tmp_path / "last", {"maxRecordsPerPartition": "4"})]
@@ -303,6 +307,20 @@ def test_what_is_missing_or_damaged(ask: Ask, logs: Path, mode: str) -> None:
         start("0\n1\nt 0 23\n")(root)
         flipped(40)(root)
 
+    def skipped_and_short(root: Path) -> None:
+        """Damage amid the segment does not explain that its last offset is missing."""
+        made = [
+            kodec.encode([kodec.Record(offset=n, timestamp=n) for n in range(at, at + 3)])
+            for at in (10, 13, 16)
+        ]
+        middle(root).write_bytes(made[0] + made[1][:-1] + b"?" + made[2])
+
+    def torn_and_compacted(root: Path) -> None:
+        cut(-5)(root)
+        (root / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 20\n")
+
+    case("skipped and short", skipped_and_short)
+    case("torn and compacted", torn_and_compacted)
     case("gone", lambda root: middle(root).unlink())
     case("cut", cut(-5))
     case("half", cut(first_size(middle(logs))))
@@ -389,11 +407,14 @@ def test_damage_where_reading_starts_or_ends(ask: Ask, tmp_path: Path) -> None:
     case(log({0: ended(4, 9)}), {}, [], first=50)
     entries = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((19, 1), (39, 3)))
     of_0_11 = b"".join(struct.pack(">ii", offset, position * size) for offset, position in ((10, 1), (20, 2)))
-    for base in (5, 12, 15):
+    for base in (5, 12, 15, 19):
         for index in (None, entries):
             case(log({0: moved(2, base)}, index), first, "offsets ascend")
     case(log({0: moved(2, 5)}, of_0_11), first, "offsets ascend")
     case(log({0: moved(2, 5)}), {"startingOffsets": '{"t":{"0":35}}'}, range(35, 50))
+    # one that ends where the next one begins, and one just before that
+    case(log({0: moved(2, 21)}), {}, "offsets ascend")
+    case(log({0: moved(2, 21)[: 3 * size]}), {}, [*range(20), *range(21, 31)])
     case(log({0: moved(0, -5)}), {"startingOffsets": '{"t":{"0":5}}'}, "offsets ascend")
     case(log({0: moved(2, 5)}), {**first, "mode": "permissive"}, range(30, 50))
     for base in (35, 25):
