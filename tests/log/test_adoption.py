@@ -420,11 +420,18 @@ def test_where_names_cannot_be_exchanged_the_folder_is_moved_away_first(
 
 def test_what_was_adopted_is_on_the_disk(broker: Path, written: Path) -> None:
     wanted = records(written)
+    # One takes the place of a folder, and one has none to take.
+    shutil.rmtree(broker / "orders-1")
     plan = plan_adoption(written, broker, now=NOW)
     with Faults(root=broker) as faults:
         plan.apply()
         faults.lose()
+    # The model knows no owners: what gives a file to one is followed by an fsync of the file.
+    last = {(call.name, call.file): number for number, call in enumerate(faults.made)}
+    for name in (f"{100:020d}.log", f"{100:020d}.index", "partition.metadata", "leader-epoch-checkpoint"):
+        assert last["fchmod", name] < last["fsync", name]
     assert records(broker) == wanted
+    assert len(list(kodec.LogDirectory(broker).partition("orders", 1).records())) == 50
     assert list(kodec.verify(broker / "orders-0")) == [] == list(kodec.verify(broker / "orders-1"))
     assert not (broker / ".kafka_cleanshutdown").exists()
     assert (broker / "recovery-point-offset-checkpoint").read_text() == "0\n1\nother 0 7\n"
