@@ -68,6 +68,25 @@ def test_which_batches_are_part_of_a_segment(tmp_path: Path, kind: str) -> None:
     assert found.size == path.stat().st_size
 
 
+def test_a_marker_that_cannot_be_read_ends_the_log(tmp_path: Path) -> None:
+    path = tmp_path / file_name(0, "log")
+    marker = wire.batch(
+        [wire.record(key=b"\0")], base=5, attributes=logs.CONTROL | logs.TRANSACTIONAL, producer=(7, 0, -1)
+    )
+    for rest in (b"", rows(6, 1)):
+        path.write_bytes(rows(0, 5) + marker + rest)
+        found = scan_segment(path, 0)
+        assert (found.batches, found.next_offset, found.valid_bytes) == (1, 5, len(rows(0, 5)))
+        assert found.fault
+
+
+def test_a_torn_tail_is_seen_after_a_clean_shutdown_too(made: Path) -> None:
+    (made.parent / CLEAN_SHUTDOWN).touch()
+    append(made / file_name(10, "log"), b"torn")
+    (step,) = plan_recovery(made, index_interval_bytes=50).steps
+    assert isinstance(step, Truncate) and (step.position, step.size) == (81, 85)
+
+
 def test_a_segment_whose_offsets_overflow_amid_it_is_refused(tmp_path: Path) -> None:
     path = tmp_path / file_name(0, "log")
     path.write_bytes(rows(2**31, 1) + rows(2**31 + 1, 1))
@@ -311,6 +330,7 @@ def test_epochs_of_segments_that_need_not_be_read_are_those_of_their_headers(tmp
     batches = [rows(at, 1, partition_leader_epoch=epoch) for at, epoch in given]
     folder = logs.make(tmp_path / "t-0", [(0, batches[:2]), (2, batches[2:])])
     (tmp_path / CLEAN_SHUTDOWN).touch()
+    write_offsets(tmp_path / POINTS, {OWNER: 5})
     (folder / file_name(5, "snapshot")).write_bytes(ProducerSnapshot().to_bytes())
     (folder / LEADER_EPOCHS).write_bytes(b"nonsense")
     plan_recovery(folder).apply()
