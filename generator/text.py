@@ -142,8 +142,10 @@ _LITERAL = re.compile(r"(`[^`\n]+`|https?://[^\s<>|`()\[\]]+)")
 
 
 def line_comment(text: Text, start: str, width: int = 110) -> str:
-    """Lines of a comment that begin with `start`, as `\t// `; paragraphs are kept. Nothing ends such a line."""
-    paragraphs = [textwrap.wrap(" ".join(part.split()), width - len(start)) for part in text.raw.strip().split("\n\n")]
+    """Lines of a comment that begin with `start`, such as `\t// `; paragraphs are kept."""
+    paragraphs = [
+        textwrap.wrap(" ".join(part.split()), width - len(start)) for part in text.raw.strip().split("\n\n")
+    ]
     lines = [line for lines in paragraphs if lines for line in ("", *lines)][1:]
     return "\n".join((start + line).rstrip() for line in lines)
 

@@ -127,7 +127,9 @@ class Types:
 class Binder:
     """Expressions that stand in one type."""
 
-    def __init__(self, types: Types, struct: Struct, peeks: Mapping[str, Peeked], item: Type | None = None) -> None:
+    def __init__(
+        self, types: Types, struct: Struct, peeks: Mapping[str, Peeked], item: Type | None = None
+    ) -> None:
         self._types = types
         self._struct = struct
         self._peeks = peeks

@@ -1,4 +1,4 @@
-"""From a checked model to a program: each type of record schemas as a unit, read the same way in every language.
+"""From a checked model to a program: a unit for each type of record schemas, the same for every language.
 
 A unit has its version conditions inside: one reader for all versions, as a person would write it.
 """
@@ -13,36 +13,36 @@ from kodec.generator.layout import One as OneField
 from kodec.generator.plan.bind import Binder, Types
 from kodec.generator.plan.steps import (
     Case,
+    Chars,
     CheckCount,
     CheckLast,
     CheckLength,
     CheckMost,
     Checksum,
+    Choice,
+    Derived,
     Element,
     FieldPlan,
     Fixed,
+    FixedNumber,
+    Many,
     Mark,
+    Nested,
+    Octets,
+    One,
     Packed,
     Parameter,
     Program,
-    One,
-    Many,
-    FixedNumber,
-    Nested,
-    Octets,
-    Stored,
-    Choice,
-    Derived,
-    Tagged,
-    Chars,
-    Varint,
     Require,
     Rule,
     Size,
     Slot,
     Step,
+    Stored,
+    Tagged,
     TagPlan,
     Unit,
+    Varint,
     VersionAt,
     When,
 )
@@ -66,7 +66,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Bytes, Derive, Field, Model, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.schema.roles import codec_enum, codec_field, may_be_null, section_tags, transparent
 from kodec.generator.schema.versions import VersionRange
-from kodec.generator.wire import INTRINSICS, VARINTS, WIRE
+from kodec.generator.wire import INTRINSICS, VARINTS
 
 __all__ = ["program_of"]
 
@@ -196,7 +196,11 @@ class _UnitBuilder:
     def _may_be_null(self, spec: Field) -> bool:
         """Whether nothing may be in the place of a field's value."""
         known = self.struct.field(spec.id) is not None
-        return self._is_nullable(spec) or _may_lack_case(spec) or (known and self.layouts.optional(self.struct, spec))
+        return (
+            self._is_nullable(spec)
+            or _may_lack_case(spec)
+            or (known and self.layouts.optional(self.struct, spec))
+        )
 
     def _absent(self, spec: Field) -> Constant | None:
         """What a field is that is not there when it is read."""
@@ -301,7 +305,9 @@ class _UnitBuilder:
                     rules = self._rules(member, kind, bind)
                     order = _run_order(item)
                     slots.append(
-                        Slot((*path, member.id), kind, at, item.size, None, order, (shift, width), None, rules)
+                        Slot(
+                            (*path, member.id), kind, at, item.size, None, order, (shift, width), None, rules
+                        )
                     )
                 continue
             spec = item.field
@@ -320,9 +326,7 @@ class _UnitBuilder:
             elif isinstance(item.what, Ref):
                 wire = self.model.struct(item.what.target).wire
             rules = self._rules(spec, kind, bind)
-            slots.append(
-                Slot(here, kind, at, item.size, wire, _run_order(item), None, spec.contents, rules)
-            )
+            slots.append(Slot(here, kind, at, item.size, wire, _run_order(item), None, spec.contents, rules))
 
     def _read(self, spec: Field) -> Step:
         section = self._section(spec)
@@ -402,7 +406,9 @@ class _UnitBuilder:
 
     def _tags(self, section: Field) -> Iterator[TagPlan]:
         for tag in section.tags:
-            made = Field(tag.id, tag.type, section.place, default=tag.default, null_versions=tag.null_versions)
+            made = Field(
+                tag.id, tag.type, section.place, default=tag.default, null_versions=tag.null_versions
+            )
             versions = None
             if self.struct.versions and (tag.since is not None or tag.until is not None):
                 first = self.struct.versions.first if tag.since is None else tag.since
@@ -427,7 +433,11 @@ class _UnitBuilder:
         item: Value = Item(kind)
         inner = bind.with_item(kind)
         found = []
-        for op, need, wanted in (("==", "equal", valid.eq), (">=", "least", valid.min), ("<=", "most", valid.max)):
+        for op, need, wanted in (
+            ("==", "equal", valid.eq),
+            (">=", "least", valid.min),
+            ("<=", "most", valid.max),
+        ):
             if wanted is not None:
                 value = inner(wanted)
                 found.append(Rule(Binary(op, item, value, FLAG), need, (value,)))

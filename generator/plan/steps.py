@@ -1,4 +1,4 @@
-"""What stands in the bytes of a type, step by step, with nothing left to decide: a target says how it is spelled.
+"""What stands in the bytes of a type, step by step, with nothing left to decide but how it is spelled.
 
 A reader has a buffer, a position and an end: each step moves the position, sets fields, or ends in an error.
 A writer has an object, and takes the same steps: each appends what the fields say. What it has to know before
@@ -15,36 +15,36 @@ from kodec.generator.schema.versions import VersionRange
 
 __all__ = [
     "Case",
+    "Chars",
     "CheckCount",
     "CheckLast",
     "CheckLength",
     "CheckMost",
     "Checksum",
+    "Choice",
+    "Derived",
     "Element",
     "FieldPlan",
     "Fixed",
+    "FixedNumber",
+    "Many",
     "Mark",
+    "Nested",
+    "Octets",
+    "One",
     "Packed",
     "Parameter",
     "Program",
-    "One",
-    "Many",
-    "FixedNumber",
-    "Nested",
-    "Octets",
-    "Stored",
-    "Choice",
-    "Derived",
-    "Tagged",
-    "Chars",
-    "Varint",
     "Require",
     "Rule",
     "Size",
     "Slot",
     "Step",
+    "Stored",
     "TagPlan",
+    "Tagged",
     "Unit",
+    "Varint",
     "VersionAt",
     "When",
     "steps_in",
@@ -264,7 +264,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class CheckLength:
-    """A field is the number of bytes from the start of `first` to here, or to the end of `last`, and `plus`."""
+    """A field is the number of bytes from the start of `first` to here, or the end of `last`, plus `plus`."""
 
     name: str
     first: str
@@ -295,7 +295,7 @@ class CheckCount:
 
 @dataclass(frozen=True, slots=True)
 class CheckLast:
-    """A field is the `member` of the last element of `of`, and `plus`, where `when` holds and there is one."""
+    """A field is the `member` of the last element of `of`, plus `plus`; checked where `when` holds."""
 
     name: str
     of: str
@@ -454,4 +454,3 @@ def steps_in(steps: Iterable[Step]) -> Iterable[Step]:
         yield step
         if isinstance(step, When):
             yield from steps_in(step.steps)
-

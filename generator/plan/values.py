@@ -69,7 +69,7 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What has no more to say than its name: a flag, text, bytes, a UUID, a section of unknown tagged fields."""
+    """A type without parameters: a flag, text, bytes, a UUID, a section of unknown tagged fields."""
 
     name: str
 
@@ -211,9 +211,7 @@ class Choose:
     type: Type
 
 
-Value = (
-    Constant | FieldOf | Peeked | Item | MemberOf | SizeOf | Number | IsNull | Unary | Binary | Choose
-)
+Value = Constant | FieldOf | Peeked | Item | MemberOf | SizeOf | Number | IsNull | Unary | Binary | Choose
 
 _CORNERS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,

@@ -10,7 +10,7 @@ from importlib.resources import files
 from kodec.generator.plan.build import program_of
 from kodec.generator.plan.steps import Chars, Program, Unit
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Model, Ref, Schema
+from kodec.generator.schema.model import Field, Model, Ref, Schema, Tag
 from kodec.generator.schema.roles import section_tags
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.go.expressions import beyond
@@ -24,7 +24,13 @@ __all__ = ["TARGET"]
 FOLDER = "go"
 PACKAGE = "formats"
 _TEMPLATES = Templates("kodec.generator.targets.go")
-_IMPORTS = {"binary.": "encoding/binary", "bytes.": "bytes", "math.": "math", "reflect.": "reflect", "strconv.": "strconv"}
+_IMPORTS = {
+    "binary.": "encoding/binary",
+    "bytes.": "bytes",
+    "math.": "math",
+    "reflect.": "reflect",
+    "strconv.": "strconv",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,9 @@ class _Go:
         """Streamed schemas, texts that are no UTF-8, numbers beyond 64 bits."""
         for schema in request.model.schemas:
             if schema.streamed:
-                yield Problem(schema.root.place, schema.id, "it cannot have Go types yet, as it is read from streams")
+                yield Problem(
+                    schema.root.place, schema.id, "it cannot have Go types yet, as it is read from streams"
+                )
         program = program_of(request.model)
         yield from _collisions(request.model, program)
         for unit in program.units.values():
@@ -64,19 +72,29 @@ class _Go:
         packed = any(unit.packed is not None for unit in plan.program.units.values())
         for name in ("runtime.go", *(("codecs.go",) if packed else ())):
             text = runtime.joinpath(name).read_text("utf-8")
-            yield File(f"{FOLDER}/{name}", f"// {mark()}\n\n{text.replace('package kodec', f'package {PACKAGE}', 1)}")
+            yield File(
+                f"{FOLDER}/{name}", f"// {mark()}\n\n{text.replace('package kodec', f'package {PACKAGE}', 1)}"
+            )
         for schema in plan.model.schemas:
-            units = [plan.program.units[each.name] for each in schema.structs if each.name in plan.program.units]
+            units = [
+                plan.program.units[each.name] for each in schema.structs if each.name in plan.program.units
+            ]
             if not units:
                 continue
             body = self._enums(names, schema)
             for unit in units:
                 comments = _comments(plan.model, unit, names)
-                read, write = (Printer(names, plan.program, unit, comments, writing=way) for way in (False, True))
+                read, write = (
+                    Printer(names, plan.program, unit, comments, writing=way) for way in (False, True)
+                )
                 body += "\n" + _TEMPLATES.render("body.go.j2", r=read, w=write)
             code = re.sub(r"(?m)^\s*//.*$", "", body)
-            imports = sorted(path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code))
-            text = _TEMPLATES.render("file.go.j2", mark=mark(schema), package=PACKAGE, imports=imports, body=body)
+            imports = sorted(
+                path for word, path in _IMPORTS.items() if re.search(rf"\b{re.escape(word)}", code)
+            )
+            text = _TEMPLATES.render(
+                "file.go.j2", mark=mark(schema), package=PACKAGE, imports=imports, body=body
+            )
             path = schema.path.removesuffix(".ksy").replace("/", "_")
             yield File(f"{FOLDER}/{path}.go", text, schema)
 
@@ -126,7 +144,8 @@ def _comments(model: Model, unit: Unit, names: Names) -> dict[str, str]:
     for spec in struct.fields:
         target = model.struct(spec.type.target) if isinstance(spec.type, Ref) else None
         section = section_tags(model, target) if target is not None and target.wire == "tags" else None
-        for each in (spec, *(() if section is None else section.tags)):
+        documented: list[Field | Tag] = [spec, *(() if section is None else section.tags)]
+        for each in documented:
             found[each.id] = line_comment(each.doc or Text(f"`{each.id}` of the schema."), "\t// ")
     return found
 

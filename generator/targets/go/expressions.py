@@ -1,4 +1,4 @@
-"""Types and values of the plan as Go: whole numbers are computed as int64, which holds all that passes `beyond`."""
+"""Types and values of the plan as Go. Whole numbers are computed as int64; what is `beyond` that is refused."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def expression(
 ) -> str:
     """A value: of a whole number an int64. `field` says how a field of the unit is spelled.
 
-    With `tight` there is no space around what binds tighter than a comparison, as gofmt has it among arguments.
+    With `tight`, operators that bind tighter than a comparison have no space: so gofmt prints arguments.
     """
     own, text = _text(value, field, item, tight)
     return text if own >= binds else f"({text})"
@@ -146,7 +146,8 @@ def _text(value: Value, field: Callable[[str], str], item: str, tight: bool) -> 
         case Unary(op, of):
             return _SIGN, f"{'^' if op == '~' else op}{sub(of, _ATOM)}"
         case Binary("/" | "%" as op, left, right):
-            return _ATOM, f"{'floorDiv' if op == '/' else 'floorMod'}({sub(left, tight=True)}, {sub(right, tight=True)})"
+            name = "floorDiv" if op == "/" else "floorMod"
+            return _ATOM, f"{name}({sub(left, tight=True)}, {sub(right, tight=True)})"
         case Binary(op, left, right):
             own = _BINDS[op]
             # gofmt leaves no space around what binds tightest where operators are mixed
@@ -155,7 +156,10 @@ def _text(value: Value, field: Callable[[str], str], item: str, tight: bool) -> 
             return own, f"{sub(left, own)}{space}{_WORDS.get(op, op)}{space}{sub(right, own + 1)}"
         case Choose(test, yes, no):
             kind = "[int64]" if isinstance(value.type, Whole) else ""
-            return _ATOM, f"pick{kind}({sub(test, tight=True)}, {sub(yes, tight=True)}, {sub(no, tight=True)})"
+            return (
+                _ATOM,
+                f"pick{kind}({sub(test, tight=True)}, {sub(yes, tight=True)}, {sub(no, tight=True)})",
+            )
     raise TypeError(value)
 
 

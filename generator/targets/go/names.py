@@ -10,21 +10,21 @@ from kodec.generator.schema.model import Model
 
 __all__ = ["Names", "exported", "local"]
 
-_KEYWORDS = frozenset(
-    "break case chan const continue default defer else fallthrough for func go goto if import interface map "
-    "package range return select struct switch type var".split()
-)
-# what templates, and the language itself, call things
-_LOCALS = frozenset(
-    "after any append at b before binary bits bool byte bytes codec compress computed content copy count data end "
-    "err error false field fixed floorDiv floorMod found have i inner int int64 item known len make math max min "
-    "need new nil notEncodable on pick pointer r reader reflect refused size start stored strconv string sum tag "
-    "tags text true unused v value within withinItem x".split()
-)
-# what the runtime, and the methods of types, are called
-_EXPORTED = frozenset(
-    "Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported".split()
-)
+_OF_GO = """
+    any append bool break byte case chan const continue copy default defer else error fallthrough false for func
+    go goto if import int int64 interface len make map max min new nil package range return select string struct
+    switch true type uint64 var binary bytes math reflect strconv
+"""
+_OF_TEMPLATES = """
+    after at b before bits codec compress computed content count data end err field fixed floorDiv floorMod found
+    have i inner item known need notEncodable on pick pointer r reader refused size start stored sum tag tags text
+    unused v value within withinItem x
+"""
+_OF_RUNTIME = """
+    Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
+"""
+_LOCALS = frozenset(f"{_OF_GO} {_OF_TEMPLATES}".split())
+_EXPORTED = frozenset(_OF_RUNTIME.split())
 _INITIALS = {"id": "ID", "uuid": "UUID", "crc": "CRC", "api": "API", "url": "URL", "ip": "IP"}
 
 
@@ -40,7 +40,7 @@ def local(name: str) -> str:
     head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", made)
     assert head is not None or made
     text = made if head is None else head[0].lower() + made[head.end() :]
-    return f"{text}_" if text in _KEYWORDS or text in _LOCALS or text[0].isdigit() else text
+    return f"{text}_" if text in _LOCALS or text[0].isdigit() else text
 
 
 class Names:

@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from kodec.generator.plan.steps import (
-    CheckLength,
-    Checksum,
     Case,
     Chars,
+    CheckLength,
+    Checksum,
     Choice,
     Derived,
     Element,
@@ -30,7 +30,19 @@ from kodec.generator.plan.steps import (
     When,
     steps_in,
 )
-from kodec.generator.plan.values import Constant, EnumOf, FieldOf, ListOf, Maybe, ObjectOf, OneOf, Peeked, Type, Value, Whole
+from kodec.generator.plan.values import (
+    Constant,
+    EnumOf,
+    FieldOf,
+    ListOf,
+    Maybe,
+    ObjectOf,
+    OneOf,
+    Peeked,
+    Type,
+    Value,
+    Whole,
+)
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.go.expressions import Computed, Types, expression, literal, whole
 from kodec.generator.targets.go.names import Names, exported, local
@@ -39,7 +51,13 @@ from kodec.generator.wire import WIRE
 __all__ = ["Printer", "values_of"]
 
 _ORDER = {"be": "binary.BigEndian", "le": "binary.LittleEndian", "": "binary.BigEndian"}
-_NEEDS = {"equal": "{}", "least": "at least {}", "most": "at most {}", "one of": "one of {}", "a value": "a value"}
+_NEEDS = {
+    "equal": "{}",
+    "least": "at least {}",
+    "most": "at most {}",
+    "one of": "one of {}",
+    "a value": "a value",
+}
 
 
 _WIDE = Whole(-(1 << 63), (1 << 63) - 1)
@@ -48,7 +66,9 @@ _WIDE = Whole(-(1 << 63), (1 << 63) - 1)
 class Printer:
     """What a template asks of a unit."""
 
-    def __init__(self, names: Names, program: Program, unit: Unit, comments: Mapping[str, str], *, writing: bool) -> None:
+    def __init__(
+        self, names: Names, program: Program, unit: Unit, comments: Mapping[str, str], *, writing: bool
+    ) -> None:
         self.names = names
         self.writing = writing
         self._comments = comments
@@ -56,10 +76,7 @@ class Printer:
         self.program = program
         self.unit = unit
         self.kept = {
-            name
-            for each in unit.fields
-            if each.kept and unit.stands_for is None
-            for name in (each.name,)
+            name for each in unit.fields if each.kept and unit.stands_for is None for name in (each.name,)
         }
         self.ranged = {
             each.name for each in steps_in(unit.steps) if isinstance(each, (CheckLength, Checksum))
@@ -137,25 +154,28 @@ class Printer:
 
     def locals(self) -> list[str]:
         """The fields that are no part of the object, and that a reader needs for another one."""
-        found = [
+        return [
             each.name
             for each in self.unit.fields
             if each.name not in self.kept and each.name != self.unit.stands_for and self.is_used(each.name)
         ]
-        return found
 
     def is_used(self, name: str) -> bool:
         """Whether what was read is needed: in the object, or for another field."""
         return name in self.kept or name == self.unit.stands_for or name in self._used or name in self.ranged
 
     def initial(self, absent: bool) -> Iterator[tuple[str, str]]:
-        """(field, value) of a new object, or of one of which nothing was read, where that is not Go's zero."""
+        """(field, value) where a new object, or one that is about to be read, has another than Go's zero."""
         for each in self.unit.fields:
             if each.name not in self.kept and each.name != self.unit.stands_for:
                 continue
             constant = each.absent if absent else each.default
             kind = self.field_type(each.name)
-            if constant is None and isinstance(kind, ObjectOf) and self.program.units[kind.unit].stands_for is None:
+            if (
+                constant is None
+                and isinstance(kind, ObjectOf)
+                and self.program.units[kind.unit].stands_for is None
+            ):
                 yield self.field(each.name), f"New{self.names.type(kind.unit)}()"
             elif constant is None and isinstance(kind, Maybe) and isinstance(kind.of, ObjectOf):
                 yield self.field(each.name), f"pointer(New{self.names.type(kind.of.unit)}())"
@@ -200,7 +220,11 @@ class Printer:
         """A number put over bytes that are there."""
         form = WIRE[wire]
         bits = 8 * form.least
-        return f"{at}[0] = byte({value})" if bits == 8 else f"{_ORDER[order]}.PutUint{bits}({at}, uint{bits}({value}))"
+        return (
+            f"{at}[0] = byte({value})"
+            if bits == 8
+            else f"{_ORDER[order]}.PutUint{bits}({at}, uint{bits}({value}))"
+        )
 
     def varint(self, wire: str) -> str:
         return wire
@@ -259,7 +283,9 @@ class Printer:
         return found
 
     def step_of(self, name: str) -> Step:
-        return next(each for each in steps_in(self.unit.steps) if isinstance(each, (One, Many)) and each.name == name)
+        return next(
+            each for each in steps_in(self.unit.steps) if isinstance(each, (One, Many)) and each.name == name
+        )
 
     def marks(self) -> set[str]:
         """Places that a length or a checksum needs."""
@@ -278,13 +304,22 @@ class Printer:
         """(field, its name, test that it holds something) of what is not written where a condition fails."""
         for name in _names_in(step):
             spec = self.unit.field(name)
-            if name not in self.kept or spec.droppable or self.derived(name) is not None or name in self.ranged:
+            if (
+                name not in self.kept
+                or spec.droppable
+                or self.derived(name) is not None
+                or name in self.ranged
+            ):
                 continue
             kind = spec.type
             field = self.field(name)
             if isinstance(kind, (Maybe, ListOf, OneOf)) or self.types.of(kind).startswith("[]"):
                 nothing = isinstance(kind, Maybe) and not isinstance(kind.of, ListOf)
-                yield name, field, f"{field} != nil" if nothing or isinstance(kind, OneOf) else f"len({field}) != 0"
+                yield (
+                    name,
+                    field,
+                    f"{field} != nil" if nothing or isinstance(kind, OneOf) else f"len({field}) != 0",
+                )
             elif isinstance(kind, ObjectOf):
                 yield name, field, f"!reflect.DeepEqual({field}, New{self.names.type(kind.unit)}())"
             else:
@@ -308,7 +343,11 @@ class Printer:
         if default is not None and default.value is None:
             return f"{field} != nil"
         if text.startswith("[]"):
-            return f"len({field}) != 0" if not isinstance(kind, Maybe) else f"{field} == nil || len({field}) != 0"
+            return (
+                f"len({field}) != 0"
+                if not isinstance(kind, Maybe)
+                else f"{field} == nil || len({field}) != 0"
+            )
         if text.startswith("*") and isinstance(kind, Maybe) and isinstance(kind.of, ObjectOf):
             return f"{field} == nil || !reflect.DeepEqual(*{field}, New{text[1:]}())"
         if text == "bool" and default is not None:
@@ -333,7 +372,9 @@ class Printer:
 
     def bit_number(self, slot: Slot) -> str:
         value = self.place(slot)
-        return f"uint64({value})" if isinstance(slot.type, (Whole, EnumOf)) else f"pick[uint64]({value}, 1, 0)"
+        return (
+            f"uint64({value})" if isinstance(slot.type, (Whole, EnumOf)) else f"pick[uint64]({value}, 1, 0)"
+        )
 
     def store_bits(self, slot: Slot, group: list[Slot]) -> str:
         parts = []
@@ -343,7 +384,11 @@ class Printer:
             parts.append(f"{text}<<{each.bits[0]}" if each.bits[0] else text)
         size = 8 * slot.size
         value = "|".join(parts)
-        return f"append(b, byte({value}))" if size == 8 else f"{_ORDER[slot.order]}.AppendUint{size}(b, uint{size}({value}))"
+        return (
+            f"append(b, byte({value}))"
+            if size == 8
+            else f"{_ORDER[slot.order]}.AppendUint{size}(b, uint{size}({value}))"
+        )
 
     def slot(self, slot: Slot, at: str) -> str:
         """The value of a slot that is no bits, as its place takes it."""
@@ -425,14 +470,22 @@ class Printer:
 
     def raw(self, choice: Choice) -> bool:
         sized = choice.size is not None or choice.fills
-        return sized and choice.other is None and "[]byte" not in {self.types.of(each.type) for each in choice.cases}
+        return (
+            sized
+            and choice.other is None
+            and "[]byte" not in {self.types.of(each.type) for each in choice.cases}
+        )
 
     # -- compressed content -----------------------------------------------------------------------
 
     def content(self, packed: Packed) -> str:
         """The type of what is in it."""
         inner = self.program.units[packed.unit]
-        return self.names.type(inner.name) if inner.stands_for is None else self.go(inner.field(inner.stands_for).type)
+        return (
+            self.names.type(inner.name)
+            if inner.stands_for is None
+            else self.go(inner.field(inner.stands_for).type)
+        )
 
     def read_content(self, packed: Packed, place: str) -> str:
         inner = self.program.units[packed.unit]
@@ -539,4 +592,4 @@ def values_of(part: object) -> Iterator[Any]:
             todo += [getattr(at, each.name) for each in fields(at)]
 
 
-__all__ += ["Chars", "Element", "Nested", "Varint", "Mark"]
+__all__ += ["Chars", "Element", "Mark", "Nested", "Varint"]

@@ -10,32 +10,31 @@ from typing import Any
 from uuid import UUID
 
 from kodec.generator.plan.steps import (
+    Chars,
     CheckCount,
     CheckLast,
     CheckLength,
-    CheckMost,
     Checksum,
+    Choice,
     Element,
     Fixed,
-    Mark,
-    Packed,
-    Program,
-    One,
-    Many,
     FixedNumber,
+    Many,
+    Mark,
     Nested,
     Octets,
-    Stored,
-    Choice,
-    Tagged,
-    Chars,
-    Varint,
+    One,
+    Packed,
+    Program,
     Require,
     Rule,
     Size,
     Slot,
     Step,
+    Stored,
+    Tagged,
     Unit,
+    Varint,
     When,
 )
 from kodec.generator.plan.values import (
@@ -206,7 +205,9 @@ class PlanReader:
             made[slot.path] = self._slot(slot)
         for path, unit in step.objects:
             kept = {each.name for each in self.program.units[unit].fields if each.kept}
-            made[path] = {each[-1]: found for each, found in made.items() if each[:-1] == path and each[-1] in kept}
+            made[path] = {
+                each[-1]: found for each, found in made.items() if each[:-1] == path and each[-1] in kept
+            }
         frame.values |= {path[0]: found for path, found in made.items() if len(path) == 1}
         for slot in step.slots:
             inner = frame
@@ -214,7 +215,9 @@ class PlanReader:
                 inner = Frame(frame.unit, {p[-1]: v for p, v in made.items() if p[:-1] == slot.path[:-1]}, 0)
             at = self.pos + slot.offset
             if slot.contents is not None and made[slot.path] != slot.contents:
-                raise Malformed(slot.path[-1], "wrong fixed bytes", at=at, need=slot.contents, have=made[slot.path])
+                raise Malformed(
+                    slot.path[-1], "wrong fixed bytes", at=at, need=slot.contents, have=made[slot.path]
+                )
             self._rules(slot.rules, made[slot.path], inner, slot.path[-1], at)
         self.pos += step.size
 
@@ -363,7 +366,9 @@ class PlanReader:
             if self.value(rule.test, frame, value):
                 continue
             if rule.need == "a value":
-                raise Malformed(name, "null in a version that does not allow it", at=at, need="a value", have=value)
+                raise Malformed(
+                    name, "null in a version that does not allow it", at=at, need="a value", have=value
+                )
             raise Malformed(name, "value not allowed", at=at, need=rule.need, have=value)
 
     def _check(self, step: Any, frame: Frame) -> None:
@@ -396,7 +401,9 @@ class PlanReader:
             return
         wanted += 0 if step.plus is None else self.value(step.plus, frame)
         if mine < wanted or (mine != wanted and not step.at_least):
-            raise Malformed(step.name, "not what it is derived of", at=frame.at or self.pos, need=wanted, have=mine)
+            raise Malformed(
+                step.name, "not what it is derived of", at=frame.at or self.pos, need=wanted, have=mine
+            )
 
     @staticmethod
     def _path(item: Any, member: tuple[str, ...]) -> Any:

@@ -7,9 +7,9 @@ from struct import error as StructError
 from typing import Any
 
 from kodec.generator.plan.steps import (
+    Chars,
     CheckLength,
     Checksum,
-    Chars,
     Choice,
     Derived,
     Element,
@@ -38,7 +38,7 @@ from kodec.runtime.compression import compress
 from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import write_tags
 
-from plan_reader import Frame, PlanReader
+from .plan_reader import Frame, PlanReader
 
 
 class PlanWriter:
@@ -150,7 +150,10 @@ class PlanWriter:
                 derived = any(each.name == name for each in unit.derived)
                 if spec.droppable or not spec.kept or derived or unit.stands_for is not None:
                     continue
-                allowed = (self.values._absent(spec.type, spec.default), self.values._absent(spec.type, spec.absent))
+                allowed = (
+                    self.values._absent(spec.type, spec.default),
+                    self.values._absent(spec.type, spec.absent),
+                )
                 if frame.values[name] not in allowed:
                     raise EncodeError(name, "not in this version", have=frame.values[name])
 
@@ -158,7 +161,11 @@ class PlanWriter:
         start = len(out)
         out += bytes(step.size)
         for slot in step.slots:
-            value = frame.values.get(slot.path[0]) if len(slot.path) > 1 or slot.contents is None else slot.contents
+            value = (
+                frame.values.get(slot.path[0])
+                if len(slot.path) > 1 or slot.contents is None
+                else slot.contents
+            )
             for name in slot.path[1:]:
                 value = value[name]
             name = slot.path[-1]
@@ -254,9 +261,10 @@ class PlanWriter:
         """The case whose objects have just these fields."""
         for case in (*choice.cases, choice.other):
             each = None if case is None else case.element
-            if isinstance(each, Nested) and isinstance(value, dict):
-                if {f.name for f in self.program.units[each.unit].fields if f.kept} == set(value):
-                    return each
+            if not isinstance(each, Nested) or not isinstance(value, dict):
+                continue
+            if {f.name for f in self.program.units[each.unit].fields if f.kept} == set(value):
+                return each
         raise EncodeError("", "no case for this value", have=value)
 
     def _require_size(self, size: Size | None, frame: Frame, have: int, name: str) -> None:
@@ -267,7 +275,9 @@ class PlanWriter:
 
     def _patch(self, steps: tuple[Step, ...], frame: Frame, out: bytearray) -> None:
         ranges = [each for each in _flat(steps) if isinstance(each, (CheckLength, Checksum))]
-        slots = {each.path[0]: each for step in _flat(steps) if isinstance(step, Fixed) for each in step.slots}
+        slots = {
+            each.path[0]: each for step in _flat(steps) if isinstance(step, Fixed) for each in step.slots
+        }
         for step in sorted(ranges, key=lambda each: isinstance(each, Checksum)):
             start = frame.marks[step.first]
             end = frame.ends[step.last] if step.last is not None else self._end(step, frame, out)
