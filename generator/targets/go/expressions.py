@@ -1,4 +1,4 @@
-"""Types and values of the plan as Go. Whole numbers are computed as int64; what is `beyond` that is refused."""
+"""Types and values of the plan as Go; whole numbers are computed as int64."""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ from kodec.generator.schema.model import Model
 __all__ = ["Names", "exported", "local"]
 
 _OF_GO = """
-    any append bool break byte case chan const continue copy default defer else error fallthrough false for func
-    go goto if import int int64 interface len make map max min new nil package range return select string struct
-    switch true type uint64 var binary bytes math reflect strconv
+    any append bool break byte case chan const continue copy default defer else error fallthrough false for
+    func go goto if import int int64 interface len make map max min new nil package range return select string
+    struct switch true type uint64 var binary bytes math reflect strconv
 """
 _OF_TEMPLATES = """
-    after at b before bits codec compress computed content count data end err field fixed floorDiv floorMod found
-    have i inner item known need notEncodable on pick pointer r reader refused size start stored sum tag tags text
-    unused v value within withinItem x
+    after at b before bits codec compress computed content count data end err field fixed floorDiv floorMod
+    found have i inner item known need notEncodable on pick pointer r reader refused size start stored sum tag
+    tags text unused v value within withinItem x
 """
 _OF_RUNTIME = """
     Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported

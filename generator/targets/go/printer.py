@@ -8,17 +8,13 @@ from typing import Any
 
 from kodec.generator.plan.steps import (
     Case,
-    Chars,
     CheckLength,
     Checksum,
     Choice,
     Derived,
-    Element,
     FieldPlan,
     Fixed,
     Many,
-    Mark,
-    Nested,
     One,
     Packed,
     Program,
@@ -26,7 +22,6 @@ from kodec.generator.plan.steps import (
     Slot,
     Step,
     Unit,
-    Varint,
     When,
     steps_in,
 )
@@ -590,6 +585,3 @@ def values_of(part: object) -> Iterator[Any]:
         elif is_dataclass(at) and not isinstance(at, type):
             yield at
             todo += [getattr(at, each.name) for each in fields(at)]
-
-
-__all__ += ["Chars", "Element", "Mark", "Nested", "Varint"]
