@@ -18,6 +18,7 @@ from kodec.generator.targets.go.names import Names, exported
 from kodec.generator.targets.go.printer import Printer, values_of
 from kodec.generator.templates import Templates
 from kodec.generator.text import Text, line_comment
+from kodec.generator.wire import ENCODINGS
 
 __all__ = ["TARGET"]
 
@@ -57,7 +58,8 @@ class _Go:
         for unit in program.units.values():
             place = request.model.struct(unit.name).place
             for each in values_of((unit.steps, unit.derived)):
-                if isinstance(each, Chars) and each.encoding not in ("UTF-8", "ASCII"):
+                if isinstance(each, Chars) and ENCODINGS[each.encoding].errors == "strict":
+                    # a string of Go holds the bytes of the others as they are
                     yield Problem(place, unit.name, f"its text in {each.encoding} cannot be read in Go yet")
                 elif hasattr(each, "type") and beyond(each):
                     yield Problem(place, unit.name, "it computes beyond 64 bits, which Go types do not")
