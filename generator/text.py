@@ -24,6 +24,7 @@ __all__ = [
     "docstring",
     "java_literal",
     "javadoc",
+    "line_comment",
     "markdown",
     "not_text",
     "one_line",
@@ -143,6 +144,15 @@ _LITERAL = re.compile(r"(`[^`\n]+`|https?://[^\s<>|`()\[\]]+)")
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>|!~&#$^]")
 _BLOCK = re.compile(r"(?m)^([-+=:])|^(\d+)([.)])")
 _IN_URLS = "-._~:/?#@!$&'*+,;=%"
+
+
+def line_comment(text: Text, start: str, width: int = 110) -> str:
+    """Lines of a comment that begin with `start`, such as `\t// `; paragraphs are kept."""
+    paragraphs = [
+        textwrap.wrap(" ".join(part.split()), width - len(start)) for part in text.raw.strip().split("\n\n")
+    ]
+    lines = [line for lines in paragraphs if lines for line in ("", *lines)][1:]
+    return "\n".join((start + line).rstrip() for line in lines)
 
 
 def markdown(text: Text) -> str:
