@@ -7,8 +7,11 @@ import shutil
 import zipfile
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import MagicMock
 
 import pytest
+
+from kodec.pipeline import KafkaLogDataSource
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,3 +73,20 @@ def test_the_same_classes_give_the_same_bytes(fresh: ModuleType, tmp_path: Path)
             for jar in (made, committed)
         ]
     assert entries[0] == entries[1]
+
+
+def test_a_session_without_the_jar_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from kodec.pipeline import spark
+
+    monkeypatch.setattr(spark, "JAR", tmp_path / "kodec-spark.jar")
+    monkeypatch.setattr(spark, "_has_jar", lambda _: False)
+    session = MagicMock()
+    spark._registered(session, True, True)
+    spark._registered(session, False, True)
+    (line,) = caplog.messages
+    assert line.startswith(
+        f"{tmp_path / 'kodec-spark.jar'} is not there: the source in Python serves kafka-log"
+    )
+    assert session.dataSource.register.call_args.args == (KafkaLogDataSource,)
