@@ -611,7 +611,7 @@ def test_the_command_writes_a_whole_file_or_nothing(tmp_path: Path) -> None:
     code, _, err = command("--schema", TELEGRAMS, source, "--to", to)
     assert code == 1 and "is there; overwrite replaces it" in err
     code, _, err = command("--schema", TELEGRAMS, source, "--to", source, "--overwrite")
-    assert code == 2 and "is what" in err
+    assert code == 2 and "is what" in " ".join(err.replace("│", " ").split())  # wrapped, as its path is long
 
     broken = tmp_path / "broken.bin"
     broken.write_bytes(telegram(1) + telegram(2)[:-1])
