@@ -129,8 +129,8 @@ def explain_retention(
     most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
     require_live(log)
     limits = (most_bytes, most_ms) if deletes else (None, None)
-    options = TrimOptions(None, *limits, moment, log.limits)
-    plan = trim_of(log, options, Fingerprint.of(log.path))
+    wanted = TrimOptions(None, *limits, moment, log.limits)
+    plan = trim_of(log, wanted, Fingerprint.of(log.path))
     copied = -1 if remote_offset is None else remote_offset
     gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
     rest = log.segments[len(gone) :]
