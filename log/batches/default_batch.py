@@ -28,6 +28,7 @@ Raises FormatError, which counts bytes in the content.
 """
 _MAX_SEQUENCE = 2**31 - 1
 
+
 def read_rows(head: v2.RecordBatch, data: bytes, content: bytes, limits: Limits) -> list[Record]:
     """The records of a batch in pure Python, a `RowReader`."""
     return v2.read_record_batch_rows(head, content, Record, ReadOptions(elements=limits.elements))
@@ -164,9 +165,9 @@ class DefaultBatch(Batch):
         room = limits.elements
         with self._placing():
             for part, data in Parts.of(compressed.pieces, count, ReadOptions(elements=room)):
-                head = replace(self.head, num_records=part.count)
-                own = replace(limits, elements=room - count + part.count)
-                read, stored = self._reader(data), self._holding(part.count)
+                head = replace(self.head, num_records=part.records)
+                own = replace(limits, elements=room - count + part.records)
+                read, stored = self._reader(data), self._holding(part.records)
                 try:
                     try:
                         rows = read(head, stored, data, own)

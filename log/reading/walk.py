@@ -9,7 +9,16 @@ from typing import Literal, TypeVar
 from kodec.log import kernel
 from kodec.log.backends.contract import Buffer, Decoder
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
+from kodec.log.batches.frame import (
+    BEFORE_BODY,
+    FRAME_SIZE,
+    LEAST_BODY,
+    LEAST_SIZE,
+    LENGTH_AT,
+    MAGIC_AT,
+    MAGICS,
+    Frame,
+)
 from kodec.log.batches.opening import open_batch, wrong_checksum
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
@@ -18,7 +27,15 @@ from kodec.log.files.listing import segment_offsets
 from kodec.log.reading.order import Order
 from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
-from kodec.runtime.errors import CrcMismatch, FormatError, LimitExceeded, Malformed, ReadFailed, Truncated, Unsupported
+from kodec.runtime.errors import (
+    CrcMismatch,
+    FormatError,
+    LimitExceeded,
+    Malformed,
+    ReadFailed,
+    Truncated,
+    Unsupported,
+)
 
 __all__ = ["Walk"]
 
@@ -194,7 +211,7 @@ class Walk:
         _log.warning("skipped bytes %d to %d: %s", start, end, why)
 
     def _skip_alike(self, start: int) -> int:
-        """Skip the batches from `start` on whose checksums are wrong too; returns where the last of them starts.
+        """Skip the batches from `start` on whose checksums are wrong too; return where the last one starts.
 
         That one stands before what is good, or before the end, and is looked at with it.
         """

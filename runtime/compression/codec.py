@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-
 from io import BytesIO
 
 from kodec.runtime.errors import LimitExceeded

@@ -80,7 +80,8 @@ def bombs() -> dict[str, bytes]:
     made = {f"v2 {codec}": records(codec, stream(codec, zeros(LIMIT + 1)), 1) for codec in ("gzip", "snappy")}
     made |= {f"v2 {codec}": records(codec, stream(codec, zeros(2 * LIMIT)), 1) for codec in ("lz4", "zstd")}
     made |= {
-        f"v1 {codec}": wrapper(codec, stream(codec, zeros(LIMIT + 1)), 1) for codec in ("gzip", "snappy", "lz4")
+        f"v1 {codec}": wrapper(codec, stream(codec, zeros(LIMIT + 1)), 1)
+        for codec in ("gzip", "snappy", "lz4")
     }
     made["v0 lz4"] = wrapper("lz4", stream("lz4_legacy", zeros(LIMIT + 1)), 0)
     made["a huge value"] = records("zstd", stream("zstd", large_record(2 * LIMIT)), 1)

@@ -22,7 +22,9 @@ from . import wire
 from .bombs import MIB, bombs, large_record, records, stream, wrapper
 
 pytest.importorskip("pyarrow")
-MEASURED = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux says the peak of a process")
+MEASURED = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="Linux says the peak of a process"
+)
 
 MOST = 64
 """MiB that refusing a bomb may add to a process."""
@@ -34,6 +36,7 @@ CHILD = """
     import contextlib, io, json, pathlib, re, sys
     import kodec
     from kodec.cli.main import main
+    from kodec import read_batches as read
 
     # not getrusage: there a process begins with the peak of the one that started it
     def size(name):
@@ -50,7 +53,7 @@ CHILD = """
         "records": lambda path: sum(len(each.value or b"") for each in kodec.read_records(path)),
         "table": lambda path: kodec.read_table(path).num_rows,
         "skip": lambda path: sum(1 for _ in kodec.read_records(path, on_error="skip")),
-        "convert": lambda path: sum(map(len, kodec.convert_batches(kodec.read_batches(path), compression="none"))),
+        "convert": lambda path: sum(map(len, kodec.convert_batches(read(path), compression="none"))),
         "verify": lambda path: sum(not each.note for each in kodec.verify(path)),
         "dump": dump,
     }
@@ -70,7 +73,9 @@ CHILD = """
 """
 
 
-def ask(folder: Path, backend: str, files: dict[str, bytes], doors: list[str]) -> list[tuple[str, str, object, int]]:
+def ask(
+    folder: Path, backend: str, files: dict[str, bytes], doors: list[str]
+) -> list[tuple[str, str, object, int]]:
     """(door, name, what it said, growth in MiB) for each door and file, all in one process."""
     paths: dict[str, str] = {}
     for number, (name, data) in enumerate({"warm": wire.batch([wire.record(0)]), **files}.items()):
@@ -104,12 +109,18 @@ def test_a_bomb_is_refused_in_little_memory(backend: str, tmp_path: Path) -> Non
     for door, name, said, _ in found:
         # decompressing nothing of what is small, `verify` does not look into it
         wanted = {"verify": 0 if name == "a wrapper in a wrapper" else 1, "dump": "status 1"}
-        assert said in ("LimitExceeded", "Malformed") if door not in wanted else said == wanted[door], (door, name)
+        assert said in ("LimitExceeded", "Malformed") if door not in wanted else said == wanted[door], (
+            door,
+            name,
+        )
 
 
 @MEASURED
 def test_a_bomb_is_not_converted(tmp_path: Path) -> None:
-    some = {name: all_bombs()[name] for name in ("v2 lz4", "v1 gzip", "a count that is wrong", "many tiny records")}
+    some = {
+        name: all_bombs()[name]
+        for name in ("v2 lz4", "v1 gzip", "a count that is wrong", "many tiny records")
+    }
     found = ask(tmp_path, "native", some, ["convert", "skip"])
     assert max(grown for *_, grown in found) < MOST, found
     assert {said for door, _, said, _ in found if door == "convert"} == {"LimitExceeded", "Malformed"}
@@ -197,14 +208,21 @@ def test_in_parts_errors_are_the_same(small_parts: None, monkeypatch: pytest.Mon
         "half a length": (whole + b"\xff", 41),
         "a length that is too long": (whole + b"\xff" * 20, 41),
         "a header that is not there": (b"".join(rows[:30]) + bad + b"".join(rows[30:]), 41),
-        "a large record with a header too few": (whole + wire.record(40, b"k", bytes(500))[:-1] + b"\x05", 41),
+        "a large record with a header too few": (
+            whole + wire.record(40, b"k", bytes(500))[:-1] + b"\x05",
+            41,
+        ),
     }
     batches = {
         name: wire.batch(wire.squeeze("gzip", content), count=count, attributes=wire.CODES["gzip"])
         for name, (content, count) in contents.items()
     }
     old = b"".join(wire.message(at, b"k", bytes([at]) * 90, magic=1) for at in range(40))
-    for name, content in {"wrapper": old[:-1], "wrapper and more": old + bytes(20), "tail": old + b"abc"}.items():
+    for name, content in {
+        "wrapper": old[:-1],
+        "wrapper and more": old + bytes(20),
+        "tail": old + b"abc",
+    }.items():
         batches[name] = wrapper("gzip", stream("gzip", [content]), 1)
     found = {name: refusal(data) for name, data in batches.items()}
     monkeypatch.undo()
