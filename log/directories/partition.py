@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -40,8 +41,9 @@ from kodec.log.files.listing import (
 )
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, PARTITION_METADATA
 from kodec.log.files.paths import partition_path
+from kodec.log.reading.order import Order
 from kodec.log.reading.reader import read_batches
-from kodec.runtime.errors import OffsetOutOfRange, Truncated
+from kodec.runtime.errors import FormatError, OffsetOutOfRange, Truncated
 
 __all__ = ["Isolation", "LogRead", "PartitionLog", "multi_message_set_send"]
 
@@ -333,7 +335,8 @@ class PartitionLog:
     ) -> Iterator[Batch]:
         """The batches as stored, from the one that holds `offset` (None: the start) to the end of the log.
 
-        Raises OffsetOutOfRange, when the iteration begins.
+        Raises OffsetOutOfRange, when the iteration begins; Malformed for a batch whose offsets do not follow
+        those before it, or are not those of its segment.
         """
 
         def listed(log: PartitionLog, start: int | None) -> Iterator[tuple[int, Batch]]:
@@ -377,18 +380,35 @@ class PartitionLog:
         first, place = found
         before: Segment | None = None
         expected, sparse = first.base_offset, False
-        for segment in self.segments[self._number(first.base_offset) :]:
+        segments = self.segments[self._number(first.base_offset) :]
+        for segment, after in zip_longest(segments, segments[1:]):
             if before is not None and segment.base_offset > expected:
                 self._tell_gap(before, expected, segment.base_offset, sparse)
             elif segment.base_offset < expected and not segment.path.exists():
                 # The one before was replaced by one into which this one was merged; this one is open still.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
             expected, before = max(expected, segment.base_offset), segment
-            for batch in segment.batches(place.position if segment is first else 0, check_crc=check_crc):
+            order = Order(segment.base_offset, None, None if after is None else after.base_offset)
+            position = place.position if segment is first else 0
+            if position:
+                order.skipped()
+            for batch in segment.batches(position, check_crc=check_crc):
+                order.passed(*self._in_order(order, segment, batch, after))
                 sparse |= batch.magic == 2 and batch.count <= batch.last_offset - batch.base_offset
                 expected = batch.next_offset
                 yield segment, batch
             segment.close()
+
+    @staticmethod
+    def _in_order(order: Order, segment: Segment, batch: Batch, after: Segment | None) -> tuple[int, bool]:
+        """What the order is to note of a batch. Raises Malformed where its offset cannot be."""
+        try:
+            return order.check(batch, segment.whole_frame(batch.position + batch.size))
+        except FormatError as error:
+            if after is not None and not after.path.exists():
+                # It was merged into this one: the listing is out of date, not the log wrong.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
+            raise error.in_source(str(segment.path)) from None
 
     def _tell_gap(self, before: Segment, expected: int, following: int, sparse: bool) -> None:
         """Say that no segment holds some offsets. Raises Truncated where the segment before them is torn."""

@@ -206,11 +206,20 @@ class Segment:
             log = self._log()
             return Frame.peek(log.read(pos, FRAME_SIZE)), log.size
 
+    def _whole(self, pos: int) -> tuple[Frame | None, int]:
+        """As `_peek`, but the frame of a whole batch that is within the limits."""
+        frame, end = self._peek(pos)
+        fits = frame is not None and frame.known and frame.fits(min(self._limits.batch_bytes, end - pos))
+        return (frame if fits else None), end
+
+    def whole_frame(self, position: int) -> Frame | None:
+        """The frame of the batch at `position`; None where no whole batch stands there."""
+        return self._whole(position)[0]
+
     def _frame(self, pos: int) -> Frame | None:
         """The frame of the batch at `pos`; None where reading ends."""
-        frame, end = self._peek(pos)
-        most = min(self._limits.batch_bytes, end - pos)
-        if frame is not None and frame.known and frame.fits(most):
+        frame, end = self._whole(pos)
+        if frame is not None:
             return frame
         if pos < end and (self.torn_tail is None or self.torn_tail.position != pos):
             self.torn_tail = self._ending(pos, end)

@@ -178,6 +178,8 @@ def verify_partition(
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
             what = "an interrupted swap of segments"
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
+    # Before the log: what a broker appends meanwhile is in the log when it is read.
+    known = _known_ends(log)
     state = Producers(files.snapshots, compacted=_is_compacted(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
@@ -205,6 +207,8 @@ def verify_partition(
     for path, first, last in gaps:
         have = f"{first} to {last} in no segment"
         yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
+    if state.expected is not None:
+        yield from _ends_too_early(log, max(state.expected, log.start_offset), known, live)
     yield from state.compare_rest()
 
 
@@ -236,6 +240,35 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
         end = len(snapshots) if after is None else bisect_right(snapshots, after)
         pieces.append(SegmentPiece(segment.path, segment.base_offset, after, tuple(snapshots[begin:end])))
     return pieces
+
+
+def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
+    """Offsets that the log had, by the log directory's checkpoints, and which says so.
+
+    Checkpoints that cannot be read are the log directory's problem.
+    """
+    root, found = LogRoot(log.root), []
+    for read, what in (
+        (root.high_watermarks, f"the high watermark in {HIGH_WATERMARKS}"),
+        (root.recovery_points, f"the recovery point in {RECOVERY_POINTS}"),
+    ):
+        with suppress(OSError, FormatError):
+            if (offset := read().get(log.topic_partition)) is not None:
+                found.append((offset, what))
+    return found
+
+
+def _ends_too_early(
+    log: PartitionLog, end: int, known: list[tuple[int, str]], live: bool
+) -> Iterator[Problem]:
+    """Records were at the end of the log that are not there any more: a broker would go on without a word.
+
+    A follower at work may have truncated its log since the checkpoint was written.
+    """
+    for offset, what in known:
+        if offset > end:
+            path = log.segments[-1].path if log.segments else log.path
+            yield Problem(path, 0, "end of the log", f"offset {offset}, {what}", end, note=live)
 
 
 def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:

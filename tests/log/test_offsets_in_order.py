@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,55 @@ def test_the_largest_offsets_are_read(tmp_path: Path, base: int) -> None:
     path = tmp_path / f"{base:020d}.log"
     path.write_bytes(kodec.encode([kodec.Record(offset=base, value=b"v", timestamp=1)]))
     assert [each.offset for each in kodec.read_records(path)] == [base]
+
+
+SEGMENTS = {100: GOOD[:2], 120: GOOD[2:], 140: [batch(140), batch(150)]}
+WRONG_LOGS = {
+    "two batches that change places": {**SEGMENTS, 120: GOOD[:1:-1]},
+    "a batch that is there twice": {**SEGMENTS, 120: [GOOD[2], GOOD[2], GOOD[3]]},
+    "a segment that is there twice in its file": {**SEGMENTS, 120: GOOD[2:] * 2},
+    "two segments that change names": {**SEGMENTS, 100: SEGMENTS[140], 140: GOOD[:2]},
+    "a segment under the name of the next one": {**SEGMENTS, 120: GOOD[:2]},
+    "a segment under the name of the one before": {**SEGMENTS, 120: SEGMENTS[140]},
+    "an offset that is too low": {**SEGMENTS, 120: [GOOD[2], batch(130, at=115)]},
+    "an offset that is too high for its segment": {**SEGMENTS, 120: [GOOD[2], batch(130, at=135)]},
+    "an offset of v1 that is too low": {**SEGMENTS, 140: [batch(140, 1, magic=1, at=5)]},
+    "an offset of v1 that no segment has": {**SEGMENTS, 120: [batch(120, 1, magic=1, at=1 << 60)]},
+}
+
+
+@pytest.mark.parametrize("segments", WRONG_LOGS.values(), ids=WRONG_LOGS)
+def test_a_topic_partition_never_gives_records_under_wrong_offsets(
+    segments: dict[int, list[bytes]], tmp_path: Path
+) -> None:
+    for base, parts in segments.items():
+        (tmp_path / "t-0").mkdir(exist_ok=True)
+        (tmp_path / "t-0" / f"{base:020d}.log").write_bytes(b"".join(parts))
+    wrong = 100 if segments[100] != SEGMENTS[100] else 120 if segments[120] != SEGMENTS[120] else 140
+    with kodec.PartitionLog(tmp_path / "t-0") as log:
+        for given in (log.records, log.batches):
+            with pytest.raises(Malformed, match="base_offset") as caught:
+                list(given())
+            assert Path(caught.value.source or "").name == f"{wrong:020d}.log"
+        for record in _before_the_error(log):
+            assert record.value == b"%d" % record.offset
+
+
+def _before_the_error(log: kodec.PartitionLog) -> Iterator[kodec.Record]:
+    with suppress(Malformed):
+        yield from log.records()
+
+
+def test_a_segment_that_was_merged_while_it_was_read_is_no_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for base, parts in SEGMENTS.items():
+        (folder / f"{base:020d}.log").write_bytes(b"".join(parts))
+    with kodec.PartitionLog(folder) as log:
+        records = log.records()
+        found = [next(records).offset]
+        # A cleaner puts both into the second one, and deletes the third, while the first one is read.
+        (folder / "00000000000000000120.log").write_bytes(b"".join([*SEGMENTS[120], *SEGMENTS[140]]))
+        (folder / "00000000000000000140.log").unlink()
+        found += [record.offset for record in records]
+    assert found == list(range(100, 160))

@@ -264,3 +264,52 @@ def test_several_threads_may_use_one_log() -> None:
     with ThreadPoolExecutor(8) as pool:
         for each in [pool.submit(work, seed) for seed in range(40)]:
             each.result()
+
+
+LAST = 20
+CHECKPOINTS = {
+    "replication-offset-checkpoint": "the high watermark",
+    "recovery-point-offset-checkpoint": "the recovery point",
+}
+
+
+def _without_the_last(folder: Path) -> None:
+    for path in folder.glob(f"{LAST:020d}.*"):
+        path.unlink()
+
+
+def _emptied(folder: Path) -> None:
+    _without_the_last(folder)
+    (folder / f"{LAST:020d}.log").touch()
+
+
+def _shortened_to_a_batch(folder: Path) -> None:
+    _emptied(folder)
+    (folder / f"{LAST:020d}.log").write_bytes(batch(LAST, [(b"k", b"v")] * 4, time=START))
+
+
+@pytest.mark.parametrize(
+    ("damage", "end"),
+    [(_without_the_last, LAST), (_emptied, LAST), (_shortened_to_a_batch, LAST + 4)],
+    ids=["no last segment", "an empty one", "one that ends between two batches"],
+)
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_records_that_a_checkpoint_knows_and_the_log_lost(
+    name: str, damage: Callable[[Path], None], end: int, tmp_path: Path
+) -> None:
+    folder = dense(tmp_path)
+    for index in folder.glob("*.*index"):
+        index.unlink()
+    partition = TopicPartition("topic", 0)
+    write_offsets(tmp_path / name, {partition: 30})
+    assert found(tmp_path) == ([], [])
+    damage(folder)
+    write_offsets(tmp_path / name, {partition: end})
+    assert found(tmp_path) == ([], [])
+    write_offsets(tmp_path / name, {partition: end + 1})
+    problems, notes = found(tmp_path)
+    assert len(problems) == 1 and notes == []
+    assert f"end of the log: need offset {end + 1}, {CHECKPOINTS[name]} in {name}, have {end}" in problems[0]
+    # What was deleted by offset was not lost.
+    write_offsets(tmp_path / "log-start-offset-checkpoint", {partition: end + 1})
+    assert found(tmp_path) == ([], [])
