@@ -156,7 +156,7 @@ WrongChecksums = Callable[["Buffer", int, int, int], tuple[int, int]]
 
 @cache
 def wrong_checksums() -> WrongChecksums:
-    """What looks how far batches follow one another whose checksums are wrong; the pure one says what it gives."""
+    """What looks how far batches with wrong checksums follow one another; the pure one says what it gives."""
     if backend() == "native":
         from kodec.log.backends.native.checksums import wrong_checksums as native
 

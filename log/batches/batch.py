@@ -104,7 +104,7 @@ class Batch(ABC):
 
     @abstractmethod
     def require_within_limits(self) -> None:
-        """Raise FormatError where the content is larger than the limits allow, or not what the header says of it.
+        """Raise FormatError where the content is larger than the limits allow, or not what the header says.
 
         Little of it is held, and nothing decompressed where sizes and headers say that it is not large.
         """

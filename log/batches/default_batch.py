@@ -169,9 +169,9 @@ class DefaultBatch(Batch):
         room = limits.elements
         with self._placing():
             for part, data in Parts.of(compressed.pieces, count, ReadOptions(elements=room)):
-                head = replace(self.head, num_records=part.count)
-                own = replace(limits, elements=room - count + part.count)
-                read, stored = self._reader(data), self._holding(part.count)
+                head = replace(self.head, num_records=part.records)
+                own = replace(limits, elements=room - count + part.records)
+                read, stored = self._reader(data), self._holding(part.records)
                 try:
                     try:
                         rows = read(head, stored, data, own)

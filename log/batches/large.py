@@ -73,10 +73,10 @@ class Compressed(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Whole records that follow one another: `count` of them, from `first` on, in `size` bytes from `start`."""
+    """Whole records that follow one another: so many, from `first` on, in `size` bytes from `start`."""
 
     first: int
-    count: int
+    records: int
     start: int
     size: int
 
@@ -97,7 +97,7 @@ class Parts:
 
     @classmethod
     def of(cls, pieces: Pieces, count: int, options: ReadOptions) -> Parts:
-        """Find the parts of `count` records. Raises FormatError, as it would be for the content as a whole."""
+        """Find the parts of `count` records. Raises FormatError, as for the content as a whole."""
         return cls(pieces, _found(pieces(), count, options))
 
     def __iter__(self) -> Iterator[tuple[Part, bytes | Content]]:
@@ -194,22 +194,24 @@ class Content(bytes):
     def __getitem__(self, key: SupportsIndex | slice) -> int | bytes:
         if isinstance(key, slice):
             start, stop, _ = key.indices(len(self))
-            self._go_to(start)
-            return self._stream.take(max(0, stop - start))
+            if stop - start > _LOOK:
+                self._look(start, 0)
+                return self._stream.take(stop - start)
+            return self._look(start, max(0, stop - start))
         index = key.__index__()
         if not 0 <= index < len(self):
             raise IndexError(index)
-        self._go_to(index)
-        return self._stream.window[self._part.start + index - self._stream.at]
+        return self._look(index, 1)[0]
 
-    def _go_to(self, index: int) -> None:
-        """Have the byte at `index` in the window."""
-        position = self._part.start + index
-        stream = self._stream
+    def _look(self, index: int, size: int) -> bytes:
+        """A few bytes, which may be asked for again, as those of a varint are; for none, go to just there."""
+        stream, position = self._stream, self._part.start + index
+        stream.skip_to(max(stream.at, position - _LOOK if size else position))
         if position < stream.at:
             raise struct.error("what was read is gone")
-        if not stream.skip_to(position) or (index < len(self) and not stream.window and not stream.more()):
-            raise IndexError(index)
+        at = position - stream.at
+        stream.fill(at + size)
+        return stream.window[at : at + size]
 
 
 def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Part]:
@@ -222,7 +224,7 @@ def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Pa
 
 
 def explained(error: FormatError, stream: Stream) -> FormatError:
-    """`error`, found in a stream, once the rest was looked at: raises what is wrong with the whole instead."""
+    """`error`, found in a stream, after a look at the rest: raises what is wrong with the whole."""
     stream.skip_to(sys.maxsize)
     if isinstance(error, Truncated) and error.have is None:
         error.have = stream.at - error.at

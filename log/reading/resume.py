@@ -472,7 +472,7 @@ class Resumption:
         return True
 
     def wrong_up_to(self, pos: int) -> int:
-        """Up to where batches from `pos` on are known to be whole and wrong in their checksums; `pos` for none."""
+        """Up to where batches from `pos` on are known to be whole, with wrong checksums; `pos` for none."""
         return self._chained if self._chained_from <= pos <= self._chained else pos
 
     def _stated_end(self, pos: int) -> int | None:

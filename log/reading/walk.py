@@ -225,7 +225,7 @@ class Walk:
         _log.warning("skipped bytes %d to %d: %s", start, end, why)
 
     def _skip_alike(self, start: int) -> int:
-        """Skip the batches from `start` on whose checksums are wrong too; returns where the last of them starts.
+        """Skip the batches from `start` on whose checksums are wrong too; return where the last one starts.
 
         That one stands before what is good, or before the end, and is looked at with it.
         """

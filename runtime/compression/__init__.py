@@ -58,7 +58,7 @@ def decompress(codec: str, data: bytes | memoryview, *, limit: int) -> bytes:
 
 
 def pieces(codec: str, data: bytes | memoryview, *, limit: int) -> Iterator[bytes]:
-    """What `decompress` returns, in pieces of at most a few MiB where the codec has such; raises as it does."""
+    """What `decompress` returns, in pieces of a few MiB where the codec has such; raises as it does."""
     entry = _found(codec, data)
     if entry.pieces is None:
         return iter((entry.decompress(data, limit),))
@@ -66,7 +66,9 @@ def pieces(codec: str, data: bytes | memoryview, *, limit: int) -> Iterator[byte
 
 
 def may_be_large(codec: str, data: bytes | memoryview, *, limit: int) -> bool:
-    """Whether the output may have more than `AT_ONCE` bytes, by its headers, or pass the limit, by the size of `data`.
+    """Whether the output may have more than `AT_ONCE` bytes, or pass the limit, by headers and sizes alone.
+
+    Where the headers say no sizes (gzip), only the limit is asked for.
 
     Decompresses nothing. Raises: as `decompress`, for headers that are wrong.
     """

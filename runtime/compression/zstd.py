@@ -84,7 +84,7 @@ def _read_header(view: memoryview, pos: int) -> tuple[int, int | None, bool, int
 
 
 def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> tuple[int, int, int]:
-    """Return (where the frame ends, the least and the most bytes it can give) from its block headers alone."""
+    """Return (where the frame ends, the least and the most bytes it can give), by its block headers alone."""
     size = len(view)
     most_block = min(window, _MOST_BLOCK)
     least = most = last = 0
@@ -137,7 +137,10 @@ def _frames(view: memoryview) -> Iterator[_Frame]:
 
 
 def _require_room(frame: _Frame, total: int, limit: int) -> None:
-    """Refuse a frame that is too large by its headers, or states a size that cannot be: the library allocates it."""
+    """Refuse a frame that is too large by its headers, or states a size that it cannot have.
+
+    The library allocates what a frame states.
+    """
     content, most = frame.content, frame.most
     if frame.least > limit - total:
         raise over_limit("zstd", need=total + frame.least, limit=limit, at=frame.start)
@@ -184,7 +187,7 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
 
 
 def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
-    """The same, 1 MiB at a time. The library keeps a window beside it: what the frame states, as far as it fills."""
+    """The same, 1 MiB at a time. The library keeps the frame's window beside it, as far as it fills."""
     view = memoryview(data)
     total = 0
     for frame in _frames(view):

@@ -5,6 +5,9 @@ cdef extern from "Python.h":
     char *start_of "PyBytes_AS_STRING"(PyObject *)
     int _PyBytes_Resize(PyObject **, Py_ssize_t) except -1
     void Py_DECREF(PyObject *)
+    ctypedef struct PyVarObject:
+        pass
+    void Py_SET_SIZE(PyVarObject *, Py_ssize_t)
     void Py_XDECREF(PyObject *)
 
 cdef enum: LEAST_ROOM = 64 << 10
@@ -204,16 +207,24 @@ cdef class Writer(Bound):
     def take(self):
         """All bytes that were written since it was called last."""
         cdef PyObject *whole
+        cdef size_t size, room
         self.start()
         try:
             whole, self.whole = self.whole, NULL
             size, self.out.size = self.out.size, 0
             self.out.data = NULL
-            self.out.room = self.written = 0
+            self.written = 0
             self.ready = False
             if whole == NULL:
                 return b""
-            _PyBytes_Resize(&whole, size)
+            room, self.out.room = self.out.room, 0
+            if room - size > room // 8:
+                _PyBytes_Resize(&whole, size)
+            else:
+                # A block that gave a little of itself back would not be one that the next is as large as: each
+                # would come from the system anew, a page fault for every 4 KiB.
+                start_of(whole)[size] = 0
+                Py_SET_SIZE(<PyVarObject *>whole, size)
             given = <object>whole
             Py_DECREF(whole)
         finally:

@@ -36,6 +36,7 @@ CHILD = """
     import contextlib, io, json, pathlib, re, sys
     import kodec
     from kodec.cli.main import main
+    from kodec import read_batches as read
 
     # not getrusage: there a process begins with the peak of the one that started it
     def size(name):
@@ -52,7 +53,7 @@ CHILD = """
         "records": lambda path: sum(len(each.value or b"") for each in kodec.read_records(path)),
         "table": lambda path: kodec.read_table(path).num_rows,
         "skip": lambda path: sum(1 for _ in kodec.read_records(path, on_error="skip")),
-        "convert": lambda path: sum(map(len, kodec.convert_batches(kodec.read_batches(path), compression="none"))),
+        "convert": lambda path: sum(map(len, kodec.convert_batches(read(path), compression="none"))),
         "verify": lambda path: sum(not each.note for each in kodec.verify(path)),
         "dump": dump,
     }

@@ -31,6 +31,15 @@ _MOST_BATCH = 64 << 20
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
 
 
+def _likely_size(batch: Any) -> int:
+    """About as many bytes as the rows take, rather more than less.
+
+    Where Arrow says where a value starts, a record says how long it is.
+    """
+    columns = (batch.column(name) for name in ("key", "value", "headers") if name in batch.schema.names)
+    return sum(int(each.nbytes) for each in columns) + 8 * int(batch.num_rows)
+
+
 def _no_headers(count: int) -> Any:
     """As many empty lists; `pa.repeat` would take a microsecond for each."""
     starts = pa.py_buffer(bytes(4 * (count + 1)))
@@ -70,8 +79,7 @@ class _Encoder:
 
     def parts(self, batches: Sequence[Any]) -> Iterator[bytes]:
         """The bytes, piece by piece."""
-        # where nothing is compressed, about as much as the columns have
-        size = sum(batch.nbytes for batch in batches) if self.options.compression == "none" else 0
+        size = sum(map(_likely_size, batches)) if self.options.compression == "none" else 0
         write = self._v2(size) if self.options.magic == 2 else self._v1(size)
         next(write)
         rest = None
