@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import kodec
+from kodec.log.cleaning.swap import replace_segments
 from kodec.log.recovery.planning import plan_recovery
 from tests.log import made
 from tests.log.faults import Faults
@@ -105,3 +106,25 @@ def test_a_conversion(tmp_path: Path) -> None:
         found.add(target.is_dir())
         assert faults.failed is not None or target.is_dir(), "it returned, and is not durable"
     assert found == {False, True}
+
+
+def test_segments_are_replaced_all_or_none_whatever_of_it_is_on_the_disk(tmp_path: Path) -> None:
+    """The names `.swap` are durable before an old segment gives up its own, and so on."""
+    base = tmp_path / "base"
+    made.make(base, [(0, [batch(0, [(b"a", b"1")])]), (5, [batch(5, [(b"a", b"2")])])])
+    old = {path.name: path.read_bytes() for path in base.glob("*.log")}
+    new = {f"{0:020d}.log": batch(5, [(b"a", b"2")])}
+    for name, data in new.items():
+        (base / f"{name}.cleaned").write_bytes(data)
+    shutil.copytree(base, tmp_path / "source")
+    ends = []
+    for seed in range(8):
+        calls = each_call(base, tmp_path / "source", lambda: replace_segments(base, [0], [0, 5]))
+        for number, faults in enumerate(calls):
+            faults.lose(random.Random(100 * seed + number) if seed else None)
+            made.broker_start(base)
+            found = {path.name: path.read_bytes() for path in base.glob("*.log")}
+            assert found in (old, new), (seed, number)
+            assert faults.failed is not None or found == new
+            ends.append(found == new)
+    assert {False, True} == set(ends)
