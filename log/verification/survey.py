@@ -13,6 +13,7 @@ from kodec.log.arguments import require
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
 from kodec.log.directories.epochs import EpochRuns
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
 from kodec.log.files.checkpoints import LeaderEpoch
@@ -192,13 +193,23 @@ def survey(
     codecs: set[str] = set()
     magics: set[int] = set()
     epochs = EpochRuns()
+    expected: int | None = None
     for segment, after in zip_longest(log.segments, log.segments[1:]):
         found.end_offset = max(found.end_offset, segment.base_offset)
+        if expected is not None and segment.base_offset > expected:
+            gap = explain_gap(log, expected, segment.base_offset - 1)
+            if not gap.is_explained:
+                found.health = "corrupt" if found.health == "clean" else found.health
+                lost = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
+                found.problems.append(f"{segment.path}: {lost}, and not for compaction")
         try:
             facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
+            expected = None
             continue
+        # what is damaged may hold the offsets up to the next one
+        expected = None if facts.problem else facts.next_offset
         found.batches += facts.batches
         if after is not None and facts.next_offset > after.base_offset and not facts.problem:
             need = f"last offset: need less than {after.base_offset}, the next segment's"

@@ -69,6 +69,16 @@ def test_a_reader_of_records_reports_what_is_lost(
 
 
 @pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
+def test_an_overview_is_not_clean_where_something_is_lost(cause: Cause, tmp_path: Path) -> None:
+    cause.make(tmp_path / OWNER)
+    with kodec.PartitionLog(tmp_path / OWNER) as opened:
+        found = kodec.survey(opened)
+    told = [each.partition(": offsets")[2] for each in found.problems if "in no segment" in each]
+    assert tuple(lost_in(each) for each in told) == cause.lost
+    assert found.health == ("corrupt" if cause.lost else "clean"), found.problems
+
+
+@pytest.mark.parametrize("cause", [each for each in CAUSES if not each.damaged], ids=lambda cause: cause.name)
 def test_a_view_is_not_whole_where_something_is_lost(cause: Cause, tmp_path: Path) -> None:
     cause.make(tmp_path / OWNER)
     account = Account()
