@@ -57,10 +57,9 @@ def tell(account: Account) -> int:
     if account.omitted:
         output.warn(f"{output.count(account.omitted, 'more problem')}")
     if account.problems:
-        output.warn(
-            f"kodec: {output.count(account.skipped_bytes, 'byte')} could not be read: what is shown may be "
-            "incomplete or out of date"
-        )
+        skipped = output.count(account.skipped_bytes, "byte")
+        why = f"{skipped} could not be read: " if account.skipped_bytes else ""
+        output.warn(f"kodec: {why}what is shown may be incomplete or out of date")
     for text, number in account.unknown.most_common():
         output.warn(f"kodec: {output.count(number, 'record')} not known: {text}")
     return FAILED if account.problems else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Self
 
 __all__ = [
+    "ArgumentError",
     "CrcMismatch",
     "EncodeError",
     "FormatError",
@@ -18,8 +19,10 @@ __all__ = [
     "LogFailed",
     "Malformed",
     "MissingDependency",
+    "NoSuchPartition",
     "OffsetOutOfRange",
     "ReadFailed",
+    "StalePlan",
     "Truncated",
     "Unsupported",
 ]
@@ -199,6 +202,16 @@ class EncodeError(KodecError, ValueError):
         return f"{start}{self.reason}" + (f" ({', '.join(facts)})" if facts else "") + place
 
 
+class ArgumentError(KodecError, TypeError, ValueError):
+    """An argument that the function cannot take; the message says what to give."""
+
+
+class NoSuchPartition(KodecError, KeyError):
+    """A topic-partition that a log directory does not have; the message says what there is."""
+
+    __str__ = Exception.__str__  # KeyError shows its text in quotes
+
+
 class MissingDependency(KodecError, ImportError):
     """A library that this call needs is not installed; the message says which extra brings it."""
 
@@ -272,3 +285,18 @@ class ReadFailed(KodecError, OSError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.strerror, self.errno, self.at, self.source)
+
+
+class StalePlan(KodecError, RuntimeError):
+    """What a plan was made from has changed since, so that it is not carried out: plan again.
+
+    Attributes: `path` (the file or folder that has changed), `reason`.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason} since the plan was made: plan again"

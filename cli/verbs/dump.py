@@ -25,7 +25,9 @@ from kodec.log.files.checkpoints import (
     read_meta_properties,
     read_offsets,
     read_partition_metadata,
+    read_quorum_state,
 )
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -34,6 +36,7 @@ from kodec.log.files.names import (
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
+    QUORUM_STATE,
     RECOVERY_POINTS,
 )
 from kodec.log.files.topics import topic_of
@@ -66,6 +69,7 @@ _TEXTS: dict[str, tuple[str, Callable[[Path], list[dict[str, object]]]]] = {
         "partitionMetadata",
         lambda path: [{name: str(value) for name, value in read_partition_metadata(path)._asdict().items()}],
     ),
+    QUORUM_STATE: ("quorumState", lambda path: [dict(read_quorum_state(path).properties)]),
     CLEAN_SHUTDOWN: ("cleanShutdown", lambda path: [read_clean_shutdown(path)._asdict()]),
 }
 
@@ -165,7 +169,7 @@ def _dump_paths(
 def _dump_index(path: Path, printer: output.Printer) -> None:
     """Print the entries of an index, without preallocated zeros."""
     kind, size, read = _INDEXES[path.suffix]
-    data = path.read_bytes()
+    data = read_regular(path)
     if size:
         kept = data[: -(-len(data.rstrip(b"\0")) // size) * size]
         if ahead := len(data) // size - len(kept) // size:

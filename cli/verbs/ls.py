@@ -16,6 +16,7 @@ from kodec.cli.tables import print_table
 from kodec.log.directories.directory import LogDirectory
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import LeftoverKind
+from kodec.log.files.lock import is_locked
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import resolve
 from kodec.log.verification.survey import Overview, survey
@@ -49,6 +50,12 @@ _MEANING = {
 }
 
 
+_AT_WORK = {
+    LeftoverKind.CLEANED: "of a compaction, perhaps of the broker that is at work: not part of the log yet",
+    LeftoverKind.SWAP: "of a swap of segments, perhaps of the broker that is at work",
+}
+
+
 def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     """Print a row for each topic-partition; 1 where one is corrupt, else 0."""
     directories: list[LogDirectory] = []
@@ -69,8 +76,10 @@ def _list(paths: list[Path], *, json: bool, check_crc: bool) -> int:
     _print(rows, json)
     for replica in (each for directory in directories for each in directory.not_live):
         output.warn(f"{replica.path}: {replica.kind.value} replica, not listed")
-    for leftover in (each for log, _ in rows for each in log.leftovers):
-        output.warn(f"{leftover.path}: {leftover.kind.value} file, {_MEANING[leftover.kind]}")
+    for log, _ in rows:
+        meaning = _MEANING | (_AT_WORK if log.leftovers and is_locked(log.root) else {})
+        for leftover in log.leftovers:
+            output.warn(f"{leftover.path}: {leftover.kind.value} file, {meaning[leftover.kind]}")
     bad = any(overview.health in ("corrupt", "unreadable") for _, overview in rows)
     return FAILED if bad else outcome.code
 

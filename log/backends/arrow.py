@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kodec.generated.log.record_batch import HEAD_TYPES_OF_RECORD_BATCH_ROWS
-from kodec.runtime.errors import MissingDependency
+from kodec.runtime.errors import ArgumentError, MissingDependency
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,7 +140,7 @@ def columns_of(schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     unknown = [name for name in names if name not in schema.names]
     if unknown:
         known = ", ".join(schema.names)
-        raise ValueError(f"no such column: {', '.join(map(repr, unknown))}; there are {known}")
+        raise ArgumentError(f"no such column: {', '.join(map(repr, unknown))}; there are {known}")
     if len(set(names)) < len(names):
-        raise ValueError(f"a column is asked for twice: {', '.join(names)}")
+        raise ArgumentError(f"a column is asked for twice: {', '.join(names)}")
     return pa.schema([schema.field(name) for name in names])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
@@ -30,7 +31,7 @@ class Batch(ABC):
         crc: the checksum as stored, unsigned.
         last_offset: the offset of the last record that the batch was made with.
         max_timestamp: ms since epoch, -1 is none; what the header says.
-        timestamp_type: NoTimestampType for v0.
+        timestamp_type: NO_TIMESTAMP_TYPE for v0.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence: -1 where there is none, as in v0
             and v1.
         is_transactional, is_control: false in v0 and v1.
@@ -61,6 +62,11 @@ class Batch(ABC):
 
     @property
     @abstractmethod
+    def reserved(self) -> int:
+        """The attribute bits that have no meaning in its format; Kafka and its clients write none."""
+
+    @property
+    @abstractmethod
     def base_offset(self) -> int:
         """The first offset: the header's (v2), or the first record's (v0, v1: decompresses a wrapper)."""
 
@@ -85,6 +91,22 @@ class Batch(ABC):
 
         A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside a
         wrapper of v0 or v1 are verified too. Raises FormatError with positions in the source.
+        """
+
+    def record_parts(
+        self, *, control: bool = False, check_crc: bool = True
+    ) -> tuple[bool, Iterator[list[Record]]]:
+        """Whether its content is large, and the records, in parts if it is: the same as `records`.
+
+        A part can be used before the next one is read, and is of no use where that raises FormatError.
+        """
+        return False, iter((self.records(control=control, check_crc=check_crc),))
+
+    @abstractmethod
+    def require_within_limits(self) -> None:
+        """Raise FormatError where the content is larger than the limits allow, or not what the header says.
+
+        Little of it is held, and nothing decompressed where sizes and headers say that it is not large.
         """
 
     @property

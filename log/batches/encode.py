@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 
@@ -63,7 +63,7 @@ def encode(
         compression: a codec that the format has, as `none` or `gzip`; `zstd` is of magic 2 only.
         level: on the codec's own scale; None is its default.
         base_offset: renumber the records from here, whatever offsets they have. A producer sends 0.
-        timestamp_type: None keeps what each record says. LogAppendTime gives all records of a batch one
+        timestamp_type: None keeps what each record says. LOG_APPEND_TIME gives all records of a batch one
             timestamp; a batch is cut where it changes.
         partition_leader_epoch, producer_id, producer_epoch, base_sequence, transactional, control: as in the
             batch header (magic 2 only); -1 is none. A further batch goes on in the sequence.
@@ -116,6 +116,10 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
     """Lists of records that one batch can hold: of one timestamp type, within the limits; numbered."""
     base_offset, timestamp_type = options.base_offset, options.timestamp_type
     batch_records, batch_bytes = options.batch_records, options.batch_bytes
+    timeless = options.magic == 0 and options.lossy
+    if isinstance(records, (Record, str, bytes)) or not isinstance(records, Iterable):
+        have = type(records).__name__
+        raise EncodeError("records", "not records", need="a list of kodec.Record", have=have)
     batch: list[Record] = []
     full = sys.maxsize if batch_records is None else max(batch_records, 1)
     room = 0
@@ -134,14 +138,13 @@ def _cut(records: Iterable[Record], options: EncodeOptions) -> Iterator[list[Rec
                 f"records[{index}].offset", "too large", need=f"at most {_MAX_INT64}", have=offset
             )
         timestamp = record.timestamp
-        if timestamp < -1:
-            raise EncodeError(
-                f"records[{index}].timestamp", "negative timestamp", need="at least -1", have=timestamp
+        if not (-1 <= timestamp <= _MAX_INT64 or timeless):
+            why = (
+                ("too large", f"at most {_MAX_INT64}")
+                if timestamp > 0
+                else ("negative timestamp", "at least -1")
             )
-        if timestamp > _MAX_INT64:
-            raise EncodeError(
-                f"records[{index}].timestamp", "too large", need=f"at most {_MAX_INT64}", have=timestamp
-            )
+            raise EncodeError(f"records[{index}].timestamp", why[0], need=why[1], have=timestamp)
         kind = record.timestamp_type if timestamp_type is None else timestamp_type
         if kind.__class__ is not TimestampType:
             kind = TimestampType(kind)
@@ -177,12 +180,8 @@ def _size_of(record: Record, index: int) -> int:
             size += len(key) if key.__class__ is bytes else _bytes_size(key, "key")
         if value is not None:
             size += len(value) if value.__class__ is bytes else _bytes_size(value, "value")
-        for name, content in record.headers:
-            if not isinstance(name, str):
-                raise EncodeError("headers", "the key is no text", need="str", have=type(name).__name__)
-            size += OVERHEAD_OF_HEADER + _name_size(name)
-            if content is not None:
-                size += len(content) if content.__class__ is bytes else _bytes_size(content, "headers")
+        if record.headers != ():
+            size += _headers_size(record.headers)
         if not (isinstance(record.offset, int) and isinstance(record.timestamp, int)):
             name = "timestamp" if isinstance(record.offset, int) else "offset"
             raise EncodeError(name, "not an integer", need="int", have=type(getattr(record, name)).__name__)
@@ -195,6 +194,25 @@ def _size_of(record: Record, index: int) -> int:
         raise EncodeError(
             f"records[{index}]", f"not a record: {error}", need="Record", have=type(record).__name__
         ) from None
+    return size
+
+
+def _headers_size(headers: object) -> int:
+    size = 0
+    try:
+        if isinstance(headers, (str, bytes, Mapping)):
+            raise TypeError
+        for name, content in headers:  # type: ignore[attr-defined]
+            if not isinstance(name, str):
+                raise EncodeError("headers", "the key is no text", need="str", have=type(name).__name__)
+            size += OVERHEAD_OF_HEADER + _name_size(name)
+            if content is not None:
+                size += len(content) if content.__class__ is bytes else _bytes_size(content, "headers")
+    except EncodeError:
+        raise
+    except (TypeError, ValueError):
+        need = "a list of (str, bytes or None) pairs, such as list(headers.items())"
+        raise EncodeError("headers", "not pairs", need=need, have=type(headers).__name__) from None
     return size
 
 
@@ -215,7 +233,9 @@ def _plain(value: bytes | None) -> bytes | None:
 def codec_number(codecs: type[v2.Compression] | type[legacy.Compression], name: str, magic: int) -> int:
     """The number that stands for a codec in a format. Raises EncodeError for one that it does not have."""
     try:
-        return codecs[name.upper()]
+        if name.islower():
+            return codecs[name.upper()]
+        raise KeyError(name)
     except KeyError:
         known = ", ".join(codec.name.lower() for codec in codecs)
         raise EncodeError("compression", f"not a codec of magic {magic}", need=known, have=name) from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kodec.log.arguments import require
 from kodec.log.batches.records import Limits, TimestampType
+from kodec.runtime.errors import ArgumentError, EncodeError
 
 __all__ = ["EncodeOptions", "OnError", "ReadOptions"]
 
@@ -24,7 +26,7 @@ class ReadOptions:
         on_error: `raise` stops at the first damaged batch; `skip` goes on after it.
         limits: how much may be allocated.
 
-    Raises: ValueError for another `on_error`.
+    Raises: ArgumentError for another `on_error`, and for limits that are none.
     """
 
     check_crc: bool = True
@@ -34,7 +36,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error={self.on_error!r}: expected 'raise' or 'skip'")
+            raise ArgumentError(f"on_error={self.on_error!r}: expected 'raise' or 'skip'")
+        require("limits", self.limits, Limits, "kodec.Limits(...) is needed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +58,28 @@ class EncodeOptions:
     batch_records: int | None = None
     batch_bytes: int = 1_000_000
     lossy: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.compression, str):
+            need, have = 'a codec\'s name; "none" for none', type(self.compression).__name__
+            raise EncodeError("compression", "not the name of a codec", need=need, have=have)
+        for name in _INTEGERS:
+            value = getattr(self, name)
+            if not isinstance(value, int) and not (value is None and name in _OR_NONE):
+                need = "int or None" if name in _OR_NONE else "int"
+                raise EncodeError(name, "not a whole number", need=need, have=type(value).__name__)
+        if self.timestamp_type is not None and self.timestamp_type not in set(map(int, TimestampType)):
+            need, have = "a TimestampType, or None", repr(self.timestamp_type)
+            raise EncodeError("timestamp_type", "not a type of timestamps", need=need, have=have)
+
+
+_OR_NONE = ("level", "base_offset", "batch_records")
+_INTEGERS = (
+    *_OR_NONE,
+    "magic",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "batch_bytes",
+)

@@ -6,6 +6,9 @@ Followed: `org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partit
 
 from __future__ import annotations
 
+from kodec.log.arguments import require_integer
+from kodec.runtime.errors import ArgumentError
+
 __all__ = ["POSITIVE", "SEED", "partition_of"]
 
 SEED = 0x9747B28C
@@ -24,12 +27,11 @@ def partition_of(key: bytes, partitions: int) -> int:
         key: as it is stored, that is, serialized.
         partitions: how many the topic has.
 
-    Raises: ValueError where there are no partitions; TypeError for a key that is no bytes.
+    Raises: ArgumentError where there are no partitions, and for a key that is no bytes.
     """
     if not isinstance(key, (bytes, bytearray, memoryview)):
-        raise TypeError(f"a key is bytes, not {type(key).__name__}")
-    if partitions < 1:
-        raise ValueError(f"a topic has at least one partition, not {partitions}")
+        raise ArgumentError(f"a key is bytes, not {type(key).__name__}")
+    require_integer("partitions", partitions, 1)
     return (_murmur2(bytes(key)) & POSITIVE) % partitions
 
 

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from kodec.generated.control.control_record_key import ControlRecordType as _StoredControlType
+from kodec.log.arguments import require_integer
 from kodec.runtime.errors import FormatError, ReadFailed
 from kodec.runtime.fields import MIB
 
@@ -56,7 +57,7 @@ class Record:
     Attributes:
         offset: absolute offset in its partition; -1 is not yet assigned (for `encode`).
         timestamp: milliseconds since 1970-01-01 UTC; -1 is none.
-        timestamp_type: who set it; NoTimestampType in message format v0.
+        timestamp_type: who set it; NO_TIMESTAMP_TYPE in message format v0.
         key: None is no key; b"" is an empty one.
         value: None is a tombstone in a compacted topic; b"" is an empty value.
         headers: (key, value) pairs in order; keys may repeat, a value may be None. Bytes of a key that are
@@ -122,6 +123,10 @@ class Limits:
     decompressed_bytes: int = 256 * MIB
     elements: int = 1_000_000
 
+    def __post_init__(self) -> None:
+        for name in ("batch_bytes", "decompressed_bytes", "elements"):
+            require_integer(name, getattr(self, name), 0)
+
 
 @dataclass(frozen=True, slots=True)
 class TornTail:
@@ -148,13 +153,14 @@ class SkippedRanges(list[SkippedRange]):
     Attributes:
         omitted: how many ranges more there are.
         omitted_bytes: how many bytes are in those.
+        end: where the last range ends, also one that is omitted; 0 where there is none.
     """
 
     MOST = 10_000
 
     def __init__(self) -> None:
         super().__init__()
-        self.omitted = self.omitted_bytes = 0
+        self.omitted = self.omitted_bytes = self.end = 0
 
     @property
     def total(self) -> int:
@@ -163,8 +169,13 @@ class SkippedRanges(list[SkippedRange]):
 
     def add(self, skipped: SkippedRange) -> None:
         """Keep a further range, or count it."""
+        self.end = skipped.end
         if len(self) < self.MOST:
             self.append(skipped)
         else:
-            self.omitted += 1
-            self.omitted_bytes += skipped.end - skipped.start
+            self.omit(skipped.end - skipped.start)
+
+    def omit(self, size: int) -> None:
+        """Count a further range of so many bytes."""
+        self.omitted += 1
+        self.omitted_bytes += size

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from os import PathLike
 
+from kodec.log.arguments import require
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import encode
@@ -18,7 +20,7 @@ from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.transactions import Transactions
 from kodec.log.writing.rebuild import recompressed, recompressed_wrapper
 from kodec.runtime.compression import CODECS
-from kodec.runtime.errors import EncodeError
+from kodec.runtime.errors import ArgumentError, EncodeError
 
 __all__ = ["Converter", "convert_batches"]
 
@@ -90,7 +92,11 @@ class Converter:
 
     def convert(self, batches: Iterable[Batch]) -> Iterator[bytes]:
         """Bytes of one or more whole batches, in their order, all that the given ones become."""
+        if isinstance(batches, (str, bytes, PathLike)):
+            have = type(batches).__name__
+            raise ArgumentError(f"batches: what read_batches(source) returns is needed, not {have}")
         for batch in batches:
+            require("batches", batch, Batch, "what read_batches(source) returns is needed")
             yield from self._take(batch)
         yield from self._flush()
 

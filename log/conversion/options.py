@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kodec.log.batches.batch import CODECS
+from kodec.log.batches.frame import MAGICS
 from kodec.log.batches.records import Limits
 from kodec.runtime.compression import compress
+from kodec.runtime.errors import EncodeError
 
 __all__ = ["BATCH_BYTES", "ConvertOptions", "NegativeTimestamps"]
 
@@ -37,6 +40,11 @@ class ConvertOptions:
         if self.negative_timestamps not in ("refuse", "none"):
             have = repr(self.negative_timestamps)
             raise ValueError(f"negative_timestamps={have}: expected 'refuse' or 'none'")
+        if self.magic is not None and self.magic not in MAGICS:
+            raise EncodeError("magic", "unknown message format", need="0, 1, 2 or None", have=self.magic)
+        if self.compression is not None and self.compression not in CODECS:
+            have = self.compression
+            raise EncodeError("compression", "not a codec", need=f"{', '.join(CODECS)} or None", have=have)
         if self.compression is not None and self.level is not None:
             compress(self.compression, b"", level=self.level)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cached_property
-from pathlib import Path
 from typing import Self
 
+from kodec.log.arguments import path_of
 from kodec.log.batches.records import Limits
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import (
@@ -22,6 +23,8 @@ from kodec.log.files.listing import (
     ReplicaKind,
     TopicPartition,
     find_replicas,
+    list_partition,
+    parse_folder_name,
 )
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -31,6 +34,8 @@ from kodec.log.files.names import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
+from kodec.log.files.paths import resolved
+from kodec.runtime.errors import ArgumentError, NoSuchPartition
 
 __all__ = ["LogDirectory", "LogRoot"]
 
@@ -42,19 +47,28 @@ class LogRoot:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = path_of(path)
 
     def __repr__(self) -> str:
         return f"<LogRoot {self.path}>"
 
     @cached_property
     def replicas(self) -> list[ReplicaFolder]:
-        """The replicas' folders, by topic and partition. Raises OSError if the folder cannot be listed."""
-        return find_replicas(self.path)
+        """The replicas' folders, by topic and partition.
+
+        Raises: OSError if the folder cannot be listed; ArgumentError for a topic-partition's folder.
+        """
+        found = find_replicas(self.path)
+        if not found and parse_folder_name(resolved(self.path).name) and list_partition(self.path).segments:
+            raise ArgumentError(
+                f"{self.path} is a topic-partition's folder, which kodec.PartitionLog reads; its log "
+                f"directory is {resolved(self.path).parent}"
+            )
+        return found
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / name
-        return read_offsets(path) if path.is_file() else {}
+        return read_offsets(path) if path.exists() else {}
 
     def recovery_points(self) -> dict[TopicPartition, int]:
         """The recovery points: the first offset of each topic-partition that may not be durable yet."""
@@ -76,12 +90,12 @@ class LogRoot:
     def meta_properties(self) -> MetaProperties | None:
         """What `meta.properties` says; None where it is not there."""
         path = self.path / META_PROPERTIES
-        return read_meta_properties(path) if path.is_file() else None
+        return read_meta_properties(path) if path.exists() else None
 
     def clean_shutdown(self) -> CleanShutdown | None:
         """The clean-shutdown marker of the broker; None where there is none: it runs, or was killed."""
         path = self.path / CLEAN_SHUTDOWN
-        return read_clean_shutdown(path) if path.is_file() else None
+        return read_clean_shutdown(path) if path.exists() else None
 
 
 class LogDirectory:
@@ -98,7 +112,7 @@ class LogDirectory:
         limits: Limits = Limits(),
     ) -> None:
         if not roots:
-            raise ValueError("a log directory is needed")
+            raise ArgumentError("a log directory is needed")
         self.roots = [LogRoot(root) for root in roots]
         self.limits = limits
         self._live: dict[TopicPartition, tuple[LogRoot, ReplicaFolder]] = {}
@@ -147,11 +161,26 @@ class LogDirectory:
         for topic, partition in self.topic_partitions:
             yield self.partition(topic, partition)
 
+    def _missing(self, key: TopicPartition) -> str:
+        """What to ask for instead of a topic-partition that is not here."""
+        if not isinstance(key.partition, int):
+            return f"partition {key.partition!r}: a number is needed, as in partition({key.topic!r}, 0)"
+        numbers = [each.partition for each in self._live if each.topic == key.topic]
+        if numbers:
+            return f"{key}: of {key.topic} there are partitions {', '.join(map(str, sorted(numbers)))}"
+        topics = sorted({each.topic for each in self._live})
+        near = get_close_matches(str(key.topic), topics, n=1)
+        shown = ", ".join(topics[:10]) + (f" and {len(topics) - 10} more" if len(topics) > 10 else "")
+        meant = f"did you mean {near[0]}? " if near else ""
+        return f"{key}: no topic {key.topic} in {self!r}: {meant}there are {shown or 'none'}"
+
     def partition(self, topic: str, partition: int) -> PartitionLog:
-        """The log of a topic-partition. Raises KeyError where there is no live replica of it."""
+        """The log of a topic-partition. Raises NoSuchPartition, a KeyError, where it has no live replica."""
         key = TopicPartition(topic, partition)
         found = self._logs.get(key)
         if found is None:
+            if key not in self._live:
+                raise NoSuchPartition(self._missing(key))
             root, replica = self._live[key]
             start = root.log_start_offsets.get(key, 0)
             log = PartitionLog(replica.path, log_start_offset=start, limits=self.limits)

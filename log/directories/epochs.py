@@ -1,16 +1,24 @@
-"""Which leader wrote which offsets: how the list of `leader-epoch-checkpoint` is kept.
+"""Which leader wrote which offsets: `leader-epoch-checkpoint`, and the epochs that batches have.
 
-Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`.
+No checksum covers the leader epoch of a batch. What shows that one is wrong is the checkpoint, which a broker
+writes before a batch of a new epoch, and the batches around: a later leader has a higher epoch.
+
+Followed: `org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache`, and `UnifiedLog.append` of
+`org.apache.kafka.storage.internals.log`, Kafka 4.3.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.files.names import LEADER_EPOCHS
 
-__all__ = ["assign", "from_start", "up_to"]
+__all__ = ["EpochContradiction", "EpochRun", "EpochRuns", "assign", "from_start", "up_to"]
 
 
 def assign(epochs: list[LeaderEpoch], new: LeaderEpoch) -> None:
@@ -35,3 +43,211 @@ def from_start(epochs: Iterable[LeaderEpoch], start_offset: int) -> list[LeaderE
     found = list(epochs)
     before = bisect_right(found, start_offset, key=lambda each: each.start_offset)
     return found if not before else [LeaderEpoch(found[before - 1].epoch, start_offset), *found[before:]]
+
+
+class EpochHead(Protocol):
+    """What a batch, or its header, says for this."""
+
+    @property
+    def magic(self) -> int: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def base_offset(self) -> int | None: ...
+
+    @property
+    def last_offset(self) -> int: ...
+
+    @property
+    def partition_leader_epoch(self) -> int: ...
+
+
+@dataclass(slots=True)
+class EpochRun:
+    """Batches of a segment that follow one another and have the same leader epoch.
+
+    Attributes:
+        path, position: the segment, and the byte at which the first one starts.
+        first_offset, last_offset: of the first and the last one.
+    """
+
+    path: Path
+    position: int
+    epoch: int
+    first_offset: int
+    last_offset: int
+    batches: int = 1
+
+
+class EpochContradiction(NamedTuple):
+    """A run whose epoch the checkpoint, or the batches around it, contradict.
+
+    Attributes:
+        need: what would be right.
+        note: whether a healthy log can be so.
+        refuted: whether the batches around it show that the epoch is wrong.
+    """
+
+    run: EpochRun
+    need: str
+    note: bool
+    refuted: bool
+
+    @property
+    def have(self) -> str:
+        """The epoch, and which batches have it."""
+        run = self.run
+        batches = "1 batch" if run.batches == 1 else f"{run.batches} batches"
+        return f"{run.epoch} in {batches}, offsets {run.first_offset} to {run.last_offset}"
+
+    def __str__(self) -> str:
+        run = self.run
+        return f"{run.path}: byte {run.position}: leader epoch: need {self.need}, have {self.have}"
+
+
+class EpochRuns:
+    """The leader epochs of the batches of a log, in the order of the log.
+
+    Attributes:
+        runs: of many the first `MOST`; batches without an epoch (-1) are in none.
+        omitted: how many batches are in no run, as there are so many.
+    """
+
+    MOST = 1_000_000
+
+    def __init__(self) -> None:
+        self.runs: list[EpochRun] = []
+        self.omitted = 0
+        # A broker that appends a message of v0 or v1 forgets the epochs before it.
+        self._forgotten = 0
+
+    def take(self, path: Path, head: EpochHead) -> None:
+        """The next batch."""
+        if head.magic != 2:
+            self._forgotten = head.last_offset + 1
+            return
+        epoch = head.partition_leader_epoch
+        if epoch == -1:
+            return
+        run = self.runs[-1] if self.runs else None
+        if run is not None and run.epoch == epoch and run.path == path:
+            run.last_offset = head.last_offset
+            run.batches += 1
+        elif len(self.runs) < self.MOST:
+            assert head.base_offset is not None
+            self.runs.append(EpochRun(path, head.position, epoch, head.base_offset, head.last_offset))
+        else:
+            self.omitted += 1
+
+    def add(self, later: EpochRuns) -> None:
+        """Those of the next segment."""
+        self.runs += later.runs[: self.MOST - len(self.runs)]
+        self.omitted += later.omitted
+        self._forgotten = max(self._forgotten, later._forgotten)
+
+    def believed(self, checkpoint: Sequence[LeaderEpoch] = ()) -> list[EpochRun]:
+        """The runs with the most batches whose epochs do not descend.
+
+        Of as many those that the checkpoint has, then those with lower epochs: most flipped bits raise one.
+        """
+        runs = [run for run in self.runs if run.epoch >= 0]
+        if all(runs[at].epoch <= runs[at + 1].epoch for at in range(len(runs) - 1)):
+            return runs
+        # Sequences by the epoch in which they end, with ascending weights: a heavier one has to end higher.
+        ends: list[int] = []
+        weights: list[tuple[int, int]] = []
+        numbers: list[int] = []
+        came_from: list[int] = []
+        for number, run in enumerate(runs):
+            at = bisect_right(ends, run.epoch)
+            came_from.append(numbers[at - 1] if at else -1)
+            batches, agreeing = weights[at - 1] if at else (0, 0)
+            weight = batches + run.batches, agreeing + _has(checkpoint, run)
+            begin = at - 1 if at and ends[at - 1] == run.epoch else at
+            while at < len(ends) and weights[at] <= weight:
+                at += 1
+            ends[begin:at], weights[begin:at], numbers[begin:at] = [run.epoch], [weight], [number]
+        found = []
+        number = numbers[-1]
+        while number >= 0:
+            found.append(runs[number])
+            number = came_from[number]
+        return found[::-1]
+
+    def sound(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
+        """The checkpoint without the epochs of runs that are not believed."""
+        kept = {id(run) for run in self.believed(checkpoint)}
+        doubtful = {run.epoch for run in self.runs if id(run) not in kept and _has(checkpoint, run)}
+        return [each for each in checkpoint if each.epoch not in doubtful]
+
+    def brought_up(self, checkpoint: Sequence[LeaderEpoch]) -> list[LeaderEpoch]:
+        """The checkpoint when a log with these epochs is loaded: higher ones are added, as a broker does.
+
+        Unlike a broker it takes none that the batches around refute.
+        """
+        found = self.sound(checkpoint)
+        for run in self.believed(checkpoint):
+            if not found or run.epoch > found[-1].epoch:
+                assign(found, LeaderEpoch(run.epoch, run.first_offset))
+        return found
+
+    def contradictions(
+        self, checkpoint: Sequence[LeaderEpoch], start_offset: int = 0
+    ) -> list[EpochContradiction]:
+        """Which runs the batches around them, or the checkpoint (where it has entries), contradict.
+
+        Where the checkpoint begins above the log's start, those below are only noted: a broker truncates it
+        at once when the log start offset rises, and writes that offset to its own checkpoint later.
+        """
+        believed = self.believed(checkpoint)
+        kept = {id(run) for run in believed}
+        told = self.sound(checkpoint)
+        found = []
+        passed = 0
+        for run in self.runs:
+            if id(run) in kept:
+                passed += 1
+                wrong = self._unlike(told, run, start_offset)
+                if wrong is not None:
+                    found.append(wrong)
+                continue
+            least = believed[passed - 1].epoch if passed else 0
+            most = believed[passed].epoch if passed < len(believed) else None
+            need = (
+                f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
+            )
+            need += " as in the batches around"
+            if _has(checkpoint, run):
+                need += f", though {LEADER_EPOCHS} has it"
+            found.append(EpochContradiction(run, need, False, True))
+        return found
+
+    def _unlike(
+        self, told: Sequence[LeaderEpoch], run: EpochRun, start_offset: int
+    ) -> EpochContradiction | None:
+        """How the checkpoint contradicts a run."""
+        if not told or run.first_offset < self._forgotten or run.last_offset < start_offset:
+            return None
+        first = _at(told, max(run.first_offset, start_offset))
+        last = _at(told, run.last_offset)
+        if first == last == run.epoch:
+            return None
+        if first is None and run.epoch <= told[0].epoch and last in (None, run.epoch):
+            need = f"an entry in {LEADER_EPOCHS}, which begins at offset {told[0].start_offset}"
+            return EpochContradiction(run, need, True, False)
+        need = f"{first} to {last}" if None not in (first, last) and first != last else f"{last}"
+        if last is None:
+            need = f"less than {told[0].epoch}"
+        return EpochContradiction(run, f"{need} as in {LEADER_EPOCHS}", False, False)
+
+
+def _at(epochs: Sequence[LeaderEpoch], offset: int) -> int | None:
+    """The epoch of an offset; None below the first."""
+    at = bisect_right(epochs, offset, key=lambda each: each.start_offset)
+    return epochs[at - 1].epoch if at else None
+
+
+def _has(checkpoint: Sequence[LeaderEpoch], run: EpochRun) -> bool:
+    return _at(checkpoint, run.last_offset) == run.epoch

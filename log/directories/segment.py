@@ -6,19 +6,25 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Self
 
 from kodec.generated.log import record_batch, transaction_index
+from kodec.log import kernel
+from kodec.log.arguments import path_of
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
+from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
 from kodec.log.kernel import open_batch
-from kodec.log.reading.reader import read_batches
+from kodec.log.reading.foreign import foreign_error
+from kodec.log.reading.reader import BatchReader
+from kodec.log.reading.source import open_source
+from kodec.log.reading.walk import Walk
 from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["BatchHeader", "BatchRange", "Found", "Position", "Segment", "TimestampOffset", "fitting"]
@@ -156,7 +162,7 @@ class Segment:
         limits: Limits = Limits(),
     ) -> Self:
         """The segment in one file of any name; with `beside`, with the indexes beside it. Raises OSError."""
-        path = Path(path)
+        path = path_of(path)
         files = SegmentFiles(base_offset, path, path.stat().st_size)
         if beside:
             for kind in ("index", "timeindex", "txnindex"):
@@ -228,24 +234,30 @@ class Segment:
     def _ending(self, pos: int, size: int) -> TornTail:
         """What the reader of whole logs makes of a batch that is none: a torn tail, or an error."""
         # Not by its name: a broker may have deleted the file since, or put another one in its place.
-        with self._lock, self._log().rest(pos) as file:
-            reader = read_batches(file, check_crc=False, limits=self._limits)
+        with self._lock, self._log().rest(0) as file:
+            options = ReadOptions(check_crc=False, limits=self._limits)
+            walk = Walk(file, options, start=pos)
+            reader = BatchReader(walk, walk.items(kernel.batch_decoder(options)))
             try:
                 batch = next(reader, None)
             except FormatError as error:
-                raise self._placed(error.within("", shift=pos)) from None
+                raise self._placed(error) from None
         if batch is None and (tail := reader.torn_tail) is not None:
             return TornTail(pos, tail.size, tail.reason)
         return TornTail(pos, size - pos, "the file has grown since it was opened")
 
-    def _placed(self, error: FormatError) -> FormatError:
+    def _placed(self, error: FormatError, pos: int = -1) -> FormatError:
+        """The error with the path; of a batch at the start, `pos` 0, that of a file that is no log at all."""
+        if pos == 0:
+            with self._lock, self._log().rest(0) as file:
+                error = foreign_error(open_source(file)) or error
         return error.in_source(str(self.path))
 
     def _batch(self, pos: int, size: int) -> Batch:
         try:
             return open_batch(self._read(pos, size), pos, self._limits)
         except FormatError as error:
-            raise self._placed(error) from None
+            raise self._placed(error, pos) from None
 
     def _head(self, pos: int, size: int, magic: int) -> BatchHeader:
         if magic != 2:
@@ -259,14 +271,14 @@ class Segment:
             frame = Frame.peek(data)
             assert frame is not None
             name = f"RecordBatch(base_offset={frame.offset})"
-            raise self._placed(error.within(name, shift=pos)) from None
+            raise self._placed(error.within(name, shift=pos), pos) from None
         last_offset = head.base_offset + (head.last_offset_delta or 0)
         if last_offset < head.base_offset:
             # A wrong checksum says more.
             self._verified(self._batch(pos, size))
             need = f"at least {head.base_offset}"
             low = Malformed("base_offset", "last offset below the first", at=0, need=need, have=last_offset)
-            raise self._placed(low.within(f"RecordBatch(base_offset={head.base_offset})", shift=pos))
+            raise self._placed(low.within(f"RecordBatch(base_offset={head.base_offset})", shift=pos), pos)
         flags = head.attributes
         return BatchHeader(
             pos,
@@ -320,7 +332,7 @@ class Segment:
         try:
             batch.verify_crc()
         except FormatError as error:
-            raise self._placed(error) from None
+            raise self._placed(error, batch.position) from None
         return batch
 
     def records(
@@ -558,7 +570,7 @@ class Segment:
         if self.txnindex is None:
             return None
         try:
-            data = self.txnindex.read_bytes()
+            data = read_regular(self.txnindex)
             found = transaction_index.TransactionIndex.from_bytes(data[: len(data) // TXN_ENTRY * TXN_ENTRY])
         except (FileNotFoundError, FormatError):
             return None

@@ -3,7 +3,7 @@
 Each is read strictly, and written so that a crash leaves the old file or the new one.
 
 Followed: `org.apache.kafka.server.common.CheckpointFile`, `PartitionMetadataFile`, `MetaProperties`,
-`CleanShutdownFileHandler`.
+`CleanShutdownFileHandler`, `org.apache.kafka.raft.FileQuorumStateStore`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
@@ -28,12 +28,16 @@ __all__ = [
     "LeaderEpoch",
     "MetaProperties",
     "PartitionMetadata",
+    "QuorumState",
     "leader_epochs_bytes",
+    "offset_ranges_bytes",
     "read_clean_shutdown",
     "read_leader_epochs",
     "read_meta_properties",
+    "read_offset_ranges",
     "read_offsets",
     "read_partition_metadata",
+    "read_quorum_state",
     "write_clean_shutdown",
     "write_leader_epochs",
     "write_meta_properties",
@@ -81,6 +85,18 @@ class CleanShutdown(NamedTuple):
     broker_epoch: int
 
 
+class QuorumState(NamedTuple):
+    """What `quorum-state` says of the last election that a node of a KRaft quorum took part in.
+
+    Attributes: `leader_id` is None where no leader was known; `properties` are all fields as JSON has them.
+    """
+
+    version: int
+    leader_id: int | None
+    leader_epoch: int
+    properties: Mapping[str, object]
+
+
 class _Line(NamedTuple):
     number: int
     at: int
@@ -92,8 +108,7 @@ class _Text:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.source = os.fspath(path)
-        with Path(path).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_regular(path, _MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             error = LimitExceeded(
                 "", "text file too large", at=0, need="more", have=_MOST_BYTES, limit="64 MiB of text"
@@ -183,6 +198,15 @@ def read_leader_epochs(path: str | os.PathLike[str]) -> list[LeaderEpoch]:
     return found
 
 
+def read_offset_ranges(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
+    """Read a checkpoint of ours: the first and the last offset of ranges. Raises: OSError; Malformed."""
+    text, entries = _checkpoint(path, 2)
+    return [
+        (text.number(line, first, "first offset", 0, 64), text.number(line, last, "last offset", 0, 64))
+        for line, (first, last) in entries
+    ]
+
+
 def _uuid(text: _Text, line: _Line, value: str) -> UUID:
     if _UUID_TEXT.fullmatch(value) is None:
         raise text.wrong(line, "id", "22 characters of URL-safe base64", value)
@@ -253,20 +277,42 @@ def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties:
 
 def read_clean_shutdown(path: str | os.PathLike[str]) -> CleanShutdown:
     """Read `.kafka_cleanshutdown`: empty before 3.7, since then JSON. Raises: OSError, Malformed."""
-    text = _Text(path)
-    if not text.lines:
+    if not _Text(path).lines:
         return CleanShutdown(-1)
-    whole = "\n".join(line.text for line in text.lines)
-    try:
-        found = json.loads(whole)
-    except (ValueError, RecursionError):
-        raise text.wrong(text.lines[0], "content", "a JSON object", whole) from None
-    if not isinstance(found, dict) or found.get("version") != 0:
-        raise text.wrong(text.lines[0], "content", "a JSON object of version 0", whole)
+    text, found = _json(path)
+    if found.get("version") != 0:
+        raise text.wrong(text.lines[0], "version", 0, found.get("version"))
     epoch = found.get("brokerEpoch", -1)
     if type(epoch) is not int:
         raise text.wrong(text.lines[0], "brokerEpoch", "a number", epoch)
     return CleanShutdown(epoch)
+
+
+def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState:
+    """Read the `quorum-state` of the metadata log, JSON of version 0 or 1. Raises: OSError, Malformed."""
+    text, found = _json(path)
+    for name in ("data_version", "leaderId", "leaderEpoch"):
+        if type(found.get(name)) is not int:
+            raise text.wrong(text.lines[0], name, "a number", found.get(name))
+    version, leader, epoch = found["data_version"], found["leaderId"], found["leaderEpoch"]
+    if version not in (0, 1):
+        raise text.wrong(text.lines[0], "data_version", "0 or 1", version)
+    return QuorumState(version, None if leader < 0 else leader, epoch, MappingProxyType(found))
+
+
+def _json(path: str | os.PathLike[str]) -> tuple[_Text, dict[str, Any]]:
+    """A file that holds one JSON object."""
+    text = _Text(path)
+    if not text.lines:
+        raise text.missing("a JSON object")
+    whole = "\n".join(line.text for line in text.lines)
+    try:
+        found = json.loads(whole)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise text.wrong(text.lines[0], "content", "a JSON object", whole)
+    return text, found
 
 
 def _checkpoint_bytes(lines: list[str]) -> bytes:
@@ -282,6 +328,11 @@ def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition,
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
     """What a `leader-epoch-checkpoint` holds."""
     return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
+
+
+def offset_ranges_bytes(ranges: Iterable[tuple[int, int]]) -> bytes:
+    """What `read_offset_ranges` reads."""
+    return _checkpoint_bytes([f"{first} {last}" for first, last in ranges])
 
 
 def write_leader_epochs(path: str | os.PathLike[str], epochs: Iterable[LeaderEpoch]) -> None:

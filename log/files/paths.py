@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from kodec.log.arguments import path_of
 from kodec.log.files.listing import ReplicaKind, TopicPartition, parse_folder_name, parse_segment_name
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
@@ -69,7 +70,7 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     The last name is kept as it is because it says which topic-partition a folder holds. The working directory
     counts as the shell names it (`PWD`), where that is the same folder.
     """
-    given = Path(path)
+    given = path_of(path)
     if given.name in ("", ".."):
         told = Path(os.environ.get("PWD", ""))
         if str(given) != "." or not _is_same_folder(told):
@@ -128,7 +129,8 @@ def is_log_directory(path: Path) -> bool:
 
 def on_this_machine(path: str | os.PathLike[str]) -> Path:
     """The path. Raises ValueError for a URL, of which `Path` makes a relative path that nobody means."""
-    text, found = os.fspath(path), Path(path)
+    found = path_of(path)
+    text = os.fspath(path)
     if _URL.match(text) and not Path(found.parts[0]).exists():
         url = text if "://" in text else text.replace(":/", "://", 1)
         raise ValueError(

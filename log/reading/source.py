@@ -12,7 +12,10 @@ from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
 
-from kodec.runtime.errors import ReadFailed
+from kodec.log.files.descriptors import open_regular
+from kodec.log.files.listing import is_segment_or_left
+from kodec.log.files.names import LOCK
+from kodec.runtime.errors import ArgumentError, ReadFailed
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
 
@@ -350,24 +353,35 @@ class _Stream:
             self._file.close()
 
 
+# The end of the names of snapshots of a metadata log.
+_SNAPSHOT = ".checkpoint"
+
+
 def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     """Open what a reader was given; with `skip`, past what cannot be read of a file (see `failed`).
 
-    Raises OSError for a path, TypeError for anything else.
+    Raises OSError for a path, ArgumentError for anything else.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
-        file = Path(source).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
         name = os.fspath(source)
-        # A pipe has a path too: /dev/stdin, a shell's <(...).
+        # A pipe has a path too: /dev/stdin, a shell's <(...). In place of a segment it would be a trap.
+        try:
+            if is_segment_or_left(Path(name).name) or name.endswith((_SNAPSHOT, LOCK)):
+                file = open_regular(name, buffering=0)
+            else:
+                file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
+        except IsADirectoryError as error:
+            error.strerror = f"{error.strerror}; LogDirectory and PartitionLog read folders"
+            raise
         if file.seekable():
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)
     if not hasattr(source, "read"):
-        raise TypeError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
+        raise ArgumentError(f"a path, bytes or a binary file is needed, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):
-        raise TypeError("the file is open as text: open it with mode 'rb'")
+        raise ArgumentError("the file is open as text: open it with mode 'rb'")
     given = getattr(source, "name", None)
     shown = given if isinstance(given, str) else None
     seekable = getattr(source, "seekable", None)

@@ -5,7 +5,7 @@ Followed: `LeaderEpochFileCache` of `org.apache.kafka.storage.internals.epoch`, 
 
 from __future__ import annotations
 
-from kodec.log.directories.epochs import assign, from_start, up_to
+from kodec.log.directories.epochs import EpochRuns, from_start, up_to
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes, read_leader_epochs
 from kodec.log.files.listing import ReplicaKind, parse_folder_name
@@ -20,34 +20,39 @@ __all__ = ["lower_recovery_point", "write_leader_epochs"]
 def write_leader_epochs(draft: Draft, end: int) -> None:
     path = draft.names.get(LEADER_EPOCHS)
     there: list[LeaderEpoch] | None = None
-    epochs: list[LeaderEpoch] = []
-    found = [each for epochs_of_one in draft.epochs.values() for each in epochs_of_one]
+    found = EpochRuns()
+    for runs in draft.epochs.values():
+        found.add(runs)
     if path is not None:
         try:
             there = read_leader_epochs(path)
-            epochs = up_to(there, end)
         except FormatError:
             found = _epochs_of_all(draft)
-    for each in found:
-        if not epochs or each.epoch > epochs[-1].epoch:
-            assign(epochs, each)
-    epochs = from_start(epochs, draft.log_start)
+    known = up_to(there or (), end)
+    epochs = from_start(found.brought_up(known), draft.log_start)
+    for each in found.contradictions(known, draft.log_start):
+        if each.refuted:
+            what = f"not taken into {LEADER_EPOCHS}; a broker that recovers this segment takes a higher one"
+            draft.plan.remarks.append(f"{each}: {what}")
+        elif not each.note:
+            taken = LeaderEpoch(each.run.epoch, each.run.first_offset) in epochs
+            what = "taken into" if taken else "left as it is: nothing of it goes into"
+            draft.plan.remarks.append(f"{each}: {what} {LEADER_EPOCHS}, as by a broker")
     if epochs != there and (epochs or path is not None):
         draft.write(LEADER_EPOCHS, leader_epochs_bytes(epochs))
 
 
-def _epochs_of_all(draft: Draft) -> list[LeaderEpoch]:
+def _epochs_of_all(draft: Draft) -> EpochRuns:
     """The leader epochs in the batches of all segments, by their headers where not read yet."""
-    found: list[LeaderEpoch] = []
+    found = EpochRuns()
     for files in draft.segments():
         if files.base_offset in draft.epochs:
-            found += draft.epochs[files.base_offset]
+            found.add(draft.epochs[files.base_offset])
             continue
         segment = Segment(files, draft.given.limits)
         try:
             for head in segment.headers():
-                if head.partition_leader_epoch > (found[-1].epoch if found else -1):
-                    found.append(LeaderEpoch(head.partition_leader_epoch, head.base_offset or 0))
+                found.take(files.log, head)
         except FormatError:
             # A segment that was not to be checked: what it says up to there has to do.
             continue

@@ -25,7 +25,7 @@ from kodec.log.recovery.replacement import finish_replacement
 from kodec.log.recovery.segments import scan_one, scan_segments, write_indexes
 from kodec.log.recovery.snapshots import drop_snapshots, write_snapshot
 from kodec.log.writing.segment_scan import producers_at
-from kodec.runtime.errors import FormatError, ReadFailed, Unsupported
+from kodec.runtime.errors import ArgumentError, FormatError, ReadFailed, Unsupported
 
 __all__ = ["plan_recovery", "plan_reindex", "plan_root", "unreadable_plan"]
 
@@ -127,9 +127,11 @@ def plan_reindex(
 
     Where a segment is damaged, nothing is planned (`RecoveryPlan.refused`): it is to be recovered. Nor where
     the folder or a file in it is a symbolic link.
-    Raises: OSError; ValueError for a folder that is not a topic-partition's.
+    Raises: OSError; ValueError for a folder that is not a topic-partition's, and a segment that it has not.
     """
     folder = partition_path(path)
+    if segments is not None and not isinstance(segments, Collection):
+        raise ArgumentError(f"segments: a list of base offsets is needed, not {type(segments).__name__}")
     given = _given(folder.root, True, index_interval_bytes, max_index_bytes, limits, progress)
     return _reindex(Draft(folder.path, folder.topic_partition, given), segments)
 
@@ -172,7 +174,7 @@ def _recovery(path: Path, topic_partition: TopicPartition, given: Given) -> Reco
 
 def _recovered(draft: Draft) -> RecoveryPlan:
     plan = draft.plan
-    if draft.refuse_links():
+    if draft.refuse_irregular():
         return plan
     try:
         finish_replacement(draft)
@@ -202,9 +204,12 @@ def _drop_orphans(draft: Draft) -> None:
 
 def _reindex(draft: Draft, wanted: Collection[int] | None) -> RecoveryPlan:
     plan = draft.plan
-    if draft.refuse_links():
+    if draft.refuse_irregular():
         return plan
     files = draft.segments()
+    bases = [each.base_offset for each in files]
+    if unknown := [each for each in wanted or () if each not in bases]:
+        raise ArgumentError(f"segments: {unknown[0]!r} is no base offset of {plan.path}: {bases}"[:500])
     plan.segments = len(files)
     plan.start_offset = max(draft.log_start, draft.first)
     state: ProducerState | None = None

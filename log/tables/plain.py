@@ -7,7 +7,7 @@ from typing import Any
 
 from kodec.log.backends.arrow import pyarrow, row_schema
 from kodec.log.batches.records import TimestampType
-from kodec.runtime.errors import EncodeError
+from kodec.runtime.errors import ArgumentError, EncodeError
 
 __all__ = ["plain_batches"]
 
@@ -45,7 +45,8 @@ def _batches(table: Any) -> Any:
     if hasattr(table, "__arrow_c_array__"):
         batch = pa.record_batch(table)
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
-    raise TypeError(f"a table, or another object with Arrow columns, is needed, not {type(table).__name__}")
+    have = type(table).__name__
+    raise ArgumentError(f"a pyarrow.Table, or another object with Arrow columns, is needed, not {have}")
 
 
 def _plain(batches: Any, names: list[str], lossy: bool) -> Iterator[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kodec.log.directories.epochs import EpochRuns
+from kodec.log.files.checkpoints import LeaderEpoch
 from kodec.runtime.errors import FormatError, ReadFailed
 
-__all__ = ["Problem", "from_error", "unreadable"]
+__all__ = ["Problem", "from_error", "of_epochs", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,18 @@ def from_error(error: FormatError | ReadFailed, path: Path) -> Problem:
     if type(error).__name__ == "CrcMismatch":
         need, have = f"{need:#010x}", f"{have:#010x}"
     return Problem(path, error.at, what, need, have)
+
+
+def of_epochs(
+    runs: EpochRuns, checkpoint: Sequence[LeaderEpoch] = (), start_offset: int = 0
+) -> Iterator[Problem]:
+    """What of the leader epochs in batches contradicts the checkpoint, or the batches around."""
+    for each in runs.contradictions(checkpoint, start_offset):
+        yield Problem(each.run.path, each.run.position, "leader epoch", each.need, each.have, note=each.note)
+    if runs.omitted:
+        run = runs.runs[-1]
+        have = f"{runs.omitted} batches behind them"
+        yield Problem(run.path, run.position, "leader epoch", f"at most {runs.MOST} changes of it", have)
 
 
 def unreadable(error: OSError, path: Path) -> Problem:

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from kodec.generated.log import transaction_index
 from kodec.log.batches.records import ControlRecordType
 from kodec.log.batches.sizes import TXN_ENTRY
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import Marker, ProducerHead
 from kodec.log.verification.problems import Problem
 from kodec.log.verification.producers import Producers
@@ -22,6 +23,7 @@ from kodec.log.verification.producers import Producers
 __all__ = [
     "CompareSnapshots",
     "EndOfSegment",
+    "Epochs",
     "Finding",
     "FirstBatch",
     "Head",
@@ -125,11 +127,13 @@ class Unreliable:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsMissing:
-    """Compaction may have removed records here."""
+    """Compaction has removed records before `offset`, or of the batch that ends there."""
+
+    offset: int
 
     def take(self, state: Producers) -> Iterable[Problem]:
         """What snapshots and transactions mention may be gone."""
-        state.compacted = True
+        state.cleaned = max(state.cleaned, self.offset)
         return ()
 
 
@@ -194,14 +198,31 @@ class TransactionIndex:
 
 
 @dataclass(frozen=True, slots=True)
+class Epochs:
+    """The leader epochs of the batches of a segment."""
+
+    runs: EpochRuns
+
+    def take(self, state: Producers) -> Iterable[Problem]:
+        """They are compared when those of all segments are known."""
+        state.epochs.add(self.runs)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
 class EndOfSegment:
-    """A segment ends; `last` is its last offset, None where a damaged batch leaves it open."""
+    """A segment ends; `last` is its last offset, None where a damaged batch leaves it open.
+
+    `gap` is where the last batch is, with the first and last offset that are missing before it, if any.
+    """
 
     last: int | None
+    gap: tuple[int, int, int] | None = None
 
     def take(self, state: Producers) -> Iterable[Problem]:
         """The next segment is expected behind it."""
         state.expected = None if self.last is None else self.last + 1
+        state.gap = self.gap
         state.aborted.clear()
         return ()
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
+from kodec.log.arguments import require
 from kodec.log.batches.batch import CODECS
 from kodec.log.batches.records import TimestampType
+from kodec.log.directories.epochs import EpochRuns
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.verification.problems import of_epochs
 from kodec.runtime.errors import CrcMismatch, FormatError
 
 __all__ = ["Health", "Overview", "SegmentFacts", "survey", "survey_segment"]
@@ -32,7 +39,8 @@ class Overview:
         codecs: the codecs in use, in the order of their numbers.
         magics: the message formats in use, ascending.
         health: `clean`; `torn` where a segment ends in a partial batch or in zeros; `corrupt` where a batch
-            is damaged, as far as lengths and headers show (and checksums, where they were asked for);
+            is damaged, as far as lengths, headers and leader epochs show (and checksums, where they were
+            asked for);
             `unreadable` where a file cannot be read.
         problems: for each segment that is not clean, its file and what is wrong.
     """
@@ -116,19 +124,30 @@ def _of(choose: Callable[[Iterable[int]], int], *values: int | None) -> int | No
 
 
 def survey_segment(
-    segment: Segment, *, check_crc: bool = False, progress: Callable[[int], None] | None = None
+    segment: Segment,
+    *,
+    check_crc: bool = False,
+    progress: Callable[[int], None] | None = None,
+    epochs: EpochRuns | None = None,
 ) -> SegmentFacts:
     """Look at the headers of all batches of a segment, with `check_crc` at all bytes.
 
-    `progress` as in `survey`. Raises: FileNotFoundError where it was deleted since it was listed.
+    `epochs` gets the leader epochs; without it they are compared with each other. `progress` as in `survey`.
+    Raises: FileNotFoundError where it was deleted since it was listed.
     """
     found = SegmentFacts(segment.base_offset, segment.path, segment.size)
-    told = 0
+    runs = EpochRuns()
+    told, last = 0, segment.base_offset - 1
     try:
         for head in segment.headers():
             if check_crc:
                 segment.batch_at(head)
+            if head.first_known <= last:
+                need = f"offsets ascend: need more than {last}, have {head.first_known}"
+                found.problem = found.problem or f"{segment.path}: byte {head.position}: {need}"
+            last = head.last_offset
             found._take(head)
+            runs.take(segment.path, head)
             if progress is not None and head.position - told >= _ENOUGH:
                 progress(head.position - told)
                 told = head.position
@@ -143,11 +162,18 @@ def survey_segment(
         found.problem = f"{segment.path}: cannot be read: {error.strerror or error}"
     else:
         if (tail := segment.torn_tail) is not None:
-            found.health = "torn"
+            found.health = "corrupt" if found.problem else "torn"
             place = f"byte {tail.position}, {tail.size} bytes before the end of the file"
-            found.problem = f"{segment.path}: ends at {place}: {tail.reason}"
+            found.problem = found.problem or f"{segment.path}: ends at {place}: {tail.reason}"
     finally:
         segment.close()
+    if found.problem and found.health == "clean":
+        found.health = "corrupt"
+    if epochs is not None:
+        epochs.add(runs)
+    elif wrong := list(of_epochs(runs)):
+        found.health = "corrupt" if found.health in ("clean", "torn") else found.health
+        found.problem = found.problem or str(wrong[0])
     found.codecs = [codec for codec in CODECS if codec in found.codecs]
     found.magics.sort()
     if progress is not None:
@@ -162,17 +188,32 @@ def survey(
 
     `progress` is called now and then with the bytes of logs read since the last call.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     found = Overview(len(log.segments), log.size, log.start_offset, log.start_offset)
     codecs: set[str] = set()
     magics: set[int] = set()
-    for segment in log.segments:
+    epochs = EpochRuns()
+    expected: int | None = None
+    for segment, after in zip_longest(log.segments, log.segments[1:]):
         found.end_offset = max(found.end_offset, segment.base_offset)
+        if expected is not None and segment.base_offset > expected:
+            gap = explain_gap(log, expected, segment.base_offset - 1)
+            if not gap.is_explained:
+                found.health = "corrupt" if found.health == "clean" else found.health
+                lost = f"offsets {gap.lost} to {segment.base_offset - 1} are in no segment"
+                found.problems.append(f"{segment.path}: {lost}, and not for compaction")
         try:
-            facts = survey_segment(segment, check_crc=check_crc, progress=progress)
+            facts = survey_segment(segment, check_crc=check_crc, progress=progress, epochs=epochs)
         except FileNotFoundError:
             # deleted since it was listed, as retention and compaction do
+            expected = None
             continue
+        # what is damaged may hold the offsets up to the next one
+        expected = None if facts.problem else facts.next_offset
         found.batches += facts.batches
+        if after is not None and facts.next_offset > after.base_offset and not facts.problem:
+            need = f"last offset: need less than {after.base_offset}, the next segment's"
+            facts.health, facts.problem = "corrupt", f"{segment.path}: {need}, have {facts.last_offset}"
         found.end_offset = max(found.end_offset, facts.next_offset)
         found.first_timestamp = _of(min, found.first_timestamp, facts.first_timestamp)
         found.last_timestamp = _of(max, found.last_timestamp, facts.last_timestamp)
@@ -182,6 +223,13 @@ def survey(
             # a torn end says less of a log than what was found before
             found.health = facts.health if facts.health != "torn" or found.health == "clean" else found.health
             found.problems.append(facts.problem)
+    checkpoint: list[LeaderEpoch] = []
+    with suppress(FormatError, OSError):  # `verify` checks it
+        checkpoint = log.leader_epochs()
+    wrong = [str(each) for each in of_epochs(epochs, checkpoint, log.start_offset) if not each.note]
+    if wrong:
+        found.health = "unreadable" if found.health == "unreadable" else "corrupt"
+        found.problems += wrong
     found.codecs = [codec for codec in CODECS if codec in codecs]
     found.magics = sorted(magics)
     return found

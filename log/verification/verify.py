@@ -6,7 +6,7 @@ import copy
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -15,8 +15,11 @@ from typing import Literal
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.epochs import EpochRuns
+from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
 from kodec.log.files.listing import LeftoverKind, find_partitions, parse_folder_name, parse_segment_name
 from kodec.log.files.lock import is_locked
 from kodec.log.files.names import (
@@ -24,14 +27,16 @@ from kodec.log.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
+    LOCK,
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
+    QUORUM_STATE,
     RECOVERY_POINTS,
 )
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
-from kodec.log.verification.problems import Problem, from_error, unreadable
+from kodec.log.verification.problems import Problem, from_error, of_epochs, unreadable
 from kodec.log.verification.producers import Producers
 from kodec.log.verification.segments import SegmentCheck
 from kodec.log.verification.steps import Reading, concluded
@@ -40,6 +45,8 @@ from kodec.runtime.errors import FormatError
 # A broker has renamed the files of a segment, or made an index, long before.
 _MOMENT = 0.1
 _MOST_LOOKS = 10
+# What a broker has beside each log; before 0.10 there was no time index.
+_ALWAYS = {"index": "offset index", "timeindex": "time index"}
 
 __all__ = [
     "Check",
@@ -112,8 +119,11 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
     if isinstance(what, SegmentPath):
         return [], [Check(what.path, "segment")]
     around = what.root if isinstance(what, PartitionPath) else what.path
-    live = is_locked(around)
-    notes = []
+    live, notes = False, []
+    try:
+        live = is_locked(around)
+    except OSError as error:
+        notes.append(unreadable(error, around / LOCK))
     if live:
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
@@ -141,6 +151,8 @@ def verify_root(root: LogRoot) -> Iterator[Problem]:
             read()
         except FormatError as error:
             yield from_error(error, root.path / name)
+        except OSError as error:
+            yield unreadable(error, root.path / name)
 
 
 def verify_partition(
@@ -154,25 +166,36 @@ def verify_partition(
 
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where compaction explains them, and a problem where it does not. A segment that
-    is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
-    work: a segment in which something is found is looked at again, as the broker may be replacing it.
-    `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
-    read again.
+    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does.
+    A segment that is deleted meanwhile is left out; another one that cannot be read is a problem. With `live`
+    a broker is at work: a segment in which something is found is looked at again, as the broker may be
+    replacing it. `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs
+    are then not read again.
     """
     try:
         files = log.files
     except OSError as error:
         yield unreadable(error, log.path)
         return
-    for read, name in ((log.leader_epochs, LEADER_EPOCHS), (log.metadata, PARTITION_METADATA)):
+    quorum_state = log.path / QUORUM_STATE
+    for read, name in (
+        (log.metadata, PARTITION_METADATA),
+        (lambda: quorum_state.exists() and read_quorum_state(quorum_state), QUORUM_STATE),
+    ):
         try:
             read()
         except FormatError as error:
             yield from_error(error, log.path / name)
         except OSError as error:
             yield unreadable(error, log.path / name)
-    for path in files.orphans:
+    for path in files.irregular:
+        yield Problem(path, 0, "what is no file has the name of one", "a regular file", "something else")
+    orphans = files.orphans
+    if live and orphans:
+        # a broker deletes a segment file by file
+        time.sleep(_MOMENT)
+        orphans = [each for each in orphans if each.exists() and not each.with_suffix(".log").exists()]
+    for path in orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
@@ -180,14 +203,18 @@ def verify_partition(
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
     # Before the log: what a broker appends meanwhile is in the log when it is read.
     known = _known_ends(log)
-    state = Producers(files.snapshots, compacted=_is_compacted(log))
+    state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
-    indexed = any(segment.index or segment.timeindex for segment in log.segments)
+    indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
+    if log.segments and not indexed:
+        what = "no index beside any log: nothing to compare, and every lookup reads from the start"
+        yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
-    gaps: list[tuple[Path, int, int]] = []
     for number, segment in enumerate(log.segments):
         expected = state.expected
+        if expected is not None and segment.base_offset > expected:
+            yield from _gap(segment, expected, state, log.limits, live)
         try:
             if live:
                 state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
@@ -199,17 +226,59 @@ def verify_partition(
                 yield from concluded(check.run() if readings is None else next(given), state)
         except OSError as error:
             state.lost()
-            if not isinstance(error, FileNotFoundError):
+            if isinstance(error, FileNotFoundError):
+                # a broker's work, or not: as for any other gap, the next segment shows it
+                state.expected = expected
+            else:
                 yield unreadable(error, segment.path)
             continue
-        if expected is not None and segment.base_offset > expected:
-            gaps.append((segment.path, expected, segment.base_offset - 1))
-    for path, first, last in gaps:
-        have = f"{first} to {last} in no segment"
-        yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
+    start_offset = _start(log)
     if state.expected is not None:
-        yield from _ends_too_early(log, max(state.expected, _start(log)), known, live)
+        yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
+    if state.gap is not None and not _shows_compaction(log):
+        at, first, last = state.gap
+        have = f"{first} to {last} before the last batch, whose offset no checksum covers"
+        yield Problem(log.segments[-1].path, at, "offsets", "no gap in a log that is not compacted", have)
     yield from state.compare_rest()
+    yield from _leader_epochs(log, state.epochs, start_offset)
+
+
+def _shows_compaction(log: PartitionLog) -> bool:
+    """Whether anything but a gap before its last batch shows that records of the log were removed."""
+    if cleaned_up_to(log) > 0:
+        return True
+    gaps = []
+    try:
+        for segment in log.segments:
+            last = segment.base_offset - 1
+            for head in segment.headers():
+                if head.magic != 2 or (head.count or 0) <= head.last_offset - head.first_known:
+                    return True
+                gaps += [head.first_known] * (head.first_known > last + 1)
+                last = head.last_offset
+            segment.close()
+    except (FormatError, FileNotFoundError):
+        return True
+    return len(gaps) > 1
+
+
+def _leader_epochs(log: PartitionLog, runs: EpochRuns, start_offset: int) -> Iterator[Problem]:
+    """Compare the leader epochs of all batches with the checkpoint and each other.
+
+    The checkpoint is read last: a broker writes an epoch there before it appends a batch that has it.
+    """
+    checkpoint: list[LeaderEpoch] = []
+    try:
+        checkpoint = log.leader_epochs()
+    except FormatError as error:
+        yield from_error(error, log.path / LEADER_EPOCHS)
+    except OSError as error:
+        yield unreadable(error, log.path / LEADER_EPOCHS)
+    else:
+        if runs.runs and not checkpoint:
+            what = "leader epochs in batches are compared with each other only"
+            yield Problem(log.path / LEADER_EPOCHS, 0, what, "their start offsets", "none", note=True)
+    yield from of_epochs(runs, checkpoint, start_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +309,28 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
         end = len(snapshots) if after is None else bisect_right(snapshots, after)
         pieces.append(SegmentPiece(segment.path, segment.base_offset, after, tuple(snapshots[begin:end])))
     return pieces
+
+
+def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live: bool) -> Iterator[Problem]:
+    """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
+    need = "no gap between segments"
+    # Segments may have been replaced since the log was listed.
+    with PartitionLog(segment.path.parent, limits=limits) as now:
+        with suppress(FormatError):
+            if any(each.base_offset <= expected < each.next_offset for each in now.segments):
+                return
+        gap = explain_gap(now, expected, segment.base_offset - 1)
+        cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
+    if gap.lost > gap.first:
+        have = f"{gap.first} to {gap.lost - 1} in no segment: {gap.why}"
+        yield Problem(segment.path, 0, "offsets", need, have, note=True)
+        state.cleaned = max(state.cleaned, gap.lost)
+    if not gap.is_explained:
+        have = f"{gap.lost} to {gap.last} in no segment, and not for compaction"
+        if cleaning:
+            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
+        yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
+        state.reliable = False
 
 
 def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
@@ -277,10 +368,25 @@ def _ends_too_early(
             yield Problem(path, 0, "end of the log", f"offset {offset}, {what}", end, note=live)
 
 
-def _without_index(segment: Segment, indexed: bool) -> Iterator[Problem]:
-    if segment.index is None and indexed:
-        name = segment.path.with_suffix(".index").name
-        yield Problem(segment.path, 0, "no offset index beside the log", name, "no such file")
+def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
+    """The indexes that are missing, where other segments have such ones."""
+    if segment.path.suffix != ".log":
+        # of a swap that was interrupted: its indexes have other names too
+        return
+    for kind in indexed:
+        if getattr(segment, kind) is None and not (kind == "timeindex" and _is_timeless(segment)):
+            name = segment.path.with_suffix(f".{kind}").name
+            yield Problem(segment.path, 0, f"no {_ALWAYS[kind]} beside the log", name, "no such file")
+
+
+def _is_timeless(segment: Segment) -> bool:
+    """Whether no record has a timestamp, as from before 0.10, when there were no time indexes either."""
+    try:
+        return segment.largest_timestamp(use_index=False) is None
+    except FormatError:
+        return False
+    finally:
+        segment.close()
 
 
 def _looked_at_twice(
@@ -288,7 +394,7 @@ def _looked_at_twice(
     number: int,
     state: Producers,
     snapshots: list[int],
-    indexed: bool,
+    indexed: Collection[str],
     progress: Callable[[int], None] | None,
 ) -> tuple[Producers, list[Problem]]:
     """Check a segment that a broker may replace meanwhile, with what lies beside it.
@@ -313,6 +419,9 @@ def _looked_at_twice(
             if last or not listed.path.exists():
                 raise
         else:
+            if last and seen is not None:
+                # a log that grows all the time ends elsewhere at each look
+                problems = [each for each in problems if each.note or each in seen[1]]
             if last or all(each.note for each in problems) or seen == (files, problems):
                 return trial, problems
             seen = files, problems
@@ -329,14 +438,6 @@ def _identities(path: Path) -> list[tuple[str, int]]:
     return found
 
 
-def _is_compacted(log: PartitionLog) -> bool:
-    """Whether the log was compacted, by the log directory's checkpoint."""
-    try:
-        return LogRoot(log.root).cleaner_offsets().get(log.topic_partition, 0) > 0
-    except (OSError, FormatError):
-        return False
-
-
 def verify_segment(
     segment: Segment,
     *,
@@ -347,3 +448,4 @@ def verify_segment(
     state = Producers()
     state.reliable = False
     yield from concluded(SegmentCheck(segment, None, [], limits, progress).run(), state)
+    yield from of_epochs(state.epochs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,12 @@ from uuid import UUID
 from kodec.generated.control.kraft_version_record import KraftVersionRecord
 from kodec.generated.control.leader_change_message import LeaderChangeMessage
 from kodec.generated.control.voters_record import VotersRecord
+from kodec.log.arguments import require_integer
 from kodec.log.batches.records import ControlRecord, ControlRecordType, Limits, Record
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.files.checkpoints import read_quorum_state
 from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import QUORUM_STATE
 from kodec.log.reading.reader import read_batches
 from kodec.log.views.reading import Account, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
@@ -165,7 +169,8 @@ class ClusterMetadata:
 
     Attributes:
         end_offset: as in a snapshot's name; -1 for a snapshot file of another name.
-        epoch: the leader epoch of the last batch. leader: the controller that led it; None: not known.
+        epoch: the leader epoch of the last batch. leader: the controller that led it, by the log (also before
+            the snapshot), or by `quorum-state`; None: not known, as of a snapshot alone.
         timestamp: of the last batch, in ms since 1970-01-01 UTC; None for none.
         snapshot: the file from which reading began; None where it was the start of the log.
         features: the level of each finalized feature, `kraft.version` too.
@@ -220,6 +225,8 @@ def read_metadata(
     reaches back to the offset, or does not reach up to it; OSError; Malformed for a directory's
     `log-start-offset-checkpoint`. Other damage does not raise: `account` has it.
     """
+    if end_offset is not None:
+        require_integer("end_offset", end_offset, 0)
     here = Replicas(*log_dirs, limits=limits)
     (log,) = here.of_topic(METADATA_TOPIC)[:1]
     return _replayed(log, end_offset, Account())
@@ -267,10 +274,31 @@ def _replayed(log: PartitionLog, end_offset: int | None, account: Account) -> Cl
             if record.offset >= at and (end_offset is None or record.offset < end_offset):
                 state.take(record)
         at = batch.next_offset if end_offset is None else min(batch.next_offset, end_offset)
-    log.close()
     if end_offset is not None and at < end_offset:
         raise OffsetOutOfRange(end_offset, start, at, str(log.topic_partition))
+    if state.epoch not in state.leaders:
+        _find_leader(log, state)
+    log.close()
     return state.result(at, snapshot)
+
+
+def _find_leader(log: PartitionLog, state: _State) -> None:
+    """Who led the epoch, where it began before the snapshot, which does not say it.
+
+    A leader begins its epoch with a record that says so; `quorum-state` knows the newest one. What of this
+    cannot be read is no part of the answer.
+    """
+    with suppress(FormatError, OSError):
+        for batch in batches_of(log, Account()):
+            if batch.is_control and batch.partition_leader_epoch == state.epoch:
+                for record in batch.records(control=True):
+                    if isinstance(record, ControlRecord) and isinstance(record.data, LeaderChangeMessage):
+                        state.leaders[state.epoch] = record.data.leader_id
+                        return
+    with suppress(FormatError, OSError):
+        told = read_quorum_state(log.path / QUORUM_STATE)
+        if told.leader_epoch == state.epoch and told.leader_id is not None:
+            state.leaders[state.epoch] = told.leader_id
 
 
 def _from_snapshot(
@@ -340,7 +368,7 @@ class _State:
         self.account = account
         self.epoch = -1
         self.timestamp: int | None = None
-        self._leader: int | None = None
+        self.leaders: dict[int, int] = {}
         self._features: dict[str, int] = {}
         self._topics: dict[UUID, _Topic] = {}
         self._ids: dict[str, UUID] = {}
@@ -371,7 +399,7 @@ class _State:
         return ClusterMetadata(
             end_offset,
             self.epoch,
-            self._leader,
+            self.leaders.get(self.epoch),
             self.timestamp,
             snapshot,
             features,
@@ -422,7 +450,7 @@ class _State:
     def _control(self, record: ControlRecord) -> None:
         data = record.data
         if isinstance(data, LeaderChangeMessage):
-            self._leader = data.leader_id
+            self.leaders[self.epoch] = data.leader_id
         elif isinstance(data, KraftVersionRecord):
             self._features["kraft.version"] = data.kraft_version
         elif isinstance(data, VotersRecord):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kodec.log.arguments import require
 from kodec.log.directories.offline import high_watermark
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
@@ -66,6 +67,7 @@ def read_producers(log: PartitionLog, account: Account | None = None) -> Produce
 
     Damage does not raise: `account` has it. Raises OSError where the folder cannot be read.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
     account = Account() if account is None else account
     offset, state = _loaded(log, account)
     end = max(offset, log.start_offset)

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
-from kodec.log.cleaning.retention import DeletableSegment, plan_trim
+from kodec.log.arguments import require
+from kodec.log.cleaning.retention import DeletableSegment, TrimOptions, trim_of
 from kodec.log.directories.directory import LogRoot
-from kodec.log.directories.offline import high_watermark, newest_time
+from kodec.log.directories.offline import high_watermark, newest_time, require_live
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import ClusterMetadata
+from kodec.runtime.errors import ArgumentError
 
 __all__ = ["KeptSegment", "Retention", "Setting", "explain_retention"]
 
@@ -107,21 +110,27 @@ def explain_retention(
         remote_offset: of a topic with remote storage, the highest offset there; None is not known.
         now: ms since 1970-01-01 UTC; the clock's time where it is not given.
 
-    Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, one with files
-    of an interrupted replacement, and for a setting that is no number; OSError.
+    A broker may be at work: what it is cleaning (`.cleaned`) is not part of the log, and a replacement that
+    is complete (`.swap`) counts as in place.
+
+    Raises: FormatError for a batch that is damaged; ValueError for a replica that is not live, an unknown
+    setting, and one that is no number; OSError.
     """
+    require("log", log, PartitionLog, "a kodec.PartitionLog is needed, as PartitionLog(path)")
+    if metadata is not None:
+        require("metadata", metadata, ClusterMetadata, "what read_metadata(path) returns is needed")
+    known = [name for name, _, _ in _SETTINGS]
+    if unknown := [name for name in options or {} if name not in known]:
+        raise ArgumentError(f"options: {unknown[0]!r} is none of {', '.join(known)}")
     moment = time.time_ns() // 1_000_000 if now is None else now
     settings = _settings(log, metadata, options or {})
     deletes = "delete" in settings["cleanup.policy"].value.split(",")
     tiered = settings["remote.storage.enable"].value == "true"
     most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
-    plan = plan_trim(
-        log.path,
-        retention_ms=most_ms if deletes else None,
-        retention_bytes=most_bytes if deletes else None,
-        now=moment,
-        limits=log.limits,
-    )
+    require_live(log)
+    limits = (most_bytes, most_ms) if deletes else (None, None)
+    wanted = TrimOptions(None, *limits, moment, log.limits)
+    plan = trim_of(log, wanted, Fingerprint.of(log.path))
     copied = -1 if remote_offset is None else remote_offset
     gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
     rest = log.segments[len(gone) :]

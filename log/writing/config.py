@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kodec.log.arguments import require_integer
 from kodec.log.batches.sizes import MAX_SEGMENT
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX
 
@@ -45,5 +46,6 @@ class LogConfig:
             ("flush_ms", 0, _NEVER),
         ):
             value = getattr(self, name)
+            require_integer(name, value)
             if not least <= value <= most:
                 raise ValueError(f"{name}={value}: expected {least} to {most}")

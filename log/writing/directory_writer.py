@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
+from kodec.log.arguments import require_integer
 from kodec.log.files.checkpoints import (
     read_offsets,
     write_clean_shutdown,
@@ -120,6 +121,7 @@ class LogDirectoryWriter:
         Raises: ValueError for a name that no topic can have; the errors of `LogWriter`.
         """
         self._require_open()
+        require_integer("partition", partition, 0)
         key = TopicPartition(topic, partition)
         if parse_partition_dir(str(key)) != key:
             raise ValueError(f"{key}: not the name of a topic-partition")
@@ -150,7 +152,7 @@ class LogDirectoryWriter:
     def _checkpoint(self) -> None:
         self._lock.confirm()
         path = self.root / RECOVERY_POINTS
-        points = read_offsets(path) if path.is_file() else {}
+        points = read_offsets(path) if path.exists() else {}
         points.update({key: writer.recovery_point for key, writer in self._writers.items()})
         write_offsets(path, points)
 

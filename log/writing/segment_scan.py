@@ -12,11 +12,13 @@ from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
+from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
-from kodec.log.files.checkpoints import LeaderEpoch
+from kodec.log.files.descriptors import open_regular
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
+from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.runtime.errors import FormatError, Unsupported
 
@@ -36,7 +38,7 @@ class SegmentScan:
         batches: how many.
         fault: why what follows the valid bytes is not part of the log; "" where nothing follows.
         first_timestamp: the largest of the first batch; None where there is no batch.
-        epochs: each leader epoch that is higher than those before, with the first offset that has it.
+        epochs: the leader epochs of its batches.
     """
 
     indexes: IndexBuilder
@@ -45,7 +47,7 @@ class SegmentScan:
     batches: int = 0
     fault: str = ""
     first_timestamp: int | None = None
-    epochs: list[LeaderEpoch] = field(default_factory=list)
+    epochs: EpochRuns = field(default_factory=EpochRuns)
 
     @property
     def valid_bytes(self) -> int:
@@ -75,8 +77,9 @@ def scan_segment(
     transactions get their entries. `progress` is called now and then with the bytes read since the last call.
 
     Source: org.apache.kafka.storage.internals.log.LogSegment.recover, which looks at offsets less closely.
-    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, and
-    where offsets overflow the segment, as Kafka before 2.0 left it (KAFKA-6264), or its size 31 bits.
+    Raises: OSError; Unsupported for what is right by its checksum and cannot be read by this version, for a
+    file that another system has written, and where offsets overflow the segment, as Kafka before 2.0 left it
+    (KAFKA-6264), or its size 31 bits.
     """
     indexes = IndexBuilder(base_offset, interval=index_interval_bytes, max_bytes=max_index_bytes)
     found = SegmentScan(indexes, path.stat().st_size, base_offset)
@@ -91,7 +94,11 @@ def scan_segment(
                 progress(batch.position - told)
                 told = batch.position
     except FormatError as error:
-        if walk.refused or (isinstance(error, Unsupported) and _is_sound(path, reader.position)):
+        if (
+            walk.refused
+            or is_foreign(error)
+            or (isinstance(error, Unsupported) and _is_sound(path, reader.position))
+        ):
             raise
         found.fault = _told(error)
     else:
@@ -114,7 +121,6 @@ class _Walk:
         self.producers = producers
         self.before = before
         self.waiting: Batch | None = None
-        self.epoch = -1
         self.refused = False
 
     def goes_on(self, batch: Batch) -> bool:
@@ -179,9 +185,7 @@ class _Walk:
             found.indexes.abort(ended.index_entry())
         if found.first_timestamp is None:
             found.first_timestamp = batch.max_timestamp
-        if batch.partition_leader_epoch > self.epoch:
-            self.epoch = batch.partition_leader_epoch
-            found.epochs.append(LeaderEpoch(self.epoch, batch.base_offset))
+        found.epochs.take(self.path, batch)
         found.batches += 1
         found.next_offset = batch.next_offset
         return True
@@ -200,7 +204,7 @@ def _first(batch: Batch) -> int:
 
 def _is_sound(path: Path, position: int) -> bool:
     """Whether the batch at `position` is right by its checksum, as far as its format is known."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(position)
         head = file.read(FRAME_SIZE)
         frame = Frame.peek(head)

@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import NamedTuple, Self, Unpack
 from uuid import UUID
 
+from kodec.log.arguments import require, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits
 from kodec.log.batches.sizes import EPOCH
-from kodec.log.directories.epochs import assign
+from kodec.log.directories.epochs import EpochRuns, assign
 from kodec.log.directories.producer_state import ProducerState
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
 from kodec.log.files.durable import replace_file, sync_folder
@@ -128,6 +129,9 @@ class LogWriter:
         clock: Callable[[], float] = time.time,
     ) -> None:
         folder = writable_partition(path)
+        require("config", config, LogConfig, "kodec.LogConfig(...) is needed")
+        if leader_epoch is not None:
+            require_integer("leader_epoch", leader_epoch, 0)
         if folder.kind is not ReplicaKind.LIVE:
             raise ValueError(f"{path}: a {folder.kind.value} replica is left as it is")
         self.path = folder.path
@@ -148,7 +152,7 @@ class LogWriter:
             stack.callback(self._abandon)
             files = list_partition(self.path)
             refuse_unfinished(files)
-            found: list[LeaderEpoch] = []
+            found = EpochRuns()
             if files.segments:
                 found = self._resume(files)
             else:
@@ -220,7 +224,7 @@ class LogWriter:
         self._begun = self._flushed_at = self._clock()
         self.next_offset = self.recovery_point = max(self.next_offset, base_offset)
 
-    def _resume(self, files: PartitionFiles) -> list[LeaderEpoch]:
+    def _resume(self, files: PartitionFiles) -> EpochRuns:
         """Go on after the last segment; the leader epochs in it."""
         self._active, self._producers, scan = resume(self.path, files, self.config, self._limits)
         self._begun = self._flushed_at = self._clock()
@@ -228,7 +232,7 @@ class LogWriter:
         self._snapshot_at = drop_snapshots(files, scan.next_offset)
         return scan.epochs
 
-    def _load_epochs(self, found: list[LeaderEpoch], leader_epoch: int | None) -> None:
+    def _load_epochs(self, found: EpochRuns, leader_epoch: int | None) -> None:
         self._epochs = load_epochs(self.path, found, self.next_offset)
         newest = self._epochs[-1].epoch if self._epochs else 0
         if leader_epoch is not None and leader_epoch < newest:

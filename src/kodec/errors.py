@@ -1,6 +1,7 @@
 """Every error that kodec raises: one root, few leaves, facts as attributes."""
 
 from kodec.runtime.errors import (
+    ArgumentError,
     CrcMismatch,
     EncodeError,
     FormatError,
@@ -9,6 +10,7 @@ from kodec.runtime.errors import (
     LogFailed,
     Malformed,
     MissingDependency,
+    NoSuchPartition,
     OffsetOutOfRange,
     ReadFailed,
     Truncated,
@@ -16,6 +18,7 @@ from kodec.runtime.errors import (
 )
 
 __all__ = [
+    "ArgumentError",
     "CrcMismatch",
     "EncodeError",
     "FormatError",
@@ -24,6 +27,7 @@ __all__ = [
     "LogFailed",
     "Malformed",
     "MissingDependency",
+    "NoSuchPartition",
     "OffsetOutOfRange",
     "ReadFailed",
     "Truncated",

@@ -255,13 +255,15 @@ def test_control_records_in_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_text_files_of_a_log_directory(capsys: pytest.CaptureFixture[str]) -> None:
     root = LOG.parent.parent
-    names = ("meta.properties", "recovery-point-offset-checkpoint", "orders-0/partition.metadata")
+    state = "__cluster_metadata-0/quorum-state"
+    names = ("meta.properties", "recovery-point-offset-checkpoint", "orders-0/partition.metadata", state)
     assert main(["dump", "--json", *(str(root / name) for name in names)]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows[0]["kind"] == "metaProperties" and rows[0]["node.id"] == "1"
-    assert {row["kind"] for row in rows[1:-1]} == {"checkpoint"}
+    assert {row["kind"] for row in rows[1:-2]} == {"checkpoint"}
     assert set(rows[1]) == {"kind", "topic", "partition", "offset"}
-    assert (rows[-1]["kind"], rows[-1]["version"]) == ("partitionMetadata", "0")
+    assert (rows[-2]["kind"], rows[-2]["version"]) == ("partitionMetadata", "0")
+    assert (rows[-1]["kind"], rows[-1]["leaderId"], rows[-1]["leaderEpoch"]) == ("quorumState", 1, 2)
 
 
 def test_zeros_ahead_in_an_index_are_told_and_not_printed(

@@ -206,7 +206,9 @@ def test_verify_tells_what_is_wrong(
     assert set(found[0]) == {"file", "byte", "what", "need", "have", "note"}
 
 
-@pytest.mark.parametrize("name", [f"{SEGMENT}.index", f"{SEGMENT}.txnindex", f"{SEGMENT}.log"])
+@pytest.mark.parametrize(
+    "name", [f"{SEGMENT}.index", f"{SEGMENT}.timeindex", f"{SEGMENT}.txnindex", f"{SEGMENT}.log"]
+)
 def test_verify_tells_of_a_file_that_is_missing(
     copy: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

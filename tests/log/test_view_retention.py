@@ -191,17 +191,34 @@ def test_checkpoint_and_batches_agree(tmp_path: Path) -> None:
 
 
 def test_an_epoch_that_compaction_has_emptied_is_no_contradiction(tmp_path: Path) -> None:
-    found = epochs(tmp_path, 0, 0, 2, 2, checkpoint=[(0, 0), (1, 1), (2, 2)])
-    assert shown(found)[1] == (1, 1, None, 2, 0)
+    entries = [
+        kodec.encode([kodec.Record(value=b"v")], base_offset=at, partition_leader_epoch=epoch)
+        for at, epoch in ((0, 0), (4, 2))
+    ]
+    path = make(tmp_path / "t-0", [(0, entries)])
+    told = [LeaderEpoch(0, 0), LeaderEpoch(1, 1), LeaderEpoch(2, 4)]
+    write_leader_epochs(path / "leader-epoch-checkpoint", told)
+    with kodec.PartitionLog(path) as log:
+        found = read_epochs(log)
+    assert shown(found)[1] == (1, 1, None, 4, 0)
     assert found.account.is_whole
 
 
 @pytest.mark.parametrize(
     ("stored", "checkpoint", "told"),
     [
-        ([0, 0, 3], [(0, 0)], "epoch 3 is in batches from offset 2 on, not in leader-epoch-checkpoint"),
-        ([0, 0, 3], [(0, 1), (3, 2)], "epoch 0 starts at 1 in leader-epoch-checkpoint, in batches at 0"),
-        ([0, 3, 1, 3], [(0, 0), (3, 1)], "epoch 1 at offset 2, after 3"),
+        ([0, 0, 3], [(0, 0)], "need 0 as in leader-epoch-checkpoint, have 3 in 1 batch, offsets 2 to 2"),
+        (
+            [0, 0, 3],
+            [(0, 1), (3, 2)],
+            "need an entry in leader-epoch-checkpoint, which begins at offset 1, have 0 in 2 batches, "
+            "offsets 0 to 1",
+        ),
+        (
+            [0, 3, 1, 3],
+            [(0, 0), (3, 1)],
+            "need 3 as in the batches around, have 1 in 1 batch, offsets 2 to 2",
+        ),
     ],
 )
 def test_contradictions_are_told(
@@ -230,3 +247,19 @@ def test_epochs_of_a_real_log_agree() -> None:
         for log in directory:
             found = read_epochs(log)
             assert found.account.is_whole, found.account.problems
+
+
+def test_what_a_broker_is_cleaning_does_not_hide_the_answer(tmp_path: Path) -> None:
+    """The output of a compaction that goes on is not part of the log, nor does it count by size."""
+    path = folder(tmp_path, 9, 8, 7)
+    wanted = explained(path, retention_ms=str(HOUR))
+    assert len(wanted.deletable) == 3
+    for kind in ("log", "index", "timeindex"):
+        (path / f"{0:020d}.{kind}.cleaned").write_bytes(bytes(500))
+    assert explained(path, retention_ms=str(HOUR)) == wanted
+    deleted = path.rename(tmp_path / f"t-0.{'0' * 32}-delete")
+    with (
+        kodec.PartitionLog(deleted) as log,
+        pytest.raises(ValueError, match="a delete replica is left as it is"),
+    ):
+        explain_retention(log)

@@ -19,6 +19,10 @@ record Tail(long position, long size, String reason) {
         if (head.length == 0) {
             return null;
         }
+        FormatException foreign = pos == 0 ? Foreign.error(source) : null;
+        if (foreign != null) {
+            throw foreign;
+        }
         Frame frame = Frame.peek(head, 0, head.length);
         long have = source.remaining(pos);
         if (frame != null && frame.known() && frame.fits(reading.batchBytes())) {
