@@ -191,6 +191,10 @@ def test_any_harm_is_recovered_once(
         assert {each.value for each in found} <= served
         offsets = [each.offset for each in found]
         assert offsets == sorted(set(offsets))
-    with LogWriter(folder) as writer:
-        assert writer.next_offset == plan.end_offset
+    try:
+        with LogWriter(folder) as writer:
+            assert writer.next_offset == plan.end_offset
+    except Malformed:
+        # after a clean shutdown nothing is read: a wrong checksum in the last segment is still there
+        assert marked and not from_start and not plan.scanned
     shutil.rmtree(root)
