@@ -17,6 +17,7 @@ from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter
+from kodec.runtime.errors import Malformed
 from tests.log.recovery.recovered import append, files_of, flip, last_log, make, rows
 
 # -- indexes only -------------------------------------------------------------------------------------
