@@ -71,7 +71,7 @@ interop: clients ## make log directories with a real Kafka broker and compare wh
 messages: setup ## compare all of Kafka's messages, requests and responses too, with Kafka's own classes
 	@$(BIN)/python tests/interop/messages/run.py --protocol --rounds 100
 
-foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for half an hour
+foreign: node ## run all public Kaitai schemas through stock ksc and through ours, for some ten minutes
 	@$(BIN)/python -m tests.foreign.run --table docs/foreign-schemas.md $(FOREIGN)
 
 wheels: ## build wheels and try each way to install them (needs uv)

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: which root folder becomes which package, and the native kernels.
+"""What pyproject.toml cannot say: which root folder becomes which package, the native kernels, and the jar.
 
 KODEC_NATIVE=auto     build the kernels where a C compiler works, else pure Python (the default)
 KODEC_NATIVE=require  build the kernels or fail (build servers, wheels)
@@ -8,12 +8,19 @@ A kernel that fails to compile where the compiler works is an error under `auto`
 successful build says, so nobody would hear of it.
 """
 
+import importlib.util
 import os
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from setuptools import Distribution, Extension, errors, find_packages, setup
+from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
+
+spec = importlib.util.spec_from_file_location("fresh", Path("pipeline", "jvm", "fresh.py"))
+fresh = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(fresh)
 
 PACKAGE = "kodec"
 FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
@@ -83,6 +90,34 @@ class KodecDistribution(Distribution):
         return super().has_ext_modules()
 
 
+class KodecEditable(editable_wheel):
+    """An editable install is src/ on the path, whose links are the folders, and no hook of the import system.
+
+    A folder called `kodec` where Python was started is found before a hook is asked; type checkers ask none.
+    """
+
+    def finalize_options(self) -> None:
+        if all(Path("src", PACKAGE, folder).is_dir() for folder in FOLDERS):
+            self.distribution.package_dir = {"": "src"}
+        super().finalize_options()
+
+
+class BuildFiles(build_py):
+    """Leaves out a jar that is not of the sources beside it: who needs a JDK to build it builds it before."""
+
+    def find_data_files(self, package: str, src_dir: str) -> list[str]:
+        found = super().find_data_files(package, src_dir)
+        jars = [path for path in found if path.endswith(".jar")]
+        if package == f"{PACKAGE}.pipeline" and not fresh.is_fresh(Path()):
+            line = "*" * 80
+            text = (
+                f"kodec: NO SPARK SOURCE FOR THE JVM: {fresh.JAR} is not of its sources; `make jar` builds it"
+            )
+            print(line, text, line, sep="\n", flush=True)
+            found = [path for path in found if path not in jars]
+        return found
+
+
 packages = [PACKAGE]
 for folder in FOLDERS:
     packages.append(f"{PACKAGE}.{folder}")
@@ -90,6 +125,7 @@ for folder in FOLDERS:
 
 setup(
     distclass=KodecDistribution,
+    cmdclass={"build_py": BuildFiles, "editable_wheel": KodecEditable},
     packages=packages,
     package_dir={
         PACKAGE: f"src/{PACKAGE}",

@@ -8,11 +8,13 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kodec import __version__
+from kodec.cli.lines import printable, warn
 
 __all__ = ["run"]
 
@@ -50,10 +52,25 @@ _VERBS = {
 }
 
 
+class _Verbs(TyperGroup):
+    """What is wrong with an argument is said without what a terminal would act on."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            # Of click, or of what typer has in its place.
+            if hasattr(error, "format_message"):
+                vars(error).update(message=printable(vars(error)["message"]))
+            raise
+
+
 def _application(verbs: Iterable[str]) -> typer.Typer:
     """The command with these verbs, and no others."""
     app = typer.Typer(
         name="kodec",
+        cls=_Verbs,
         help="Codecs for Apache Kafka's record formats, generated from Kaitai schemas.",
         no_args_is_help=True,
         add_completion=False,
@@ -85,7 +102,7 @@ def run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if (url := _url(given)) is not None:
         text = "commands read and write file systems of this machine, those that are mounted too"
-        print(f"kodec: {url} is not a path of this machine: {text}", file=sys.stderr)
+        warn(f"kodec: {url} is not a path of this machine: {text}")
         return _BAD_USAGE
     try:
         _application(given[:1] if given and given[0] in _VERBS else _VERBS)(arguments)

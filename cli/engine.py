@@ -54,11 +54,11 @@ def job() -> Iterator[None]:
     except ImportError as error:
         raise MissingDependency(f"this needs `{error.name}`: pip install 'kodec[spark]'") from error
     except NotALog as error:
-        output.warn(f"kodec: {error}")
+        output.warn(*output.lines_of(error))
         raise typer.Exit(BAD_USAGE) from None
     except (OSError, ValueError) as error:
         # a target that is not empty, a topic that is not there, an option out of range
-        output.warn(f"kodec: {error}")
+        output.warn(*output.lines_of(error))
         raise typer.Exit(FAILED) from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "pyspark":

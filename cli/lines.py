@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["printable", "say", "show", "unescaped", "warn"]
+__all__ = ["lines_of", "printable", "say", "show", "unescaped", "warn"]
 
 
 def printable(text: str) -> str:
-    """Text without what a terminal would act on: names of files, and what a log holds, are from outside.
+    """Text in one line, without what a terminal would act on: names of files, and what a log holds, are from
+    outside.
 
-    Bytes of a name that are not UTF-8 are shown as `\\xff`.
+    Bytes of a name that are not UTF-8 are shown as `\\xff`, an end of a line as `\\n`.
     """
     if text.isprintable():
         return text
-    text = unescaped(text)
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in unescaped(text))
 
 
 def unescaped(text: str) -> str:
@@ -23,17 +23,25 @@ def unescaped(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def show(text: str) -> None:
-    """A line, or some, on stdout."""
-    print(printable(text))
+def lines_of(error: BaseException, start: str = "kodec: ") -> list[str]:
+    """The lines that say what went wrong: one, or those that the error has, and its notes."""
+    first, *others = getattr(error, "lines", [str(error)])
+    return [start + first, *others, *getattr(error, "__notes__", ())]
 
 
-def say(text: str) -> None:
-    """A line of progress, on stderr."""
-    print(text, file=sys.stderr, flush=True)
+def show(*lines: str) -> None:
+    """Lines on stdout; an end of a line inside of one is escaped."""
+    for line in lines:
+        print(printable(line))
 
 
-def warn(text: str) -> None:
-    """A line that something is wrong, on stderr."""
+def say(*lines: str) -> None:
+    """Lines of progress, on stderr."""
+    for line in lines:
+        print(printable(line), file=sys.stderr, flush=True)
+
+
+def warn(*lines: str) -> None:
+    """Lines that something is wrong, on stderr."""
     sys.stdout.flush()
-    print(printable(text), file=sys.stderr, flush=True)
+    say(*lines)

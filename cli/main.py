@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
+from kodec.cli.lines import lines_of, warn
 from kodec.runtime.errors import KodecError
 
 __all__ = ["main"]
@@ -30,10 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(arguments)
     except KodecError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        warn(*lines_of(error, f"{type(error).__name__}: "))
         return BAD_BYTES
-    except KeyboardInterrupt:
-        print("kodec: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        warn("kodec: interrupted", *lines_of(error)[1:])
         return 130
     except BrokenPipeError:
         return 0

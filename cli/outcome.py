@@ -41,12 +41,12 @@ class Outcome:
         except (KodecError, OSError, ValueError) as error:
             name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
             place = "" if str(path) in str(error) else f"{path}: "
-            self.fail(f"{name}: {place}{error}")
+            self.fail(*output.lines_of(error, f"{name}: {place}"))
 
-    def fail(self, text: str) -> None:
+    def fail(self, *lines: str) -> None:
         """Report something that could not be done."""
         self.failed += 1
-        output.warn(text)
+        output.warn(*lines)
 
     @property
     def code(self) -> int:
@@ -60,11 +60,11 @@ def errors_reported() -> Iterator[None]:
     try:
         yield
     except NotALog as error:
-        output.warn(f"kodec: {error}")
+        output.warn(*output.lines_of(error))
         raise typer.Exit(BAD_USAGE) from None
     except (Missing, OSError, ValueError) as error:
         # ValueError: a topic-partition that is in two directories
         if isinstance(error, (KodecError, BrokenPipeError)):
             raise
-        output.warn(f"kodec: {error}")
+        output.warn(*output.lines_of(error))
         raise typer.Exit(FAILED) from None

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from kodec.cli.lines import printable, say, show, unescaped, warn
+from kodec.cli.lines import lines_of, printable, say, show, unescaped, warn
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, Record
 from kodec.log.files.listing import TopicPartition
@@ -24,6 +24,7 @@ __all__ = [
     "camel",
     "count",
     "ending",
+    "lines_of",
     "named",
     "printable",
     "row_of",
@@ -207,7 +208,7 @@ class Text:
     def record(self, record: Record) -> None:
         if isinstance(record, ControlRecord):
             said = f"{record.type.name} {record.data or ''}".rstrip()
-            print(f"  {record.offset}  {time_of(record.timestamp)}  {said}")
+            show(f"  {record.offset}  {time_of(record.timestamp)}  {said}")
             return
         line = (
             f"  {record.offset}  {time_of(record.timestamp)}  {_shown(record.key)} = {_shown(record.value)}"

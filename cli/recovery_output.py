@@ -10,7 +10,7 @@ from kodec.cli import output
 from kodec.cli.outcome import Outcome
 from kodec.cli.progress import Step as Progress
 from kodec.cli.selection import size_of_logs
-from kodec.log.recovery.plan import RecoveryPlan
+from kodec.log.recovery.plan import RecoveryPlan, truncated_by
 from kodec.log.recovery.steps import LowerRecoveryPoint, Quarantine, Rename, Step, Truncate
 
 __all__ = ["Shown"]
@@ -22,7 +22,7 @@ class Shown:
     def __init__(self, as_json: bool, apply: bool) -> None:
         self.as_json = as_json
         self.apply = apply
-        self.plans = self.changes = self.refused = self.truncated = 0
+        self.plans = self.changes = self.done = self.refused = self.truncated = 0
         self.scanned = self.logs = self.bytes = 0
         self.kept: set[Path] = set()
         # What the reader skips it also logs; here each has its line already.
@@ -35,7 +35,7 @@ class Shown:
         step: Progress,
         quarantine: Path | None = None,
     ) -> None:
-        """Show each plan, and apply it before the next one is made."""
+        """Show each plan, or what was done when it was applied, before the next one is made."""
         for plan in plans:
             self.plans += 1
             self.scanned += len(plan.scanned)
@@ -47,7 +47,6 @@ class Shown:
                 outcome.fail(f"{plan.path}: refused: {plan.refused}")
                 continue
             self.changes += len(plan.steps)
-            self.truncated += plan.truncated_bytes
             if plan.damage_below_recovery_point:
                 output.warn(
                     f"{plan.path}: damaged below the recovery point, where all was flushed: recovery "
@@ -55,13 +54,24 @@ class Shown:
                 )
             for remark in plan.remarks:
                 output.warn(remark)
-            for each in plan.steps:
-                output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
-            if self.apply:
-                with outcome.each(plan.path):
-                    self.kept.update(path.parent for path in plan.apply(quarantine))
-            else:
+            if not self.apply:
                 outcome.left_to_do += plan.has_changes
+                self._show(plan, plan.steps)
+                continue
+            done: list[Step] = []
+            with outcome.each(plan.path):
+                try:
+                    kept = plan.apply(quarantine, done=done.append)
+                finally:
+                    self.done += len(done)
+                    self._show(plan, done)
+                self.kept.update(path.parent for path in kept)
+
+    def _show(self, plan: RecoveryPlan, steps: Iterable[Step]) -> None:
+        """Show what a plan would do, or what of it was done."""
+        for each in steps:
+            self.truncated += truncated_by(each)
+            output.show(output.as_json(_facts(plan, each)) if self.as_json else _line(each))
 
     def end(self) -> None:
         """The closing line."""
@@ -71,15 +81,22 @@ class Shown:
                 "logsRead": self.scanned,
                 "bytesRead": self.bytes,
                 "changes": self.changes,
+                "done": self.done,
                 "bytesTruncated": self.truncated,
                 "refused": self.refused,
-                "applied": self.apply,
+                "applied": self.apply and self.done == self.changes and not self.refused,
                 "kept": sorted(map(str, self.kept)),
             }
             output.show(output.as_json(facts))
             return
-        done = "done" if self.apply else "to do, --apply does them"
-        ending = f"{output.count(self.changes, 'change')} {done}" if self.changes else "nothing to do"
+        ending = "nothing to do"
+        if self.changes and not self.apply:
+            ending = f"{output.count(self.changes, 'change')} to do, --apply does them"
+        elif self.changes:
+            some = "" if self.done == self.changes else f"{self.done} of "
+            ending = f"{some}{output.count(self.changes, 'change')} done"
+        elif self.refused:
+            ending = "nothing done" if self.apply else "nothing planned"
         read = f"{output.count(self.scanned, 'log')} read"
         if not self.apply and self.scanned < self.logs:
             read = f"{self.scanned} of {output.count(self.logs, 'log')} read (--from-start reads all)"

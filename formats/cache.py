@@ -1,24 +1,30 @@
 """Generated modules of a schema, and its kernel where there can be one, in a folder of the user's cache.
 
 A folder is named by the hash of all that its content comes from: schemas, generator, Python, compiler. It is
-made under another name and renamed when it is whole: of two processes one is first, and both are right.
+made under another name and renamed when it is whole: of two processes one is first, and both are right. It
+holds the hash of each of its files: one of which something is gone, as cleaners of temporary files leave it,
+is made anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
+import json
 import logging
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -30,26 +36,33 @@ __all__ = ["Modules", "cache_folder", "modules_of"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILE_SECONDS = 300
+_WHOLE = "whole.json"
+_TRIES = 5
 _log = logging.getLogger("kodec.formats")
 
 
 class Modules:
     """What one folder of the cache holds: schemas, and the modules made of them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, make: Callable[[], None]) -> None:
+        self._whole = folder
+        self._make = make
         self.schemas = folder / "schemas"
         self.folder = folder / "modules"
         self.package = f"kodec_cached_{folder.name}"
 
     def module(self, name: str) -> ModuleType:
         """A module by its path in the folder: `network/pcap`, `kernels/weather`."""
+        wanted = f"{self.package}.{name.replace('/', '.')}"
+        if wanted not in sys.modules and not _is_whole(self._whole):
+            self._make()
         for inner in ("", "kernels"):
             full = f"{self.package}.{inner}".rstrip(".")
             if full not in sys.modules:
                 spec = importlib.machinery.ModuleSpec(full, None, is_package=True)
                 spec.submodule_search_locations = [str(self.folder / inner)]
                 sys.modules[full] = importlib.util.module_from_spec(spec)
-        return importlib.import_module(f"{self.package}.{name.replace('/', '.')}")
+        return importlib.import_module(wanted)
 
     def kernel(self, ident: str) -> ModuleType | None:
         """The kernel of a schema, where one was built and can be loaded."""
@@ -78,24 +91,53 @@ def cache_folder() -> Path:
 def modules_of(files: dict[str, bytes]) -> Modules:
     """The modules of schemas by their path, with kernels of those that can have one, if there is a compiler.
 
-    They are made if they are not there. Raises: SchemaError; OSError, also for a folder that others can
-    write to.
+    They are made if they are not there, or not whole. Raises: SchemaError; OSError, also for a folder that
+    others can write to, or exchange.
     """
     compiler = _compiler()
     made = _private(cache_folder()) / _digest(files, compiler)
-    if not made.is_dir():
+
+    def make() -> None:
         _make(files, compiler, made)
-    return Modules(_private(made))
+        importlib.invalidate_caches()
+
+    if not _is_whole(made):
+        make()
+    return Modules(_private(made), make)
 
 
 def _private(folder: Path) -> Path:
     """The folder, which what is imported from must be the user's alone. Raises OSError."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = folder.absolute()
+    for each in reversed([folder, *folder.parents]):
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid"):
-        facts = folder.stat()
-        if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+        found = folder.resolve(strict=True)
+        facts = found.stat()
+        if facts.st_uid != os.getuid() or facts.st_mode & 0o022 or any(map(_is_foreign, found.parents)):
             raise PermissionError(f"{folder} is not the user's alone: set KODEC_CACHE to a folder that is")
     return folder
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether another user can put something else in place of what is in the folder."""
+    facts = folder.stat()
+    owners = (0, os.getuid(), Path(folder.anchor).stat().st_uid)
+    return facts.st_uid not in owners or bool(facts.st_mode & 0o002 and not facts.st_mode & stat.S_ISVTX)
+
+
+def _hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+def _is_whole(made: Path) -> bool:
+    """Whether a folder has all that was put into it."""
+    try:
+        wanted = json.loads((made / _WHOLE).read_bytes())
+        return bool(wanted == _hashes(made, wanted))
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> None:
@@ -112,14 +154,26 @@ def _make(files: dict[str, bytes], compiler: list[str] | None, made: Path) -> No
         for name in kernels:
             assert compiler is not None
             _compile(compiler, out / "kernels", name)
-        try:
-            work.rename(made)
-        except OSError:
-            # another process was first: what it made is the same
-            if not made.is_dir():
-                raise
+        names = sorted(each.relative_to(work).as_posix() for each in work.rglob("*") if each.is_file())
+        (work / _WHOLE).write_text(json.dumps(_hashes(work, names)))
+        _publish(work, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _publish(work: Path, made: Path) -> None:
+    """Rename a folder that is whole. Where another process was first, what it made is the same."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(OSError):
+            work.rename(made)
+            return
+        if _is_whole(made):
+            return
+        aside = Path(tempfile.mkdtemp(prefix="broken-", dir=made.parent))
+        with contextlib.suppress(OSError):
+            made.rename(aside / made.name)
+        shutil.rmtree(aside, ignore_errors=True)
+    work.rename(made)
 
 
 def _compile(compiler: list[str], kernels: Path, name: str) -> None:

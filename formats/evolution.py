@@ -84,6 +84,10 @@ class _Comparison:
         self.new = new
         self.problems = problems
         self.found: dict[tuple[Place, str, str], list[int]] = {}
+        # one of them has versions: a number in front of the other, always the same, is the one version of it
+        one, other = _front(old.root), _front(new.root)
+        differ = bool(old.root.versions) != bool(new.root.versions)
+        self.fronts = (one, other) if differ and one is not None and other is not None else None
 
     def bad(self, at: Struct | Field, path: str, text: str) -> None:
         self.problems.add(at.place, path.replace("::", "."), text)
@@ -137,14 +141,37 @@ class _Comparison:
             self.bad(new, path, f"its kind was `{old.message.kind.raw}`")
         if old.topic and new.topic != old.topic:
             self.bad(new, path, f"its topic was `{old.topic.raw}`")
-        if old.versions and not (new.versions and _holds(new.versions, old.versions)):
+        if self.fronts is not None:
+            before, after = self.fronts
+            gone = [version for version in before if version not in after and not self.taken_over(version)]
+            if gone:
+                self.bad(new, path, f"versions {before} were valid, now {after} are")
+        elif old.versions and not (new.versions and _holds(new.versions, old.versions)):
             self.bad(new, path, f"versions {old.versions} were valid, now {new.versions or 'none'} are")
         both = old.versions.intersect(new.versions) if old.versions and new.versions else None
         if old.flexible is not None and new.flexible is not None and both:
-            before, after = ([v for v in both if v in each] for each in (old.flexible, new.flexible))
-            if before != after:
+            flexible, now = ([v for v in both if v in each] for each in (old.flexible, new.flexible))
+            if flexible != now:
                 text = f"flexible versions were {old.flexible}, now they are {new.flexible}"
                 self.bad(new, path, text)
+
+    def taken_over(self, version: int) -> bool:
+        """Whether a new schema reads what a version was, byte by byte: so Kafka 4.1 has it of keys."""
+        if len(self.old.structs) > 1:
+            return False
+        paths = {schema.path for schema in self.before.model.schemas}
+        for other in self.after.model.schemas:
+            front = _front(other.root)
+            if other.path in paths or front is None or other.root.versions or version not in front:
+                continue
+            trial = _Comparison(self.before.model, self.after.model, self.old, other, Problems())
+            known = {self.old.root.version_field: version} if self.old.root.versions else {}
+            trial.layouts(
+                trial.before.layout(self.old.root, known), trial.after.layout(other.root, {}), version
+            )
+            if not trial.found:
+                return True
+        return False
 
     def enums(self) -> None:
         newer = {each.name.rpartition("::")[2]: each for each in self.new.enums}
@@ -184,6 +211,8 @@ class _Comparison:
 
     def _versions(self, old: Struct, new: Struct) -> list[int | None]:
         """The versions in which two types are compared: those of both."""
+        if old is self.old.root and self.fronts is not None:
+            return [version for version in self.fronts[0] if version in self.fronts[1]]
         root = self.old.root.versions
         known = old.versions or (root if new.versions else None)
         if not known:
@@ -193,6 +222,12 @@ class _Comparison:
 
     def layouts(self, old: Layout, new: Layout, version: int | None) -> None:
         before, after = _fields(old), _fields(new)
+        if self.fronts is not None and old.struct is self.old.root:
+            # both have it at their start, whatever they call it and write by default
+            name = next(iter(before))
+            (_, front), *others = after.items()
+            before[name] = replace(before[name], default=None)
+            after = {name: replace(front, default=None), **dict(others)}
         self.rename(before, after)
         if old.struct is self.old.root and old.struct.version_field in before:
             # what is written by default is no matter of what bytes mean
@@ -295,6 +330,21 @@ class _Comparison:
             asked = (old.versions or self.old.root.versions or _ALL).intersect(one_range)
             if not _holds(other_range, asked):
                 self.bad(new, path, f"{what} were {one_range}, now they are {other_range}")
+
+
+def _front(struct: Struct) -> VersionRange | None:
+    """The numbers with which values of a type can start; None where they start with anything else."""
+    if not struct.fields:
+        return None
+    first = struct.fields[0]
+    if not isinstance(first.type, Prim) or first.type.floating or first.condition or first.repeat:
+        return None
+    if struct.versions:
+        return struct.versions if first.id == struct.version_field else None
+    fixed = None if first.valid is None else first.valid.eq
+    if isinstance(fixed, Literal) and isinstance(fixed.value, int):
+        return VersionRange(fixed.value, fixed.value)
+    return None
 
 
 _ALL = VersionRange(0, OPEN)

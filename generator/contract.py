@@ -217,7 +217,7 @@ def touch(value: object) -> None:
 
 
 def _members(value: StreamNode) -> Iterator[object]:
-    for name in (each.name for each in dataclasses.fields(value) if each.compare):  # type: ignore[arg-type]  # it is one
+    for name in (each.name for each in dataclasses.fields(value) if each.compare):
         yield getattr(value, name)
     for name, found in vars(type(value)).items():
         if isinstance(found, property):

@@ -212,11 +212,15 @@ def generate(
             _refuse_foreign(change.path)
         if change.kind != "stale":
             _refuse_outside(change.path, wanted[change.path][0])
-    for change in found:
-        if change.kind == "stale":
-            change.path.unlink()
-        else:
-            _write(change.path, wanted[change.path][1])
+    for number, change in enumerate(found):
+        try:
+            if change.kind == "stale":
+                change.path.unlink()
+            else:
+                _write(change.path, wanted[change.path][1])
+        except BaseException as error:
+            error.add_note(f"{number} of {len(found)} files were written or removed")
+            raise
     return found
 
 

@@ -226,7 +226,11 @@ class Layouts:
         bits: list[Field] = []
         absent: list[Field] = []
 
+        order = ""  # of those pending
+
         def flush() -> None:
+            nonlocal order
+            order = ""
             if pending:
                 offset = pending[-1].offset + pending[-1].size
                 steps.append(Run(tuple(pending), offset))
@@ -235,13 +239,16 @@ class Layouts:
         def push(
             field: Field | None, size: int, what: Prim | Bytes | Ref | BitGroup, inner: Run | None
         ) -> None:
-            if pending and byte_order(pending) and _endian_of(what, inner) not in ("", byte_order(pending)):
+            nonlocal order
+            own = _endian_of(what, inner)
+            if order and own not in ("", order):
                 flush()
             offset = pending[-1].offset + pending[-1].size if pending else 0
             if offset + size > _MOST_FUSED:
                 flush()
                 offset = 0
             pending.append(RunField(field, offset, size, what, inner))
+            order = order or own
 
         for raw in struct.fields:
             field = self.folded(struct, raw, known)
@@ -314,11 +321,11 @@ class Layouts:
             if expr is None:
                 return None
             folded = fold(self.inline(struct, expr), known)
-            plain = whole_numbers and not any(isinstance(part, Attr) for part in walk(folded))
+            # a comparison of floats, or of what may be one, is not rearranged
+            floats = any(isinstance(each.type, Prim) and each.type.floating for each in struct.fields)
+            plain = not floats and not any(isinstance(part, Attr) for part in walk(folded))
             return settled(folded) if plain else folded
 
-        # whether a comparison may be rearranged: not where it is of floats
-        whole_numbers = not any(isinstance(each.type, Prim) and each.type.floating for each in struct.fields)
         condition = f(field.condition)
         valid = field.valid
         if valid is not None:

@@ -60,6 +60,11 @@ class SchemaError(KodecError):
         count = len(self.problems)
         return f"{count} problem{'s' * (count != 1)} in {files} file{'s' * (files != 1)}; nothing was written"
 
+    @property
+    def lines(self) -> list[str]:
+        """What `str` says, line by line."""
+        return str(self).split("\n")
+
     def __str__(self) -> str:
         return "\n".join([*map(str, self.problems), self.summary])
 

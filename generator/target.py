@@ -37,6 +37,7 @@ _OWN: Mapping[str, str] = {
     "native": "kodec.generator.targets.native:TARGET",
     "model": "kodec.generator.targets.model:TARGET",
     "java": "kodec.generator.targets.java:TARGET",
+    "go": "kodec.generator.targets.go:TARGET",
     "documents": "kodec.generator.targets.documents:TARGET",
     "vectors": "kodec.generator.targets.vectors:TARGET",
 }

@@ -36,9 +36,10 @@ class _Lines(Extension):
         return nodes.Output([parser.parse_expression()], lineno=line)
 
 
-def _indented(text: str, width: int) -> str:
-    """The lines further in, but for empty ones."""
-    return "".join(" " * width + line if line.strip() else line for line in text.splitlines(keepends=True))
+def _indented(text: str, by: int | str) -> str:
+    """The lines further in by so many spaces, or by a text, but for empty ones."""
+    space = " " * by if isinstance(by, int) else by
+    return "".join(space + line if line.strip() else line for line in text.splitlines(keepends=True))
 
 
 class Templates:

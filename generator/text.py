@@ -14,14 +14,17 @@ import textwrap
 import unicodedata
 from dataclasses import dataclass
 from typing import NoReturn
+from urllib.parse import quote
 
 __all__ = [
     "NO_TEXT",
     "Text",
+    "cell",
     "code",
     "docstring",
     "java_literal",
     "javadoc",
+    "line_comment",
     "markdown",
     "not_text",
     "one_line",
@@ -138,25 +141,54 @@ _ENTITIES = (
 
 
 _LITERAL = re.compile(r"(`[^`\n]+`|https?://[^\s<>|`()\[\]]+)")
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>|!~&#$^]")
+_BLOCK = re.compile(r"(?m)^([-+=:])|^(\d+)([.)])")
+_IN_URLS = "-._~:/?#@!$&'*+,;=%"
+
+
+def line_comment(text: Text, start: str, width: int = 110) -> str:
+    """Lines of a comment that begin with `start`, such as `\t// `; paragraphs are kept."""
+    paragraphs = [
+        textwrap.wrap(" ".join(part.split()), width - len(start)) for part in text.raw.strip().split("\n\n")
+    ]
+    lines = [line for lines in paragraphs if lines for line in ("", *lines)][1:]
+    return "\n".join((start + line).rstrip() for line in lines)
 
 
 def markdown(text: Text) -> str:
-    """The text in Markdown, paragraphs kept. Between backticks is code; no sign else means anything."""
-    found = ""
-    for part in _LITERAL.split(text.raw):
-        if part.startswith("`") and len(part) > 1:
-            found += code(part[1:-1])
-        elif _LITERAL.fullmatch(part):
-            found += part
-        else:
-            found += re.sub(r"([\\`*_{}\[\]<>|!~&]|^#)", r"\\\1", part, flags=re.M)
-    return found.strip()
+    """The text in Markdown, paragraphs kept. Between backticks is code, http and https are links; no other
+    sign means anything."""
+    lines = "\n".join(line.strip() for line in text.raw.splitlines()).strip()
+    return _BLOCK.sub(_escaped_block, "".join(_inline(part) for part in _LITERAL.split(lines)))
+
+
+def _inline(part: str) -> str:
+    if part.startswith("`") and len(part) > 1:
+        return code(part[1:-1])
+    if _LITERAL.fullmatch(part):
+        url = part.rstrip("\"'*,.:;!?\\")
+        return f"<{quote(url, safe=_IN_URLS, errors='replace')}>{_MARKUP.sub(_escaped, part[len(url) :])}"
+    return _MARKUP.sub(_escaped, part)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _escaped_block(found: re.Match[str]) -> str:
+    """A sign that is markup where a line starts."""
+    return f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}"
+
+
+def cell(text: Text) -> str:
+    """The same on one line, for a table, a heading or an item of a list."""
+    return markdown(one_line(text))
 
 
 def code(text: str) -> str:
     """A piece of code in Markdown, in a table too."""
     shown = "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in text)
-    return f"`{shown.replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    return f"`{shown.replace('`', chr(39)).replace('|', chr(92) + '|') or ' '}`"
 
 
 def _wrap(text: str, indent: str, width: int = 100) -> str:

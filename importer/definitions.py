@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ __all__ = ["BadDefinition", "FieldDef", "MessageDef", "StructDef", "read_definit
 
 MOST_BYTES = 1 << 20
 """No definition is nearly as large; a jar may claim anything."""
+MOST_IN_JAR = 64 << 20
+"""Nor are all of a jar."""
 MOST_DEPTH = 16
 NONE = VersionRange.parse("none")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
@@ -92,7 +95,11 @@ def read_definitions(path: Path) -> list[MessageDef]:
     """
     files = [path]
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.suffix in (".jar", ".json"))
+        files = sorted(
+            each for each in path.rglob("*") if each.suffix in (".jar", ".json") and each.is_file()
+        )
+    elif not path.is_file():
+        raise BadDefinition(str(path), "neither a folder nor a regular file")
     found: dict[str, MessageDef] = {}
     for file in files:
         for each in _in_jar(file) if file.suffix == ".jar" else _in_file(file):
@@ -115,21 +122,46 @@ def _in_file(file: Path) -> Iterator[MessageDef]:
 
 def _in_jar(file: Path) -> Iterator[MessageDef]:
     match = _VERSIONED.match(file.name)
-    with zipfile.ZipFile(file) as jar:
+    left = MOST_IN_JAR
+    with _opened(file) as jar:
         for entry in sorted(jar.infolist(), key=lambda each: each.filename):
             if not re.search(r"(\A|/)(message|metadata)/[A-Za-z0-9]+\.json\Z", entry.filename):
                 continue
-            if entry.file_size > MOST_BYTES:
-                raise BadDefinition(f"{file.name}!{entry.filename}", f"larger than {MOST_BYTES} bytes")
+            source = f"{file.name}!{entry.filename}"
+            data = _inflated(jar, entry, source)
+            left -= len(data)
+            if left < 0:
+                raise BadDefinition(file.name, f"its definitions are larger than {MOST_IN_JAR} bytes")
             made = _definition(
-                jar.read(entry),
-                f"{file.name}!{entry.filename}",
+                data,
+                source,
                 match["artifact"] if match else "",
                 match["version"] if match else "",
                 entry.filename,
             )
             if made is not None:
                 yield made
+
+
+def _opened(file: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except (NotImplementedError, ValueError, OverflowError) as error:
+        raise BadDefinition(str(file), f"a jar that cannot be read: {error}") from None
+
+
+def _inflated(jar: zipfile.ZipFile, entry: zipfile.ZipInfo, source: str) -> bytes:
+    """The bytes of an entry, of which no more than may be are decompressed, whatever its header says."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise BadDefinition(source, "compressed as no entry of a jar is")
+    try:
+        with jar.open(entry) as file:
+            data = file.read(MOST_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        raise BadDefinition(source, f"damaged: {error}") from None
+    if len(data) > MOST_BYTES:
+        raise BadDefinition(source, f"larger than {MOST_BYTES} bytes")
+    return data
 
 
 def _definition(
@@ -139,8 +171,12 @@ def _definition(
     try:
         text = _STRING.sub(lambda found: found[0] if found[0][0] == '"' else "", data.decode("utf-8"))
         document = json.loads(text)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadDefinition(source, f"not JSON: {error}") from None
+    try:
+        json.dumps(document, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadDefinition(source, "a text in it has half a character (a lone surrogate)") from None
     if not isinstance(document, dict) or not {"type", "name", "validVersions"} <= document.keys():
         return None
     reader = _Reader(source)

@@ -16,6 +16,7 @@ from kodec.importer.merge import merged, names_in
 from kodec.importer.places import PROTOCOL, place_of
 from kodec.importer.schemas import schema_of, snake
 from kodec.importer.text import ordered, text_of, tree_of
+from kodec.runtime.errors import StalePlan
 
 __all__ = ["ImportPlan", "SchemaChange", "plan_import"]
 
@@ -57,6 +58,7 @@ class ImportPlan:
         messages: the names of all that were found, those that are not asked for left out.
         unchanged: how many are as their definitions say.
         skipped: messages that are not imported, each with the reason.
+        notes: what the definitions do not say, and what was made of it.
     """
 
     schemas: Path
@@ -64,21 +66,36 @@ class ImportPlan:
     changes: tuple[SchemaChange, ...]
     unchanged: int
     skipped: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
     def apply(self) -> None:
-        """Write the files, each whole or not at all. Raises OSError, ValueError for one outside."""
+        """Write the files, each whole or not at all.
+
+        Raises: StalePlan where a schema has changed since the plan was made; OSError, ValueError for one
+        outside. Where some were written before, a note of the error says how many.
+        """
         for change in self.changes:
-            change.path.parent.mkdir(parents=True, exist_ok=True)
-            if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
-                raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
-            made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+            if change.before != (change.path.read_text("utf-8") if change.path.exists() else None):
+                raise StalePlan(str(change.path), "has changed")
+        for number, change in enumerate(self.changes):
             try:
-                with made.open("x", encoding="utf-8", newline="\n") as file:
-                    file.write(change.after)
-                made.replace(change.path)
-            except BaseException:
-                made.unlink(missing_ok=True)
+                self._write(change)
+            except BaseException as error:
+                error.add_note(f"{number} of {len(self.changes)} files were written")
                 raise
+
+    def _write(self, change: SchemaChange) -> None:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        if not change.path.parent.resolve().is_relative_to(self.schemas.resolve()):
+            raise ValueError(f"{change.path.parent} leads out of {self.schemas}")
+        made = change.path.with_name(f".{change.path.name}.{os.getpid()}")
+        try:
+            with made.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(change.after)
+            made.replace(change.path)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
 
 
 def plan_import(
@@ -94,6 +111,7 @@ def plan_import(
     seen: list[str] = []
     skipped: list[tuple[str, str]] = []
     unchanged = 0
+    unsaid: dict[str, list[str]] = {}
     for message in read_definitions(source):
         place = place_of(message)
         if only and message.name not in only:
@@ -104,6 +122,8 @@ def plan_import(
             continue
         if place.folder == PROTOCOL and not (protocol or only):
             continue
+        if message.kind == "data" and message.name.endswith("Key"):
+            unsaid.setdefault(message.source.partition("!")[0], []).append(message.name)
         path = schemas / place.folder / f"{snake(message.name)}.ksy"
         before = path.read_text("utf-8") if path.is_file() else None
         old = {} if before is None else tree_of(before, str(path))
@@ -115,7 +135,12 @@ def plan_import(
             text, lost = with_comments(text_of(tree), before or "")
             found.append(SchemaChange(path, message.name, before, text, lost))
     found += _primitives(schemas, found)
-    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped))
+    notes = [
+        f"{file} does not say which messages are keys, as Kafka's jars do since 4.1: {', '.join(names)} "
+        "became messages whose version is the number that stands in front of the key"
+        for file, names in unsaid.items()
+    ]
+    return ImportPlan(schemas, tuple(seen), tuple(found), unchanged, tuple(skipped), tuple(notes))
 
 
 def _primitives(schemas: Path, changes: Sequence[SchemaChange]) -> list[SchemaChange]:

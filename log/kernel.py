@@ -34,6 +34,7 @@ __all__ = [
     "record_decoder",
     "row_decoder",
     "row_reader",
+    "wrong_checksums",
 ]
 
 Backend = Literal["native", "pure"]
@@ -146,6 +147,21 @@ def in_order() -> InOrder:
 
         return native
     from kodec.log.backends.pure.order import in_order as pure
+
+    return pure
+
+
+WrongChecksums = Callable[["Buffer", int, int, int], tuple[int, int]]
+
+
+@cache
+def wrong_checksums() -> WrongChecksums:
+    """What looks how far batches with wrong checksums follow one another; the pure one says what it gives."""
+    if backend() == "native":
+        from kodec.log.backends.native.checksums import wrong_checksums as native
+
+        return native
+    from kodec.log.backends.pure.checksums import wrong_checksums as pure
 
     return pure
 

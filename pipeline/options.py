@@ -38,6 +38,8 @@ Mode = Literal["failfast", "permissive", "quarantine"]
 
 _UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
 
+_TIMES = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
 EARLIEST, LATEST = -2, -1
 """What stands for an offset in the JSON of starting and ending offsets, as in Kafka's ListOffsets."""
 
@@ -57,6 +59,8 @@ _OURS = (
     "minPartitions",
     "maxRecordsPerPartition",
     "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
     "columns",
     "mode",
     "verifyCrc",
@@ -94,8 +98,6 @@ _ISOLATION = "kafka.isolation.level"
 _KNOWN = {name.lower(): name for name in (*_OURS, *_IGNORED, *_OF_SPARK, _ISOLATION)}
 # They mean something that is not to be had here, so that ignoring them would mislead.
 _NOT_HERE = {
-    "minOffsetsPerTrigger": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
-    "maxTriggerDelay": "a stream takes what is there, up to maxOffsetsPerTrigger: leave it out",
     "topic": "it is for writing; to read, name topics with subscribe",
     "kafka.auto.offset.reset": "use startingOffsets",
     "kafka.key.deserializer": "keys are binary; use Spark's functions",
@@ -149,7 +151,7 @@ class Options:
     """The options of the `kafka-log` source, read and checked; docs/spark.md says what each means.
 
     Attributes: paths may hold globs; at most one of subscribe, pattern and assign is not None; the rest are
-    the options in the words of this package.
+    the options in the words of this package; trigger_delay is in seconds.
     """
 
     paths: tuple[str, ...]
@@ -171,6 +173,8 @@ class Options:
     min_tasks: int | None = None
     task_offsets: int | None = None
     trigger_offsets: int | None = None
+    least_offsets: int | None = None
+    trigger_delay: float = 900
     reading: ReadOptions = field(default=ReadOptions())
     task_bytes: int | None = None
 
@@ -208,6 +212,8 @@ class Options:
             min_tasks=_count(given, "minPartitions"),
             task_offsets=_count(given, "maxRecordsPerPartition"),
             trigger_offsets=_count(given, "maxOffsetsPerTrigger"),
+            least_offsets=_count(given, "minOffsetsPerTrigger"),
+            trigger_delay=_seconds(given, "maxTriggerDelay", 900),
             reading=ReadOptions(
                 check_crc=_flag(given, "verifyCrc", default=True),
                 control=_flag(given, "includeControlRecords"),
@@ -458,6 +464,16 @@ def _size(given: Mapping[str, str], name: str, default: T) -> int | T:
     if match is None or match[2] not in _UNITS or int(match[1]) == 0:
         _wrong(name, "a size above 0, like 64m", text)
     return int(match[1]) * _UNITS[match[2]]
+
+
+def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
+    text = given.get(name.lower())
+    if text is None:
+        return default
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]*)\s*", text.lower())
+    if match is None or match[2] not in _TIMES or int(match[1]) * _TIMES[match[2]] >= 2**63:
+        _wrong(name, "a time, like 90s or 15m", text)
+    return int(match[1]) * _TIMES[match[2]] / 1000
 
 
 def _count(given: Mapping[str, str], name: str) -> int | None:

@@ -30,6 +30,7 @@ from kodec.log.files.listing import (
     find_replicas,
     parse_folder_name,
 )
+from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
 from kodec.log.files.paths import PartitionPath, is_log_directory, partition_path
 from kodec.log.files.resolve import LogDirectoryPath, NotALog, SegmentPath, resolve
 from kodec.log.files.tiered import TieredFolder, list_tiered, tiered_folders
@@ -62,6 +63,7 @@ _LEAST_TASK, _MOST_TASK = 16 * 2**20, 128 * 2**20
 # Far more than Spark can run; of one segment.
 _MOST_PARTS = 100_000
 _DEFAULT = ReadOptions()
+_OF_AN_OFFSET = re.compile(r"[0-9]{20}\.")
 # A listing is soon out of date; one that is so again and again is no broker's work.
 MOST_LISTINGS = 20
 P = ParamSpec("P")
@@ -104,7 +106,9 @@ class SourceSegment(NamedTuple):
         after: the base offset of the segment listed after it; None for the last one.
         first, end: only offsets from `first` on and below `end`; None is no bound.
         tiered: whether it is in remote storage.
-        asked: whether the first offset was asked for by number, so that it must be there.
+        asked: whether the first offset must be there.
+        tail: whether bytes that were no whole batch lay behind `end`: they are read too, for what is wrong
+            there.
     """
 
     topic_partition: TopicPartition
@@ -114,6 +118,7 @@ class SourceSegment(NamedTuple):
     end: int | None = None
     tiered: bool = False
     asked: bool = False
+    tail: bool = False
 
     @property
     def start(self) -> int:
@@ -128,7 +133,9 @@ class SourceSegment(NamedTuple):
     def within(self, first: int | None, end: int | None) -> SourceSegment | None:
         """The part with these offsets; None where there is none."""
         part = self._replace(first=max(self.first, first or 0), end=_earlier(self.end, end))
-        return None if part.stop is not None and part.start >= part.stop else part
+        # of one without a batch somebody has to say so, or what else is in it
+        empty = part.stop is not None and part.start >= part.stop
+        return None if empty and not (part.tail and part.end == self.end) else part
 
 
 Task = tuple[SourceSegment, ...]
@@ -238,6 +245,33 @@ def _end_of(files: SegmentFiles, reading: ReadOptions, *, whole: bool = False) -
             raise batches.skipped[0].error.in_source(shown(files.log))
         end = max(end, batch.next_offset)
     return end
+
+
+def _pinned(piece: SourceSegment, reading: ReadOptions) -> SourceSegment:
+    """The piece with an end, that of the last whole batch there is now; with what lies behind it where that
+    is no batch.
+
+    Whoever reads it says what is wrong. Raises FileNotFoundError.
+    """
+    files = piece.segment
+    try:
+        with Segment(files, reading.limits) as segment:
+            last = segment.last_header()
+            if last is None:
+                return piece._replace(end=files.base_offset, tail=True)
+            # its offset may be damaged, which would leave out what is there
+            segment.find(last.last_offset)
+            if reading.check_crc:
+                segment.batch_at(last)
+            return piece._replace(end=last.next_offset, tail=segment.torn_tail is not None)
+    except FormatError:
+        batches = read_batches(files.log, check_crc=reading.check_crc, on_error="skip", limits=reading.limits)
+        end = max((each.next_offset for each in batches), default=0)
+        return piece._replace(end=max(end, files.base_offset), tail=True)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return piece
 
 
 class _Finder:
@@ -416,6 +450,10 @@ def _check_found(options: Options, finder: _Finder) -> None:
         name = "subscribe" if options.assign is None else "assign"
         where = f"not in the log directory: {', '.join(sorted(missing))}"
         raise OptionError(name, f"{where}; there are {_some(finder.seen)}")
+    found = [log for logs in finder.logs.values() for log in logs]
+    if found and not any(map(_is_kafkas, found)):
+        names = _some(finder.logs)
+        raise OptionError("path", f"{', '.join(map(shown, options.paths))}: no file of Kafka's is in {names}")
     if not finder.logs:
         here = f"there are {_some(finder.seen)}" if finder.seen else "there is no topic-partition"
         raise OptionError(
@@ -423,6 +461,18 @@ def _check_found(options: Options, finder: _Finder) -> None:
             f"{', '.join(map(shown, options.paths))}: of {options.chosen} {here}; "
             "say allowEmpty=true where no rows are expected",
         )
+
+
+def _is_kafkas(log: FoundLog) -> bool:
+    """Whether a broker may have made a folder: many another one is named like a topic-partition's."""
+    if log.tiered is not None or log.alone is not None or is_log_directory(log.path.parent):
+        return True
+    try:
+        names = [entry.name for entry in log.path.iterdir()]
+    except OSError:
+        # whoever reads it says why it cannot be listed
+        return True
+    return any(_OF_AN_OFFSET.match(name) or name in (LEADER_EPOCHS, PARTITION_METADATA) for name in names)
 
 
 def _some(seen: Iterable[TopicPartition]) -> str:
@@ -462,6 +512,12 @@ class Log:
     def latest(self) -> int:
         """The offset after the last one. Opens the last segment."""
         return max([self.earliest, *(_end_of(each.segment, self._reading) for each in self.pieces[-1:])])
+
+    def pinned(self) -> list[SourceSegment]:
+        """The pieces, of which the last one ends where it does now. Raises FileNotFoundError."""
+        if not self.pieces or self.pieces[-1].stop is not None:
+            return self.pieces
+        return [*self.pieces[:-1], _pinned(self.pieces[-1], self._reading)]
 
     def stable_end(self, *, committed: bool) -> int:
         """The offset after the last batch that is whole, and with `committed` of a transaction that is
@@ -567,8 +623,9 @@ def list_segments(options: Options) -> list[SourceSegment]:
         end = None if options.end.plain == LATEST else log.resolved(options.end, options)
         if options.committed:
             end = _earlier(end, _last_stable(replicas[0]))
-        asked = first is not None and not options.start.timed
-        found += (part._replace(asked=asked) for part in _cut(log.pieces, first, end))
+        # What is there now is what is wanted, however long it takes until it is read, and how often it is.
+        pieces = log.pieces if end is not None else log.pinned()
+        found += (part._replace(asked=True) for part in _cut(pieces, first, end))
     return found
 
 
@@ -670,7 +727,7 @@ def _in_parts(piece: SourceSegment, most: int) -> Iterator[SourceSegment]:
             "maxRecordsPerPartition", f"{most} would make more than {_MOST_PARTS} tasks; take more"
         )
     for first, end in pairwise([*range(piece.start, stop, most), stop]):
-        yield piece._replace(first=first, end=end)
+        yield piece._replace(first=first, end=end, tail=piece.tail and end == stop)
 
 
 def _weight(piece: SourceSegment) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,6 +17,7 @@ from kodec.pipeline.columns import arrow_schema, quarantine_schema, schema
 from kodec.pipeline.options import OptionError, Options
 from kodec.pipeline.plan import SourceSegment, Task, shown
 from kodec.pipeline.rows import FIRST_ROWS, SegmentRows
+from kodec.runtime.errors import KodecError
 
 __all__ = ["TaskPartition", "TaskReader", "freeze_imports_once"]
 
@@ -64,6 +68,22 @@ def freeze_imports_once() -> None:
         gc.freeze()
 
 
+@contextmanager
+def _left_in_silence() -> Iterator[None]:
+    """While a worker of Spark's hands a batch over, let it end without a word where nobody takes it.
+
+    Spark closes the connection once a `limit` is met. Python has the worker go on to an error then, which it
+    prints when it ends.
+    """
+    ours = TaskContext.get() is not None and threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL) if ours else None
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGPIPE, before)
+
+
 class TaskReader:
     """Decodes the segments of one task."""
 
@@ -77,12 +97,19 @@ class TaskReader:
         if not isinstance(partition, TaskPartition):
             return
         freeze_imports_once()
-        if self.options.mode == "quarantine":
-            yield from self._quarantine(partition.task)
-            return
+        found = self._quarantine if self.options.mode == "quarantine" else self._read
+        try:
+            for batch in found(partition.task):
+                with _left_in_silence():
+                    yield batch
+        except KodecError as error:
+            # Spark shows the way there too, and before what is wrong.
+            raise error.with_traceback(None) from None
+
+    def _read(self, task: Task) -> Iterator[pa.RecordBatch]:
         columns = arrow_schema(self.wanted)
         first_rows: int | None = FIRST_ROWS
-        for part in partition.task:
+        for part in task:
             for batch in self._rows(part, columns).batches(first_rows):
                 yield batch
                 first_rows = None

@@ -20,10 +20,9 @@ from kodec.log.backends.arrow import columns_of, headed_schema
 from kodec.log.backends.scan import Range, Scan
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
-from kodec.log.directories.directory import LogRoot
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
-from kodec.log.directories.sparse import is_compacted
 from kodec.log.directories.transactions import Transactions, find_transactions
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.tiered import list_tiered, tiered_folders
@@ -100,7 +99,9 @@ class SegmentRows:
         self.schema = schema
         self._options = options
         self._fail_on_loss = fail_on_loss
-        wanted = dict.fromkeys(chain.from_iterable(map(made_of, schema.names)))
+        # By its offsets what lies behind the end of a piece with a tail is left out, once it was looked at.
+        more = ("offset",) if part.tail and schema.names else ()
+        wanted = dict.fromkeys(chain(more, chain.from_iterable(map(made_of, schema.names))))
         self._scan = Scan(
             columns_of(headed_schema(), wanted),
             _range(part),
@@ -111,8 +112,8 @@ class SegmentRows:
         self._filled: dict[str, pa.Array] = {}
         self._left: list[Left] = []
         self._readers: list[TableReader] = []
-        # A file that was replaced since: only compaction does that.
-        self._replaced = False
+        # A file that has another size since, and segments that are there in place of one that is not.
+        self._replaced = self._relisted = False
         try:
             self._drops = self._aborted() if committed else None
             self._open()
@@ -137,13 +138,12 @@ class SegmentRows:
             if part.tiered:
                 raise
             gone = error
-        self._replaced = True
+        self._replaced = self._relisted = True
         for _ in range(MOST_LISTINGS):
             try:
                 found = self._now()
                 if found is None:
                     break
-                self._require_start(found)
                 self._readers = [self._reader(each) for each in found]
                 return
             except FileNotFoundError:
@@ -172,7 +172,10 @@ class SegmentRows:
         if self._replaced or lowest:
             first = max(first, part.segment.base_offset, lowest)
             last = last if part.stop is None else min(last, part.stop - 1)
+        # A tail is looked at for damage, as far as the segment went when it was listed.
+        tail = part.tail and files is part.segment
         start, stop, before, first = self._bytes(files, first, last)
+        stop, until = (files.size, None) if tail else (stop, last)
         # What is not the file that was listed may hold what the next one held.
         after = part.after if files is part.segment and not (self._replaced or part.tiered) else None
         order = Order(files.base_offset, str(files.log), after)
@@ -186,7 +189,7 @@ class SegmentRows:
             order=order,
             start=start,
             stop=stop,
-            last=last,
+            last=until,
             drops=self._drops,
         )
 
@@ -223,8 +226,16 @@ class SegmentRows:
         log = PartitionLog(self.part.segment.log.parent)
         found = _covering(log, base, self.part.after)
         if found and found[-1].base_offset < base and Segment(found[-1]).next_offset <= base:
-            # Compaction may have left nothing of it; nobody else deletes from the middle of a log.
-            return [] if log.topic_partition in LogRoot(log.root).cleaner_offsets() else None
+            # Compaction may have left nothing of it, but not of the last one; nobody else deletes from the
+            # middle of a log.
+            after = min(
+                (each.base_offset for each in log.files.segments if each.base_offset > base), default=None
+            )
+            if after is None or self.part.after is None:
+                return None
+            with log:
+                return [] if explain_gap(log, base, after - 1).is_explained else None
+        self._require_start(found)
         return found
 
     # -- rows -------------------------------------------------------------------------------------
@@ -269,6 +280,8 @@ class SegmentRows:
     def _batch(self, found: pa.RecordBatch) -> pa.RecordBatch:
         if not self.schema.names:
             return found
+        if self.part.tail:
+            found = found.filter(pc.less(found["offset"], self.part.end))
         arrays = [self._column(field, found) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -339,9 +352,9 @@ class SegmentRows:
         DataLoss.
         """
         part, order, skipped = self.part, reader.order, reader.skipped
-        if part.stop is None or order is None or self._replaced:
+        if part.stop is None or order is None or self._relisted:
             return []
-        if skipped.omitted or (skipped and skipped[-1].end >= reader.position):
+        if skipped and skipped.end >= reader.position:
             return []
         wanted = self._scan.offsets
         first, last = max(order.last + 1, part.start, wanted.first), min(part.stop - 1, wanted.last)
@@ -357,8 +370,13 @@ class SegmentRows:
                 return [self._reader(each, first) for each in found]
             if not part.asked and all(each.base_offset > last for each in log.files.segments):
                 return []
-            if tail is None and (order.sparse or is_compacted(log)):
-                return []
+            # An end moves back by truncation alone: compaction leaves the last segment as it is.
+            shrunk = part.after is None and all(each.base_offset <= base for each in log.files.segments)
+            if tail is None and not shrunk:
+                with log:
+                    first = explain_gap(log, first, last).lost
+                if first > last:
+                    return []
         owner = part.topic_partition
         if tail is not None:
             text = f"offsets {first} to {last} of {owner} are missing: it ends in a torn tail, {tail.reason}"
@@ -382,7 +400,7 @@ def _covering(log: PartitionLog, first: int, stop: int | None) -> list[SegmentFi
 def _range(part: SourceSegment) -> Range:
     """The offsets that are wanted of a segment: as a range only where it may have others, which is faster."""
     first = part.first if part.first > part.segment.base_offset else None
-    return Range.of("offsets", (first, None if part.end is None else part.end - 1))
+    return Range.of("offsets", (first, None if part.end is None or part.tail else part.end - 1))
 
 
 @relisted

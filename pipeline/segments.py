@@ -83,7 +83,7 @@ class PartitionRows:
         self._next = self._first = 0
         self._writer: SegmentWriter | None = None
         self._encode_at = _ENOUGH
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Add rows with columns of `kodec.row_schema`, which may be others than before. Raises EncodeError;

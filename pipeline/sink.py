@@ -9,11 +9,13 @@ adds those of the attempts that Spark took (`kodec.log.writing.addition`), under
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,7 +70,8 @@ _OPTIONS = (
 )
 _COMPRESSION = "kafka.compression.type"
 # What Spark itself adds.
-_OF_SPARK = ("checkpointlocation", "queryname", "provider", "owner")
+_OF_SPARK = ("queryname", "provider", "owner")
+_SOME_OFFSETS = "kafka-log: offset is null in some rows: leave the column out, or give them all"
 # As many rows without a key stay together.
 _RUN = 1_000
 _SIZE = re.compile(r"([0-9]{1,12})([kmg]?)b?", re.IGNORECASE)
@@ -81,10 +84,11 @@ class WriteOptions:
 
     Attributes:
         root: the log directory.
-        topic, partition: for rows without these columns; None: rows have them.
+        topic, partition: of all rows, whatever columns they have; None: rows say theirs.
         partitions: how many partitions a topic has, for rows that do not say theirs; None: all say it.
         cut: how rows become batches and segments.
         batch: the query and the number of its batch, where the caller counts them.
+        checkpoint: where Spark keeps a stream's state, where the stream says it.
     """
 
     root: Path
@@ -93,15 +97,19 @@ class WriteOptions:
     partitions: int | None
     cut: Cut
     batch: tuple[str, int] | None
+    checkpoint: str | None
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> WriteOptions:
         """Read the options of a query. Raises OptionError for one that is not known or cannot be followed."""
         known = {name.lower(): name for name in (*_OPTIONS, _COMPRESSION)}
         values: dict[str, str] = {}
+        checkpoint = None
         for name, value in given.items():
             if (lower := name.lower()) in known:
                 values[known[lower]] = value
+            elif lower == "checkpointlocation":
+                checkpoint = value
             elif lower not in _OF_SPARK and not lower.startswith("kafka."):
                 near = difflib.get_close_matches(lower, known, 1)
                 hint = f"; did you mean {known[near[0]]}?" if near else f"; there are {', '.join(_OPTIONS)}"
@@ -144,7 +152,7 @@ class WriteOptions:
         if (query is None) != (number is None):
             raise OptionError("queryId", "it goes with batchId: give both or none")
         batch = None if query is None or number is None else (query, number)
-        return cls(root, topic, partition, partitions, cut, batch)
+        return cls(root, topic, partition, partitions, cut, batch, checkpoint)
 
     def staging(self, name: str) -> Path:
         """The folder in which one write, of this name, is made."""
@@ -210,6 +218,7 @@ class _Made(NamedTuple):
     staging: Path
     batch: tuple[str, int] | None
     segments: list[FinishedSegment]
+    keeps: bool
 
 
 @dataclass
@@ -264,12 +273,22 @@ class _Sink:
         context = TaskContext.get()
         first = (0 if context is None else context.partitionId()) + (0 if batch is None else batch[1])
         partitioner = _Partitioner(self.options.partitions or 1, first)
+        # made once: a task that goes on after `abort` has removed it must not make it again
+        attempt.mkdir(parents=True)
+        keeps: bool | None = None
         try:
             for each in batches:
+                if self.keep_offsets and each.num_rows:
+                    # SQL has no way to leave a column out: it is null then
+                    some = each["offset"].null_count < each.num_rows
+                    keeps = some if keeps is None else keeps
+                    if keeps is not some:
+                        raise KodecError(_SOME_OFFSETS)
+                    each = each if keeps else each.drop_columns(["offset"])
                 for owner, part in self._parts(each, partitioner):
                     if owner not in rows:
                         rows[owner] = PartitionRows(
-                            owner, attempt / str(owner), self.options.cut, keep_offsets=self.keep_offsets
+                            owner, attempt / str(owner), self.options.cut, keep_offsets=bool(keeps)
                         )
                     rows[owner].add(part)
             segments = [segment for owner in sorted(rows) for segment in rows[owner].close()]
@@ -277,8 +296,11 @@ class _Sink:
             for open_rows in rows.values():
                 open_rows.abandon()
             shutil.rmtree(attempt, ignore_errors=True)
+            with suppress(OSError):
+                # other attempts are in it, or it has gone
+                staging.rmdir()
             raise
-        return _Message(_Made(staging, batch, segments))
+        return _Message(_Made(staging, batch, segments, bool(keeps)))
 
     def _parts(
         self, batch: pa.RecordBatch, partitioner: _Partitioner
@@ -289,13 +311,14 @@ class _Sink:
         columns = log_columns(batch, self.now)
         names = set(batch.schema.names)
         given = self.options
-        if "topic" not in names and "partition" not in names and given.partition is not None:
+        # As in Spark's Kafka sink an option goes before a column.
+        if given.topic is not None and given.partition is not None:
             yield _require_name(given.topic, given.partition), columns
             return
-        topics = batch["topic"] if "topic" in names else pa.repeat(given.topic, batch.num_rows)
+        topics = batch["topic"] if given.topic is None else pa.repeat(given.topic, batch.num_rows)
         numbers = (
             batch["partition"].cast(pa.int64())
-            if "partition" in names
+            if "partition" in names and given.partition is None
             else pa.repeat(pa.scalar(given.partition, pa.int64()), batch.num_rows)
         )
         if given.partitions is not None and numbers.null_count:
@@ -321,7 +344,10 @@ class _Sink:
         segments = [segment for each in made for segment in each.segments]
         batch = made[0].batch if made else None
         if segments or batch is not None:
-            add_segments(self.options.root, segments, keep_offsets=self.keep_offsets, batch=batch)
+            keeps = {each.keeps for each in made if each.segments}
+            if len(keeps) > 1:
+                raise KodecError(_SOME_OFFSETS)
+            add_segments(self.options.root, segments, keep_offsets=keeps == {True}, batch=batch)
         _remove(each.staging for each in made)
 
     def _abort(self, messages: Iterable[WriterCommitMessage | None]) -> None:
@@ -367,7 +393,12 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         context: Any = TaskContext.get()
         query = context.getLocalProperty("sql.streaming.queryId")
         number = int(context.getLocalProperty("streaming.sql.batchId"))
-        return self._write(iterator, f"{query}-{number}", (query, number))
+        return self._write(iterator, self._staged(number) or f"{query}-{number}", (query, number))
+
+    def _staged(self, number: int) -> str | None:
+        """The name of a micro-batch's staging folder, by what is known on the driver too; None without."""
+        place = self.options.checkpoint
+        return place and f"{hashlib.sha256(place.encode()).hexdigest()[:32]}-{number}"
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Add the segments of a micro-batch; nothing where that was done before."""
@@ -375,4 +406,5 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Remove what was written."""
+        self.name = self._staged(batchId) or self.name
         self._abort(messages)

@@ -22,7 +22,7 @@ from kodec.runtime.errors import MissingDependency
 __all__ = ["JAR", "QUIET", "register", "running", "served_by", "session"]
 
 JAR = Path(__file__).parent / "jvm" / "kodec-spark.jar"
-"""The source for the JVM, where it was built: with a wheel, or by `make jar`."""
+"""The source for the JVM; it is in a clone, and in all that is built of one."""
 
 _log = logging.getLogger("kodec")
 
@@ -79,6 +79,12 @@ def _registered(spark: SparkSession, jvm: bool, known: bool) -> SparkSession:
     connect = type(spark).__module__.startswith("pyspark.sql.connect")
     there = not connect and _has_jar(spark)
     if not (there or (jvm and JAR.is_file())):
+        if jvm:
+            _log.warning(
+                "%s is not there: the source in Python serves kafka-log, at three times the cost, from local "
+                "paths only; install a wheel or a clone of kodec (`make jar` builds it), or use --jars",
+                JAR,
+            )
         if not known:
             _require_workers(spark)
         spark.dataSource.register(KafkaLogDataSource)

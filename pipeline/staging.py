@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import exchange, sync_folder
 from kodec.log.files.lock import is_locked, locked
 from kodec.log.files.paths import require_outside_logs
 
@@ -53,16 +53,21 @@ class Staging:
         made.rename(target)
 
     def publish(self, target: Path) -> None:
-        """Make the result the target; what is there is moved away first and deleted last. Raises OSError."""
-        aside = self.path / "replaced"
-        if target.exists():
-            target.rename(aside)
-        try:
-            self.result.rename(target)
-        except OSError:
-            if aside.exists():
-                aside.rename(target)
-            raise
+        """Make the result the target; what is there is exchanged for it, and deleted last.
+
+        Where the system cannot exchange two names in one step, what is there is moved away before: whoever
+        kills the process in between leaves no target, until the next job with this one. Raises OSError.
+        """
+        if not (target.exists() and exchange(self.result, target)):
+            aside = self.path / "replaced"
+            if target.exists():
+                target.rename(aside)
+            try:
+                self.result.rename(target)
+            except OSError:
+                if aside.exists():
+                    aside.rename(target)
+                raise
         sync_folder(target.parent)
 
 

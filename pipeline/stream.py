@@ -7,6 +7,8 @@ yet, or whose checksum is not yet right, is not there yet.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +17,7 @@ from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
+    ReadMinRows,
     SupportsTriggerAvailableNow,
 )
 from pyspark.sql.types import StructType
@@ -38,6 +41,8 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
         super().__init__(wanted, options)
         # Where a query that is to end, ends.
         self._last: dict[TopicPartition, int] | None = None
+        # When a micro-batch was made that did not have to wait.
+        self._triggered = -math.inf
 
     @relisted
     def initialOffset(self) -> Offsets:
@@ -56,15 +61,30 @@ class LogStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAvailab
             return _json(ends)
         begin = _parsed(start)
         ends = _onward(begin, ends, logs)
-        if isinstance(limit, ReadMaxRows):
-            ends = _limited(begin, ends, logs, limit.max_rows)
+        if limit is not None and not isinstance(limit, ReadAllAvailable):
+            if self._last is None and self._waits(sum(_sizes(begin, ends, logs).values())):
+                return start
+            if isinstance(limit, ReadMaxRows):
+                ends = _limited(begin, ends, logs, limit.max_rows)
         found = _json(ends)
         return start if found == start else found
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """That of maxOffsetsPerTrigger."""
-        most = self.options.trigger_offsets
-        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+        """That of maxOffsetsPerTrigger, or of minOffsetsPerTrigger; `latestOffset` knows both."""
+        most, least = self.options.trigger_offsets, self.options.least_offsets
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
+
+    def _waits(self, offsets: int) -> bool:
+        """Whether a micro-batch of so many offsets waits for more, as of Spark's Kafka source: the first one
+        does not."""
+        now = time.monotonic()
+        few = offsets < (self.options.least_offsets or 0)
+        if few and now - self._triggered < self.options.trigger_delay:
+            return True
+        self._triggered = now
+        return False
 
     @relisted
     def reportLatestOffset(self) -> Offsets:
@@ -143,12 +163,21 @@ def _limited(
     most: int,
 ) -> dict[TopicPartition, int]:
     """About `most` offsets, shared by what each topic-partition has; at least one of each that has some."""
-    begins = {owner: start.get(owner, logs[owner].earliest if owner in logs else 0) for owner in ends}
-    sizes = {owner: max(0, end - begins[owner]) for owner, end in ends.items()}
+    sizes = _sizes(start, ends, logs)
     total = sum(sizes.values())
     if total <= most:
         return dict(ends)
     return {
-        owner: begins[owner] + min(size, max(1, most * size // total)) if size else ends[owner]
+        owner: ends[owner] - size + min(size, max(1, most * size // total)) if size else ends[owner]
         for owner, size in sizes.items()
     }
+
+
+def _sizes(
+    start: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+    logs: Mapping[TopicPartition, Log],
+) -> dict[TopicPartition, int]:
+    """How many offsets each topic-partition has."""
+    begins = {owner: start.get(owner, logs[owner].earliest if owner in logs else 0) for owner in ends}
+    return {owner: max(0, end - begins[owner]) for owner, end in ends.items()}

@@ -22,6 +22,7 @@ __all__ = [
     "NoSuchPartition",
     "OffsetOutOfRange",
     "ReadFailed",
+    "StalePlan",
     "Truncated",
     "Unsupported",
 ]
@@ -284,3 +285,18 @@ class ReadFailed(KodecError, OSError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.strerror, self.errno, self.at, self.source)
+
+
+class StalePlan(KodecError, RuntimeError):
+    """What a plan was made from has changed since, so that it is not carried out: plan again.
+
+    Attributes: `path` (the file or folder that has changed), `reason`.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason} since the plan was made: plan again"

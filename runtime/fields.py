@@ -55,7 +55,7 @@ class ReadOptions:
         decompressed_bytes: the most bytes that one compressed field may grow to.
         elements: the most elements that one list may have. A few bytes of input can be an object of
             a hundred, so bytes alone bound no memory. Rows count together with the lists in them.
-        depth: how deep objects that are read from streams may hold each other.
+        depth: how many levels objects that are read from streams may nest; an instance is one of its own.
         compressed: true inside decompressed bytes, where a second compression is refused.
     """
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from mmap import mmap
 from struct import Struct
 from struct import error as StructError
@@ -26,6 +28,7 @@ _CODES = re.compile(r"\d*[a-zA-Z]")
 _SPARE = 4096
 _MOST_SHIFT = 128
 _MOST_ZEROS = 256 << 20
+_TOO_DEEP = "nested too deep for Python"
 REQUIRED: Any = None
 """The default of an attribute that has to be given before it is written."""
 
@@ -74,15 +77,23 @@ class _State:
     Attributes:
         room: how many elements without bytes there may be in all lists: as many as there are bytes, about.
         empty: how many there were.
+        sought: the sources by which instances are being read, and what was read of their streams before.
     """
 
-    __slots__ = ("depth", "empty", "opt", "room")
+    __slots__ = ("depth", "empty", "opt", "room", "sought")
 
     def __init__(self, opt: ReadOptions, size: int) -> None:
         self.opt = opt
         self.depth = 0
         self.room = size + _SPARE
         self.empty = 0
+        self.sought: list[tuple[ByteSource, ByteSource]] = []
+
+    def go_back(self, count: int) -> None:
+        """Have streams stand where they did when `count` instances were being read."""
+        while len(self.sought) > count:
+            found, before = self.sought.pop()
+            found.leave(before)
 
 
 def _number(code: str) -> Callable[[ByteSource, str], Any]:
@@ -102,10 +113,13 @@ def _number(code: str) -> Callable[[ByteSource, str], Any]:
 class ByteSource:
     """Bytes that are read: `buf[base:end]`, of which `at` is the next.
 
+    An instance is read at its position by a source of its own (`seek`). The sources of one stream know which
+    of them is read at the moment: expressions ask that one where the stream stands.
+
     Every method that reads names the field for its error. Raises: FormatError.
     """
 
-    __slots__ = ("_bits", "_left", "at", "base", "buf", "end", "state")
+    __slots__ = ("_bits", "_left", "_stand", "at", "base", "buf", "end", "state")
 
     def __init__(self, buf: bytes, base: int, end: int, state: _State) -> None:
         self.buf = buf
@@ -113,6 +127,8 @@ class ByteSource:
         self.end = end
         self.state = state
         self._bits = self._left = 0
+        # made by the first `seek`, which most streams never see
+        self._stand: list[ByteSource] | None = None
 
     @classmethod
     def of(cls, buf: bytes, opt: ReadOptions = DEFAULT_READ) -> ByteSource:
@@ -120,8 +136,13 @@ class ByteSource:
         return cls(buf, 0, len(buf), _State(opt, len(buf)))
 
     @property
+    def current(self) -> ByteSource:
+        """The source of this stream that is read at the moment."""
+        return self if self._stand is None else self._stand[0]
+
+    @property
     def pos(self) -> int:
-        return self.at - self.base
+        return self.current.at - self.base
 
     @property
     def size(self) -> int:
@@ -129,7 +150,8 @@ class ByteSource:
 
     @property
     def eof(self) -> bool:
-        return self.at >= self.end and self._left <= 0
+        found = self.current
+        return found.at >= self.end and found._left <= 0
 
     u1, s1 = _number("B"), _number("b")
     u2le, s2le, u4le, s4le = _number("<H"), _number("<h"), _number("<I"), _number("<i")
@@ -206,15 +228,26 @@ class ByteSource:
         return ByteSource(data, 0, len(data), self.state)
 
     def seek(self, pos: int, name: str) -> ByteSource:
-        """The same stream, read from `pos` on."""
-        if self._left:
+        """The same stream, read from `pos` on; who calls it has the stream stand where it did again."""
+        stand = self._stand
+        if stand is None:
+            stand = self._stand = [self]
+        before = stand[0]
+        if before._left:
             # Stock Kaitai forgets bits that are left: whoever goes on with them is told.
-            self._bits, self._left = 0, _FORGOTTEN
+            before._bits, before._left = 0, _FORGOTTEN
         if pos < 0:
             raise Malformed(name, "negative position", at=self.base, need="at least 0", have=pos)
         found = ByteSource(self.buf, self.base, self.end, self.state)
         found.at = self.base + pos
+        found._stand = stand
+        stand[0] = found
         return found
+
+    def leave(self, before: ByteSource) -> None:
+        """End what `seek` began: the stream stands where `before` does."""
+        if self._stand is not None:
+            self._stand[0] = before
 
     def bits_be(self, width: int, name: str) -> int:
         """The next `width` bits, the most significant of a byte first."""
@@ -310,13 +343,13 @@ class ByteSource:
 
     def each(self, name: str, *, held: bool = True) -> Iterator[int]:
         """The indexes of a list that reaches to the end of the stream."""
-        index, before = 0, -1
-        while not self.eof:
-            if before == self.at and self._left <= 0:
+        index, before = 0, (-1, 0)
+        while self.at < self.end or self._left > 0:
+            if before == (self.at, self._left):
                 raise Malformed(name, "an element without bytes would repeat for ever", at=self.at)
             if held and index >= self.state.opt.elements:
                 raise too_many(name, self.at, self.state.opt)
-            before = self.at
+            before = self.at, self._left
             yield index
             index += 1
 
@@ -341,6 +374,8 @@ class ByteSource:
             node._read(self)
         except FormatError as error:
             raise error.within(name, index) from error.__cause__
+        except RecursionError:
+            raise _beyond_python("", self.at).within(name, index) from None
         finally:
             state.depth -= 1
         node._stop = self.at
@@ -369,6 +404,8 @@ class ByteSource:
             yield from node._read_each(self, path[0], path[1:])
         except FormatError as error:
             raise (error.within(name) if name else error) from error.__cause__
+        except RecursionError:
+            raise _beyond_python(name, self.at) from None
         finally:
             state.depth -= 1
         node._stop = self.at
@@ -379,19 +416,27 @@ class ByteSource:
         """Begin an object; who calls it ends the object by `depth`."""
         state = self.state
         if state.depth >= state.opt.depth:
-            raise LimitExceeded(
-                name, "nested too deep", at=self.at, need=state.depth + 1, have=state.opt.depth, limit="depth"
-            )
+            raise _too_deep(name, self.at, state.depth, state.opt)
         node._io = self
         node._start = self.at
+        node._depth = state.depth = state.depth + 1
         node._parent = parent
         if parent is not None:
             node._root = parent._root
             node._is_le = parent._is_le
         if root is not None:
             node._root = root
-        state.depth += 1
         return state
+
+
+def _too_deep(name: str, at: int, depth: int, opt: ReadOptions) -> LimitExceeded:
+    return LimitExceeded(name, "nested too deep", at=at, need=depth + 1, have=opt.depth, limit="depth")
+
+
+def _beyond_python(name: str, at: int) -> LimitExceeded:
+    """What a RecursionError becomes: `depth` may allow more than Python has room for."""
+    most = sys.getrecursionlimit()
+    return LimitExceeded(name, _TOO_DEEP, at=at, need=most + 1, have=most, limit="sys.setrecursionlimit")
 
 
 def _packed(code: str) -> Callable[[ByteSink, Any, str], None]:
@@ -595,9 +640,17 @@ class ByteSink:
             node._write(self)
         except EncodeError as error:
             raise error.within(name, index) from error.__cause__
+        except RecursionError:
+            raise EncodeError("", _TOO_DEEP).within(name, index) from None
         finally:
             node._marks = marks
             self.state.nodes.discard(id(node))
+
+    def told(self, node: Any, param: str, value: object, name: str) -> None:
+        """See that a parameter of what was written is what its field says now. Raises: EncodeError."""
+        have = getattr(node, param)
+        if have != value:
+            raise EncodeError(name, f"`{param}` depends on where the stream stands", need=value, have=have)
 
     def items(self, value: Any, name: str) -> Any:
         """A list, as it is. Raises: EncodeError where it is none."""
@@ -799,6 +852,7 @@ class StreamNode:
     """
 
     __slots__ = (
+        "_depth",
         "_io",
         "_is_le",
         "_marks",
@@ -811,6 +865,7 @@ class StreamNode:
         "_values",
     )
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     _part: ClassVar[bool] = False
     _each: ClassVar[tuple[str, ...]] = ()
     _io: ByteSource | None
@@ -821,12 +876,80 @@ class StreamNode:
     def __post_init__(self) -> None:
         self._io = self._out = self._parent = None
         self._root = self
-        self._start = self._stop = 0
+        self._start = self._stop = self._depth = 0
         self._is_le: bool | None = None
         # these are made when they are needed, which is seldom
         self._values: dict[str, Any] | None = None
         self._places: dict[str, int] | None = None
         self._marks: dict[str, Any] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one class and have the same fields, however deep these are."""
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        todo: list[tuple[Any, Any]] = [(self, other)]
+        # objects that hold themselves are told by what is compared already
+        seen: set[tuple[int, int]] = set()
+        while todo:
+            first, second = todo.pop()
+            if first is second:
+                continue
+            if first.__class__ is not second.__class__ or not isinstance(first, (StreamNode, list, tuple)):
+                if first != second:
+                    return False
+            elif isinstance(first, StreamNode):
+                if (id(first), id(second)) in seen:
+                    continue
+                seen.add((id(first), id(second)))
+                names = [spec.name for spec in fields(first) if spec.compare]
+                todo += [(getattr(first, name), getattr(second, name)) for name in reversed(names)]
+            elif len(first) != len(second):
+                return False
+            else:
+                todo += zip(reversed(first), reversed(second), strict=True)
+        return True
+
+    def __repr__(self) -> str:
+        """The fields as a call of the class shows them, however deep they are."""
+        parts: list[str] = []
+        # what is still to be shown: a value, or text, or the end of a value that is being shown
+        todo: list[tuple[str, Any]] = [("value", self)]
+        inside: set[int] = set()
+        while todo:
+            what, value = todo.pop()
+            if what == "text":
+                parts.append(value)
+            elif what == "end":
+                inside.discard(value)
+            elif not isinstance(value, (StreamNode, list)):
+                parts.append(repr(value))
+            elif id(value) in inside:
+                parts.append("...")
+            else:
+                inside.add(id(value))
+                if isinstance(value, StreamNode):
+                    begin, end = f"{type(value).__qualname__}(", ")"
+                    shown = [
+                        (f"{each.name}=", getattr(value, each.name)) for each in fields(value) if each.repr
+                    ]
+                else:
+                    begin, end = "[", "]"
+                    shown = [("", item) for item in value]
+                todo += [("end", id(value)), ("text", end)]
+                for index in range(len(shown) - 1, -1, -1):
+                    name, item = shown[index]
+                    todo += [("value", item), ("text", f", {name}" if index else name)]
+                parts.append(begin)
+        return "".join(parts)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy, which go into objects as deep as they are. Raises: LimitExceeded."""
+        most = DEFAULT_READ.depth
+        if self._depth > most:
+            reason = "nested too deep to be pickled or copied"
+            path = type(self).__name__
+            raise LimitExceeded(path, reason, at=self._start, need=self._depth, have=most, limit="depth")
+        return super().__reduce_ex__(protocol)
 
     def _link(self, parent: StreamNode | None, root: StreamNode | None) -> None:
         self._parent = parent
@@ -905,10 +1028,11 @@ class StreamNode:
             self._values = {}
         self._values[name] = value
 
-    @property
-    def _reading(self) -> ByteSource:
-        assert self._io is not None
-        return self._io
+    def _reading(self, stream: ByteSource | None, name: str) -> ByteSource:
+        """What an instance without a position is read from."""
+        if stream is None:
+            raise Malformed(name, "its stream was not read", at=self._start)
+        return stream.current
 
     def _sink(self, stream: object) -> ByteSink:
         """The stream that an instance is written to."""
@@ -916,12 +1040,17 @@ class StreamNode:
             raise EncodeError("", "the stream of an instance is not being written")
         return stream
 
-    def _seek(self, pos: int, name: str) -> ByteSource:
-        assert self._io is not None
+    def _seek(self, stream: ByteSource | None, pos: int, name: str) -> ByteSource:
+        """Where an instance is read, until `_instance` is done with it."""
+        if stream is None or self._io is None:
+            raise Malformed(name, "its stream was not read", at=self._start)
         if self._places is None:
             self._places = {}
         self._places[name] = pos
-        return self._io.seek(pos, name)
+        before = stream.current
+        found = stream.seek(pos, name)
+        self._io.state.sought.append((found, before))
+        return found
 
     def _place(self, name: str) -> int:
         """Where an instance was read that depends on where the stream stood then."""
@@ -1020,19 +1149,25 @@ class StreamNode:
         if self._io is None:
             return None
         state = self._io.state
-        if state.depth >= state.opt.depth:
-            depth = state.opt.depth
-            raise LimitExceeded(
-                name, "nested too deep", at=self._start, need=depth + 1, have=depth, limit="depth"
-            )
+        # It may be asked for long after its object was read: it is as deep as that says.
+        sought = len(state.sought)
+        deep = max(state.depth, self._depth)
+        if deep >= state.opt.depth:
+            raise _too_deep(name, self._start, deep, state.opt)
         values[name] = _READING
-        state.depth += 1
+        levels = deep + 1 - state.depth
+        state.depth += levels
         try:
-            values[name] = value = read()
+            value = read()
+        except RecursionError:
+            raise _beyond_python(name, self._start) from None
         finally:
-            state.depth -= 1
-            if values[name] is _READING:
-                del values[name]
+            state.depth -= levels
+            state.go_back(sought)
+            del values[name]
+        if value is not None:
+            # what is absent may be there at its next use
+            values[name] = value
         return value
 
     def _mark(self, name: str, compute: Callable[[], T]) -> T:
@@ -1044,3 +1179,8 @@ class StreamNode:
             marks[name] = compute()
         value: T = marks[name]
         return value
+
+    def _mark_if(self, name: str, when: Callable[[], bool], compute: Callable[[], T]) -> T | None:
+        """`_mark` from the first use on at which `when` holds; None before."""
+        there = self._marks is not None and name in self._marks
+        return self._mark(name, compute) if there or when() else None

@@ -54,6 +54,13 @@ def test_no_root_folder_is_importable_by_its_own_name() -> None:
     assert run(sys.executable, "-I", "-c", code).strip() == "[]"
 
 
+def test_a_folder_of_our_name_hides_nothing(tmp_path: Path) -> None:
+    """An editable install is a path, which comes before folders without a module in them."""
+    (tmp_path / "kodec").mkdir()
+    code = "import kodec; print(kodec.read_records.__module__)"
+    assert run(sys.executable, "-c", code, cwd=tmp_path).startswith("kodec.")
+
+
 def test_the_codec_needs_none_of_the_extras() -> None:
     extras = ["jinja2", "py4j", "pyarrow", "pyspark", "rich", "typer", "yaml"]
     code = (

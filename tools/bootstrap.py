@@ -22,6 +22,7 @@ import time
 import venv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
@@ -35,8 +36,6 @@ JUDGES = ROOT / "tools" / "node"
 OLDEST_NODE = 18
 JVM = ROOT / "pipeline" / "jvm"
 GENERATED = ROOT / "generated" / "java"
-JAVA = (ROOT / "runtime" / "java", GENERATED, JVM)
-JAR = JVM / "kodec-spark.jar"
 
 
 def say(text: str) -> None:
@@ -184,13 +183,19 @@ def build_with_zig(is_required: bool) -> None:
         say("  it does not work here either: kodec is pure Python, slower (see .cache/zig.log)")
 
 
+def by_path(name: str, path: Path) -> Any:
+    """A module of kodec that needs nothing but the standard library, before kodec is installed."""
+    spec = importlib.util.spec_from_file_location(f"kodec_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def make_java() -> None:
     """Install a Java runtime into .venv unless the machine has one that Spark supports."""
     # One truth on what Java Spark can use; the file needs nothing but the standard library.
-    spec = importlib.util.spec_from_file_location("kodec_java", ROOT / "pipeline" / "java.py")
-    assert spec is not None and spec.loader is not None
-    java = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(java)
+    java = by_path("java", ROOT / "pipeline" / "java.py")
     if java.system_java() is not None:
         return
     step = Step("java", [LOCKS / "java.txt"])
@@ -201,30 +206,28 @@ def make_java() -> None:
 
 
 def make_jar() -> None:
-    """Build the Spark source for the JVM, where there is a JDK; the one in Python serves without it."""
-    javac, jar = shutil.which("javac"), shutil.which("jar")
+    """Build the Spark source for the JVM anew where its sources have changed: it is committed."""
+    fresh = by_path("fresh", JVM / "fresh.py")
+    if fresh.is_fresh(ROOT):
+        return
+    javac = shutil.which("javac")
     jars = next(VENV.glob("lib*/python*/site-packages/pyspark/jars"), None)
-    if javac is None or jar is None or jars is None:
-        say("no JDK here: Spark reads logs by the source in Python")
+    if javac is None or jars is None:
+        say(f"{fresh.JAR} is not of its sources, and no JDK is here to build it: its rows may be wrong")
         return
-    sources = [path for folder in JAVA for path in sorted(folder.rglob("*.java"))]
-    services = sorted((JVM / "META-INF").rglob("*.*"))
-    step = Step("jar", [*sources, *services, LOCKS / "dev.txt"])
-    if not step.is_due() and JAR.is_file():
-        return
-    step.start("building the Spark source for the JVM")
+    say("building the Spark source for the JVM ...")
     classes = CACHE / "java"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
     # `path` and `classfile` are about jars that are not ours
     strict = ("--release", "17", "-proc:none", "-encoding", "UTF-8", "-Xlint:all,-path,-classfile", "-Werror")
     # of the generated classes those that the source reads with; all of them are compiled by the tests
-    own = [path for path in sources if GENERATED not in path.parents]
+    own = [path for folder in (ROOT / "runtime" / "java", JVM) for path in sorted(folder.rglob("*.java"))]
     run(javac, *strict, "-cp", jars / "*", "-sourcepath", GENERATED, "-d", classes, *own)
-    shutil.copytree(JVM / "META-INF", classes / "META-INF")
-    run(jar, "--create", "--file", JAR, "--date=2020-01-01T00:00:00Z", "-C", classes, ".")
-    say(f"  {JAR.relative_to(ROOT)}: {JAR.stat().st_size // 1024} KB")
-    step.finish()
+    version = subprocess.run([javac, "-version"], capture_output=True, text=True, check=True)
+    # "javac 17.0.1": by it a test knows whether it can compare what it compiles
+    fresh.pack(ROOT, classes, (version.stdout + version.stderr).partition(".")[0].strip())
+    say(f"  {fresh.JAR}: {(ROOT / fresh.JAR).stat().st_size // 1024} KB; commit it with its sources")
 
 
 def make_interop() -> None:

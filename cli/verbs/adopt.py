@@ -14,6 +14,7 @@ from kodec.cli.outcome import FAILED, LEFT_TO_DO, errors_reported
 from kodec.cli.progress import progress
 from kodec.cli.selection import TOPICS, size_of_logs
 from kodec.log.adoption.adopt import RETENTION_MS, Adoption, plan_adoption
+from kodec.log.files.listing import find_partitions
 from kodec.log.writing.addition import finish_additions
 
 __all__ = ["adopt"]
@@ -24,7 +25,13 @@ def adopt(
         Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="The log directory to adopt.")
     ],
     into: Annotated[
-        Path, typer.Option("--into", exists=True, file_okay=False, help="The stopped broker's log directory.")
+        list[Path],
+        typer.Option(
+            "--into",
+            exists=True,
+            file_okay=False,
+            help="The stopped broker's log directory; may be given several times, for all its log.dirs.",
+        ),
     ],
     metadata: Annotated[
         Path | None,
@@ -41,6 +48,14 @@ def adopt(
     allow_expired: Annotated[
         bool, typer.Option("--allow-expired", help="Also where retention would delete segments at once.")
     ] = False,
+    quarantine: Annotated[
+        Path | None,
+        typer.Option(
+            "--quarantine",
+            help="Folder for what the broker had. [default: INTO.quarantine beside the log directory]",
+            file_okay=False,
+        ),
+    ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, a dry run.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object for each topic-partition.")] = False,
 ) -> None:
@@ -58,7 +73,7 @@ def adopt(
         try:
             if apply:
                 finish_additions(log_dir)
-            with progress("adopt", size_of_logs(log_dir)) as step:
+            with progress("adopt", (1 + apply) * _size(log_dir)) as step:
                 plan = plan_adoption(
                     log_dir,
                     into,
@@ -68,18 +83,27 @@ def adopt(
                     retention_ms=retention_ms,
                     progress=step,
                 )
-                for each in plan.partitions:
-                    output.show(output.as_json(_facts(each)) if json else _text(each))
-                for text in plan.problems:
-                    output.warn(text)
-                if apply and not plan.problems:
-                    plan.apply(allow_expired=allow_expired)
+                done: list[Adoption] = []
+                kept: list[Path] = []
+                try:
+                    if apply and not plan.problems:
+                        kept = plan.apply(
+                            allow_expired=allow_expired, quarantine=quarantine, done=done.append
+                        )
+                finally:
+                    for each in done if apply else plan.partitions:
+                        output.show(*([output.as_json(_facts(each, apply))] if json else _text(each)))
+                output.warn(*plan.problems)
         except KeyError as error:
             output.warn(f"kodec: {error.args[0]}")
             raise typer.Exit(FAILED) from None
     if not json and not (apply and plan.problems):
-        output.show(output.ending(apply))
+        output.show(output.ending(apply), *(f"what the broker had is in {place}" for place in kept))
     raise typer.Exit(FAILED if plan.problems else 0 if apply else LEFT_TO_DO)
+
+
+def _size(log_dir: Path) -> int:
+    return sum(size_of_logs(each.path) for each in find_partitions(log_dir))
 
 
 def _parsed(text: str) -> tuple[str, UUID]:
@@ -98,11 +122,12 @@ def _shown(topic_id: UUID | None) -> str | None:
     return None if topic_id is None else base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 
 
-def _facts(each: Adoption) -> dict[str, object]:
+def _facts(each: Adoption, applied: bool) -> dict[str, object]:
     owner = each.topic_partition
     return {
         "topic": owner.topic,
         "partition": owner.partition,
+        "applied": applied,
         "source": str(each.source),
         "target": str(each.target),
         "topicId": _shown(each.topic_id),
@@ -118,7 +143,7 @@ def _facts(each: Adoption) -> dict[str, object]:
     }
 
 
-def _text(each: Adoption) -> str:
+def _text(each: Adoption) -> list[str]:
     name = each.topic_partition
     segments, size = output.count(each.segments, "segment"), output.size_of(each.bytes)
     offsets = f"offsets {each.start_offset} to {each.end_offset}"
@@ -132,4 +157,4 @@ def _text(each: Adoption) -> str:
             f"{name}: {bound}: {each.expired} of {segments}, {output.size_of(each.expired_bytes)}, would be "
             "deleted within minutes: first set retention.ms=-1 of the topic, or say --allow-expired"
         )
-    return "\n".join(lines)
+    return lines

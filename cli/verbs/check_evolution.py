@@ -38,7 +38,7 @@ def check_evolution(
     try:
         found = violations(old, new)
     except (KodecError, OSError) as error:
-        lines.warn(f"{type(error).__name__}: {error}")
+        lines.warn(*lines.lines_of(error, f"{type(error).__name__}: "))
         raise typer.Exit(1) from None
     for each in found:
         lines.show(str(each))

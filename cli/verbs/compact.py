@@ -67,7 +67,7 @@ def compact(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += plan.has_changes and not apply
-                    output.show(output.as_json(_facts(report)) if json else _text(report))
+                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise typer.Exit(outcome.code)
 
 
@@ -88,10 +88,10 @@ def _facts(report: CompactionReport) -> dict[str, object]:
     }
 
 
-def _text(report: CompactionReport) -> str:
+def _text(report: CompactionReport) -> list[str]:
     name, counts = report.topic_partition, report.counts
     if not report.rounds:
-        return f"{name}: nothing to compact: all below {report.first_uncleanable_offset} is compacted"
+        return [f"{name}: nothing to compact: all below {report.first_uncleanable_offset} is compacted"]
     removed = [
         f"{number} {what}"
         for number, what in (
@@ -118,4 +118,4 @@ def _text(report: CompactionReport) -> str:
             f"{name}: the keys do not fit --buffer-bytes: this is the first time through the log, up to "
             f"{report.end_offset} of {report.first_uncleanable_offset}"
         )
-    return "\n".join(lines)
+    return lines

@@ -78,7 +78,7 @@ def convert(
             )
             for report in _by_spark(wanted, to, options, apply=apply, master=master):
                 outcome.left_to_do += not apply
-                output.show(output.as_json(_facts(report)) if json else _text(report))
+                output.show(*([output.as_json(_facts(report))] if json else _text(report)))
             raise typer.Exit(outcome.code)
         with progress("convert", sum(map(size_of_logs, wanted))) as step:
             for folder in wanted:
@@ -96,7 +96,7 @@ def convert(
                     )
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(output.as_json(_facts(report)) if json else _text(report))
+                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise typer.Exit(outcome.code)
 
 
@@ -118,6 +118,7 @@ def _facts(report: ConversionReport) -> dict[str, object]:
     }
     for name in (*plain, *(f"{name}_written" for name in plain), "batches_copied", "end_segment"):
         facts[output.camel(name)] = getattr(report, name)
+    facts["lostOffsets"] = [{"first": first, "last": last} for first, last in report.lost_offsets]
     facts["losses"] = {
         output.camel(what.name.lower()): {
             "count": losses.count,
@@ -128,7 +129,7 @@ def _facts(report: ConversionReport) -> dict[str, object]:
     return facts
 
 
-def _text(report: ConversionReport) -> str:
+def _text(report: ConversionReport) -> list[str]:
     assert report.source is not None
     name = report.source.name
     before, after = output.size_of(report.bytes), output.size_of(report.bytes_written)
@@ -139,8 +140,12 @@ def _text(report: ConversionReport) -> str:
     for what, losses in report.losses.items():
         segment, offset = losses.first[0]
         lines.append(f"{name}: {losses.count} {what.value}, first in {segment} at offset {offset}")
+    for first, last in report.lost_offsets:
+        lines.append(
+            f"{name}: offsets {first} to {last} are in no segment of the source, and not for compaction"
+        )
     if report.end_segment is not None:
         lines.append(f"{name}: an empty segment {report.end_segment} keeps the end of the log")
     where = "" if report.target is None else f" in {report.target}"
     lines.append(f"{name}: {output.ending(report.target is not None)}{where}")
-    return "\n".join(lines)
+    return lines

@@ -27,6 +27,7 @@ from kodec.log.files.checkpoints import (
     read_partition_metadata,
     read_quorum_state,
 )
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -168,7 +169,7 @@ def _dump_paths(
 def _dump_index(path: Path, printer: output.Printer) -> None:
     """Print the entries of an index, without preallocated zeros."""
     kind, size, read = _INDEXES[path.suffix]
-    data = path.read_bytes()
+    data = read_regular(path)
     if size:
         kept = data[: -(-len(data.rstrip(b"\0")) // size) * size]
         if ahead := len(data) // size - len(kept) // size:

@@ -149,10 +149,13 @@ def generate(
                 once()
             except (ValueError, OSError) as error:
                 # a file of somebody else's is in the way, or a schema is just being saved
-                lines.warn(f"kodec: {error}")
+                lines.warn(*lines.lines_of(error))
             lines.say(f"kodec: waiting for changes in {folder}")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        lines.warn(*lines.lines_of(error))
+        raise typer.Exit(FAILED) from None
 
 
 def _what_tests_need() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,12 +55,12 @@ def import_kafka(
         if unknown or not plan.messages:
             lines.warn(f"{source}: no definition of {', '.join(sorted(unknown)) or 'a message'}")
             raise typer.Exit(1)
-        _tell(plan, apply)
         if apply:
             plan.apply()
+        _tell(plan, apply)
     except (KodecError, OSError, ValueError, zipfile.BadZipFile) as error:
         name = type(error).__name__ if isinstance(error, KodecError) else "kodec"
-        lines.warn(f"{name}: {error}")
+        lines.warn(*lines.lines_of(error, f"{name}: "))
         raise typer.Exit(1) from None
     raise typer.Exit(LEFT_TO_DO if plan.changes and not apply else 0)
 
@@ -70,10 +69,12 @@ def _tell(plan: ImportPlan, apply: bool) -> None:
     """What the plan changes: in a dry run with every line of schemas that are there."""
     for name, reason in plan.skipped:
         lines.show(f"skipped  {name}: {reason}")
+    for note in plan.notes:
+        lines.warn(note)
     for change in plan.changes:
         lines.show(f"{change.kind:8} {change.path}")
         if change.kind == "changed" and not apply:
-            sys.stdout.write(lines.unescaped(change.diff()))
+            lines.show(*change.diff().splitlines())
         for comment in change.lost:
             lines.warn(
                 f"{change.path}: its line is gone or not the only one, and so is the comment: {comment}"

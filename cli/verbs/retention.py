@@ -69,7 +69,7 @@ def retention(
                 found = explain_retention(
                     log, metadata, options=given, remote_offset=remote.get(log.topic_partition), now=time
                 )
-                output.show(output.as_json(_facts(found)) if json else _text(found))
+                output.show(*([output.as_json(_facts(found))] if json else _text(found)))
                 guessed += found.settings["retention.ms"].source == "default"
     if metadata is None:
         output.warn(
@@ -121,7 +121,7 @@ def _facts(found: Retention) -> dict[str, object]:
     }
 
 
-def _text(found: Retention) -> str:
+def _text(found: Retention) -> list[str]:
     name = found.topic_partition
     decide = ("cleanup.policy", "retention.ms", "retention.bytes")
     settings = ", ".join(
@@ -145,4 +145,4 @@ def _text(found: Retention) -> str:
             lines.append(
                 f"    {output.count(kept.behind, 'segment')} behind it would be old enough, and waits"
             )
-    return "\n".join(lines)
+    return lines

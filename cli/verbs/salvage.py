@@ -42,7 +42,7 @@ def salvage(
                     plan = plan_salvage(folder, to / resolved(folder).name, progress=step)
                     report = plan.apply() if apply else plan.preview()
                     outcome.left_to_do += not apply
-                    output.show(output.as_json(_facts(report)) if json else _text(report))
+                    output.show(*([output.as_json(_facts(report))] if json else _text(report)))
     raise typer.Exit(outcome.code)
 
 
@@ -75,13 +75,17 @@ def _range(missing: MissingRange) -> dict[str, object]:
     }
 
 
-def _text(report: SalvageReport) -> str:
+def _text(report: SalvageReport) -> list[str]:
     name = report.source.name
-    lines = [
-        f"{each.path}: bytes {each.start} to {each.end}, {each.offsets}: {'; '.join(each.reasons)}"
-        for each in report.missing
+    lines = []
+    for each in report.missing:
+        what = f"bytes {each.start} to {each.end}, {each.offsets}" if each.start < each.end else each.offsets
+        lines.append(f"{each.path}: {what}: {'; '.join(each.reasons)}")
+    lines += [
+        f"{path}: not read: "
+        + ("left by an interrupted swap of segments" if path.is_file() else "it is no regular file")
+        for path in report.unread
     ]
-    lines += [f"{path}: not read: left by an interrupted swap of segments" for path in report.unread]
     lines += [f"{each}: kept as it is" for each in report.wrong_epochs]
     if report.open_transactions:
         producers = ", ".join(map(str, report.open_transactions))
@@ -93,4 +97,4 @@ def _text(report: SalvageReport) -> str:
         f"{name}: {kept}, {output.size_of(report.bytes)} kept, {lost} missing: "
         f"{output.ending(report.target is not None)}{where}"
     )
-    return "\n".join(lines)
+    return lines

@@ -56,7 +56,7 @@ def scan(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     except OSError as error:
-        lines.warn(f"kodec: {error}")
+        lines.warn(*lines.lines_of(error))
         raise typer.Exit(FAILED) from None
     for path, reason in reader.left_out.items():
         lines.warn(f"no column: {path}: {reason}")

@@ -54,7 +54,7 @@ def trim(
                     plan.apply()
                 else:
                     outcome.left_to_do += plan.has_changes
-                output.show(output.as_json(_facts(plan, apply)) if json else _text(plan, apply))
+                output.show(*([output.as_json(_facts(plan, apply))] if json else _text(plan, apply)))
     raise typer.Exit(outcome.code)
 
 
@@ -79,7 +79,7 @@ def _facts(plan: TrimPlan, applied: bool) -> dict[str, object]:
     }
 
 
-def _text(plan: TrimPlan, applied: bool) -> str:
+def _text(plan: TrimPlan, applied: bool) -> list[str]:
     name = plan.topic_partition
     lines = [
         f"{name}: segment {each.base_offset}, up to {each.end_offset}, {output.size_of(each.bytes)}: "
@@ -89,10 +89,10 @@ def _text(plan: TrimPlan, applied: bool) -> str:
     if plan.new_segment is not None:
         lines.append(f"{name}: a new empty segment {plan.new_segment} keeps the end offset")
     if not plan.has_changes:
-        return f"{name}: nothing to delete"
+        return [f"{name}: nothing to delete"]
     part, whole = output.size_of(plan.bytes_deleted), output.size_of(plan.bytes)
     lines.append(
         f"{name}: {len(plan.deleted)} of {plan.segments} segments, {part} of {whole}, starts at "
         f"{plan.new_start_offset} instead of {plan.start_offset}: {output.ending(applied)}"
     )
-    return "\n".join(lines)
+    return lines

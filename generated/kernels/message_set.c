@@ -124,7 +124,6 @@ static const kd_kernel kernel = {
     .walk = any_walk,
     .give_heads = any_give_heads,
     .clear_heads = any_clear_heads,
-    .release = any_release,
     .load = any_load,
     .write_rows = any_write_rows,
     .make_units = make_units,

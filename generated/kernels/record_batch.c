@@ -160,10 +160,10 @@ static const kd_kernel kernel = {
     .walk = any_walk,
     .give_heads = any_give_heads,
     .clear_heads = any_clear_heads,
-    .release = any_release,
     .load = any_load,
     .write_rows = any_write_rows,
     .write_unit = any_write_unit,
+    .before_content = 61,
     .next = any_next,
     .make = any_make,
 };

@@ -329,7 +329,11 @@ int record_batch_run(const uint8_t *buf, size_t pos, size_t end, const kd_option
       if (!options->everything) continue;
     }
     if (u->num_records == 0 && u->records.size == 0) continue;
-    if (u->attributes.compression != 0) return KD_COMPRESSED;
+    if (u->attributes.compression != 0) {
+      if (u->num_records > 0 && (uint64_t)u->num_records > options->elements)
+        return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, pos);
+      return KD_COMPRESSED;
+    }
     if (record_batch_rows(u, u->records.data, u->records.size, options, c, where)) {
       where->at += (size_t)(u->records.data - buf);
       return where->status;
@@ -607,6 +611,8 @@ int record_batch_next(const uint8_t *buf, size_t pos, size_t end, const kd_optio
     if (u->num_records == 0) {
       continue;
     }
+    if (u->num_records > 0 && (uint64_t)u->num_records > options->elements)
+      return kd_fail(where, KD_LIMIT, FIELD_NUM_RECORDS, pos);
     *next = pos + u->unit_size;
     return u->attributes.compression == 0 ? KD_OK : KD_COMPRESSED;
   }

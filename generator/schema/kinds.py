@@ -27,7 +27,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.widths import field_bits, fixed_bits
 from kodec.generator.wire import encoding_named
 
-__all__ = ["Kind", "KindError", "Kinds", "Scope", "a", "types_in"]
+__all__ = ["Kind", "KindError", "Kinds", "Scope", "a", "types_in", "without_case"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,15 @@ def types_in(kind: TypeRef) -> Iterator[TypeRef]:
         yield kind
 
 
+def without_case(spec: Field) -> Field | None:
+    """What is read where a switch without `_` has no case: the bytes of its size, just as they are stored but
+    for a process, or nothing where it has no size. So does stock ksc.
+    """
+    if spec.size is None and not spec.size_eos:
+        return None
+    return replace(spec, type=Bytes(), terminator=None, include=False, pad_right=None)
+
+
 def a(kind: Kind) -> str:
     """The kind with its article, for messages."""
     text = str(kind)
@@ -211,7 +220,7 @@ class Kinds:
         """One element of a field, or the field where it is not repeated."""
         found = self.of_type(spec.type, spec.enum)
         if isinstance(spec.type, Switch) and spec.type.default is None:
-            if spec.size is not None or spec.size_eos or spec.terminator is not None:
+            if without_case(spec) is not None:
                 return _common((found, BYTES))
             return replace(found, maybe=True)
         return found

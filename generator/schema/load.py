@@ -36,6 +36,8 @@ _WORDS: dict[str, Scalar] = {
     "False": False,
     "FALSE": False,
 }
+MOST_BYTES = 1 << 20
+"""Of a file: parsing YAML takes some 10 s for so many."""
 MAX_DEPTH = 64
 MAX_DIGITS = 40
 
@@ -91,7 +93,14 @@ def load_text(text: str, file: str, problems: Problems) -> Node | None:
 
 def load_file(path: Path, name: str, problems: Problems) -> tuple[Node | None, bytes]:
     """Read and parse one schema file; `name` is what messages call it."""
-    data = path.read_bytes()
+    if path.exists() and not path.is_file():
+        problems.add(Place(name, 1, 1), "", "not a regular file")
+        return None, b""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        problems.add(Place(name, 1, 1), "", f"the file is larger than {MOST_BYTES} bytes", "make two of it")
+        return None, data
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable
 
@@ -18,6 +19,8 @@ __all__ = ["Values"]
 _PLAIN_TYPE = re.compile(
     r"([us][1248](le|be)?|f[48](le|be)?|b[1-9][0-9]?(le|be)?|bool|str|bytes|struct|io|any)(\[\])?\Z"
 )
+MOST_ITEMS = 4096
+"""Of the fields of a type, its instances, the cases of a switch: what is made of them names every one."""
 _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?\Z")
 
 
@@ -94,13 +97,20 @@ class Values:
         child = node.get(key)
         if child is not None and not isinstance(child.value, list):
             self.bad(child, path, f"`{key}` must be a list")
-        return child.items if child is not None else []
+        items = child.items if child is not None else []
+        if child is not None and len(items) > MOST_ITEMS:
+            self.bad(child, path, f"more than {MOST_ITEMS} in `{key}`", "make types of some of them")
+        return items[:MOST_ITEMS]
 
     def mapping_of(self, node: Node, key: str, path: str) -> dict[Scalar, Node]:
         child = node.get(key)
         if child is not None and not isinstance(child.value, dict):
             self.bad(child, path, f"`{key}` must be a mapping")
-        return child.map if child is not None else {}
+        found = child.map if child is not None else {}
+        if child is not None and len(found) > MOST_ITEMS:
+            self.bad(child, path, f"more than {MOST_ITEMS} in `{key}`")
+            found = dict(itertools.islice(found.items(), MOST_ITEMS))
+        return found
 
     def refs(self, node: Node) -> tuple[Text, ...]:
         child = node.get("doc-ref")

@@ -9,11 +9,13 @@ Followed: `LogManager.loadLog` and `isStrayReplica`, `UnifiedLog.deleteOldSegmen
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -22,11 +24,18 @@ from kodec.log.cleaning.retention import plan_trim
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.offline import require_whole
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.checkpoints import read_offsets, write_offsets, write_partition_metadata
+from kodec.log.files.checkpoints import (
+    MetaProperties,
+    read_offsets,
+    write_offsets,
+    write_partition_metadata,
+)
 from kodec.log.files.descriptors import keep_owner, open_file
-from kodec.log.files.durable import sync_file, sync_folder
-from kodec.log.files.listing import PartitionFolder, TopicPartition, find_partitions
-from kodec.log.files.lock import is_locked, locked
+from kodec.log.files.durable import exchange, sync_folder
+from kodec.log.files.fingerprint import Fingerprint
+from kodec.log.files.in_use import require_unused
+from kodec.log.files.listing import TopicPartition, find_partitions
+from kodec.log.files.lock import locked
 from kodec.log.files.names import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -37,11 +46,14 @@ from kodec.log.files.names import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
-from kodec.log.files.paths import require_apart, require_no_link
+from kodec.log.files.paths import partition_path, require_apart, require_no_link
+from kodec.log.files.quarantine import copy_from, move_away, quarantine_of
 from kodec.log.files.resolve import NotALog
-from kodec.log.views.metadata import ClusterMetadata, Topic, read_metadata
+from kodec.log.verification.verify import verify
+from kodec.log.views.metadata import ClusterMetadata, PartitionAssignment, Topic, read_metadata
 from kodec.log.writing.addition import is_unfinished
 from kodec.log.writing.new_folder import working_name
+from kodec.runtime.errors import StalePlan
 
 __all__ = ["RETENTION_MS", "Adoption", "AdoptionPlan", "plan_adoption"]
 
@@ -81,18 +93,29 @@ class Adoption:
     expired_bytes: int
     problems: list[str] = field(default_factory=list)
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the log is in the broker's log directory already."""
+        return self.source == self.target
+
 
 @dataclass(frozen=True, slots=True)
 class AdoptionPlan:
     """What would be adopted; `apply` does it.
 
-    Attributes: source and into are the log directories; partitions are by topic and partition.
+    Attributes:
+        source, into: the log directory that is read, and those of the broker.
+        partitions: by topic and partition.
+        planner: what the plan was made by. fingerprints: of the folders that it read.
+        progress: called with the bytes of logs copied since the last call.
     """
 
     source: Path
-    into: Path
+    into: tuple[Path, ...]
     partitions: list[Adoption]
-    progress: Callable[[int], None] | None = None
+    planner: _Planner = field(repr=False)
+    fingerprints: tuple[Fingerprint, ...] = field(repr=False)
+    progress: Callable[[int], None] = field(default=lambda _: None, repr=False)
 
     @property
     def problems(self) -> list[str]:
@@ -104,115 +127,200 @@ class AdoptionPlan:
         """Whether there is something to adopt."""
         return bool(self.partitions)
 
-    def apply(self, *, allow_expired: bool = False) -> None:
-        """Copy the logs into the broker's log directory; the source is only read. The broker must not run.
+    def apply(
+        self,
+        *,
+        allow_expired: bool = False,
+        quarantine: Path | None = None,
+        done: Callable[[Adoption], None] = lambda _: None,
+    ) -> list[Path]:
+        """Copy the logs into the broker's log directories; the source is only read. The broker must not run.
 
-        A folder appears when all of it is durable, and replaces the empty one of the broker. Checkpoints of
-        what was there before go, and so does the clean-shutdown marker: the broker checks the new logs when
-        it starts. Folders and files get the owner, group and permissions of the broker's.
+        The locks of all directories are held. First all is copied, into folders that a broker deletes when it
+        starts: an error up to there, as where the disk is full, leaves everything as it was. Then the entries
+        of what was there go from the checkpoints, and so does the clean-shutdown marker: the broker checks
+        the new logs when it starts. At last each folder is exchanged for the empty one of the broker, which
+        goes to the quarantine folder. Folders and files get the owner, group and permissions of the broker's.
 
-        Args: allow_expired: also where retention would delete segments at once.
-        Raises: ValueError for a plan with problems, and for segments that retention would delete;
-        BlockingIOError where a broker runs, or writes into the source; PermissionError where this user cannot
-        give files to the broker's owner; OSError.
+        Args:
+            allow_expired: also where retention would delete segments at once.
+            quarantine: the folder for what the broker had; None: `<log directory>.quarantine`, beside each.
+            done: called with each topic-partition when it is in its place, durable.
+
+        Returns: what the broker had, in quarantine.
+        Raises: ValueError for a plan with problems, and for segments that retention would delete; StalePlan
+        where anything that the plan was made from has changed, as where the broker took records since;
+        BlockingIOError where a broker runs, or somebody writes into the source; PermissionError where this
+        user cannot give files to the broker's owner; OSError. Where some were adopted before, a note of the
+        error says how many.
         """
         if self.problems:
             raise ValueError("; ".join(self.problems))
         if not allow_expired and (gone := [each for each in self.partitions if each.expired]):
             names = ", ".join(str(each.topic_partition) for each in gone)
             raise ValueError(f"retention would delete segments of {names} at once: change it first")
-        like = self.into.stat()
-        if os.geteuid() not in (0, like.st_uid):
-            text = f"is the broker's, of user {like.st_uid}; run this as that user, or as root"
-            raise PermissionError(f"{self.into} {text}")
-        if self.source != self.into and is_locked(self.source):
-            raise BlockingIOError(f"{self.source} is in use by a broker or another program")
-        with locked(self.into) as lock:
-            # First: whatever ends this, the broker checks what it finds, and deleted records stay deleted.
-            self._forget()
-            sync_folder(self.into)
-            for each in self.partitions:
-                with lock.claim(each.source if each.source == each.target else self._folder(each)):
-                    self._adopt(each, like)
-            sync_folder(self.into)
+        for root in self.into:
+            owner = root.stat().st_uid
+            if os.geteuid() not in (0, owner):
+                text = f"is the broker's, of user {owner}; run this as that user, or as root"
+                raise PermissionError(f"{root} {text}")
+        places = [quarantine_of(each.target, quarantine) for each in self.partitions]
+        with ExitStack() as stack:
+            self._hold(stack)
+            self._require_current()
+            with ExitStack() as made:
+                working = [self._copied(each, made) for each in self.partitions]
+                # Copying may have taken hours.
+                self._require_current()
+                for root in self.into:
+                    self._forget(root)
+                made.pop_all()
+            return self._exchange(working, places, done)
 
-    def _folder(self, adoption: Adoption) -> Path:
-        folder = self.into / working_name(adoption.target.name)
+    def _hold(self, stack: ExitStack) -> None:
+        """Be the only one to write in any of the folders, in any process."""
+        locks = {root: stack.enter_context(locked(root)) for root in self.into}
+        if self.source not in locks:
+            try:
+                locks[self.source] = stack.enter_context(locked(self.source, stays=False))
+            except OSError as error:
+                # Nobody can write there.
+                if error.errno != errno.EROFS:
+                    raise
+        for root, lock in locks.items():
+            stack.enter_context(lock.claim(root))
+        for folder in {each.source for each in self.partitions} | {each.target for each in self.partitions}:
+            if folder.exists():
+                if folder.parent in locks:
+                    stack.enter_context(locks[folder.parent].claim(folder))
+                require_unused(folder)
+
+    def _require_current(self) -> None:
+        """Raises StalePlan where the plan would be another one now."""
+        for each in self.fingerprints:
+            each.require()
+        try:
+            planner = self.planner.again()
+            now = planner.partitions([each.source for each in self.partitions], check=lambda _: [])
+        except (ValueError, KeyError) as error:
+            raise StalePlan(str(self.source), f"cannot be adopted any more ({error})") from error
+        if planner.properties != self.planner.properties:
+            raise StalePlan(str(self.into[0] / META_PROPERTIES), "has changed")
+        for before, after in zip(self.partitions, now, strict=True):
+            if before != after:
+                text = "; ".join(after.problems) or "what the cluster says of it has changed"
+                raise StalePlan(str(before.target), f"is another one ({text})")
+
+    def _copied(self, adoption: Adoption, made: ExitStack) -> Path:
+        """The folder that is to be adopted, ready and durable; `made` removes a copy again."""
+        source, root = adoption.source, adoption.target.parent
+        if adoption.is_in_place:
+            return source
+        folder = root / working_name(adoption.target.name)
         require_no_link(folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            # of an adoption that was killed
+            shutil.rmtree(folder)
+        made.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir()
+        for path in sorted(source.iterdir()):
+            if path.suffix in _KINDS or path.name == LEADER_EPOCHS:
+                # Whoever made it may not read what a link leads to, and the broker's users may.
+                require_no_link(path)
+                copy_from(path, 0, folder / path.name, self.progress if path.suffix == ".log" else None)
+        _furnish(folder, adoption)
         return folder
 
-    def _adopt(self, adoption: Adoption, like: os.stat_result) -> None:
-        assert adoption.topic_id is not None
-        source, target = adoption.source, adoption.target
-        working = source if source == target else self.into / working_name(target.name)
-        if working != source:
-            for path in sorted(source.iterdir()):
-                if path.suffix in _KINDS or path.name == LEADER_EPOCHS:
-                    # Whoever made it may not read what it leads to, and the broker's users may.
-                    require_no_link(path)
-                    shutil.copyfile(path, working / path.name)
-                    shutil.copystat(path, working / path.name)
-                    sync_file(working / path.name)
-                    if self.progress is not None and path.suffix == ".log":
-                        self.progress(path.stat().st_size)
-        write_partition_metadata(working / PARTITION_METADATA, adoption.topic_id)
-        for path in working.iterdir():
-            with open_file(path, os.O_RDONLY) as fd:
-                keep_owner(fd, like, like.st_mode & 0o666)
-        with open_file(working, os.O_RDONLY) as fd:
-            keep_owner(fd, like)
-        sync_folder(working)
-        if working == source:
-            return
-        if target.exists():
-            # What a broker takes for a folder that it was deleting, should this be the end.
-            aside = self.into / f"{working_name(target.name).partition('.')[0]}.{uuid4().hex}-delete"
-            target.rename(aside)
-            working.rename(target)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            working.rename(target)
-
-    def _forget(self) -> None:
+    def _forget(self, root: Path) -> None:
         """Take out what the broker has noted of the empty logs; keep which records of these are deleted."""
-        adopted = {each.topic_partition for each in self.partitions}
-        deleted = {
-            owner: offset
-            for owner, offset in LogRoot(self.source).log_start_offsets.items()
-            if owner in adopted
-        }
-        (self.into / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+        adopted = {each.topic_partition for each in self.partitions if each.target.parent == root}
+        starts = LogRoot(self.source).log_start_offsets
+        deleted = {owner: offset for owner, offset in starts.items() if owner in adopted}
+        # First: whatever ends this, the broker checks what it finds, and deleted records stay deleted.
+        (root / CLEAN_SHUTDOWN).unlink(missing_ok=True)
+        sync_folder(root)
         for name in (RECOVERY_POINTS, HIGH_WATERMARKS, CLEANER_OFFSETS, LOG_START_OFFSETS):
-            path = self.into / name
-            before = read_offsets(path) if path.is_file() else {}
+            path = root / name
+            before = read_offsets(path) if path.exists() else {}
             after = {owner: offset for owner, offset in before.items() if owner not in adopted}
             if name == LOG_START_OFFSETS:
                 after |= deleted
             if after != before:
                 write_offsets(path, after)
 
+    def _exchange(
+        self, working: Sequence[Path], places: Sequence[Path], done: Callable[[Adoption], None]
+    ) -> list[Path]:
+        """Put each folder in the place of the broker's empty one; where that is then."""
+        kept = []
+        for number, (each, made, place) in enumerate(zip(self.partitions, working, places, strict=True)):
+            try:
+                if each.is_in_place:
+                    _furnish(made, each)
+                elif (empty := _put_in_place(made, each.target)) is not None:
+                    kept.append(place)
+                    for path in sorted(empty.iterdir()):
+                        move_away(path, place)
+                    empty.rmdir()
+                sync_folder(each.target.parent)
+            except BaseException as error:
+                for other, left in zip(self.partitions[number + 1 :], working[number + 1 :], strict=True):
+                    if not other.is_in_place:
+                        shutil.rmtree(left, ignore_errors=True)
+                error.add_note(f"{number} of {len(self.partitions)} topic-partitions were adopted")
+                raise
+            done(each)
+        return kept
+
+
+def _furnish(folder: Path, adoption: Adoption) -> None:
+    """Give a folder the id of its topic, and it and its files to whom the log directory belongs; durably."""
+    assert adoption.topic_id is not None
+    like = adoption.target.parent.stat()
+    write_partition_metadata(folder / PARTITION_METADATA, adoption.topic_id)
+    for path in (*folder.iterdir(), folder):
+        with open_file(path, os.O_RDONLY) as fd:
+            keep_owner(fd, like, None if path == folder else like.st_mode & 0o666)
+            # A broker that may not read its log takes the whole directory for broken.
+            os.fsync(fd)
+
+
+def _put_in_place(made: Path, target: Path) -> Path | None:
+    """Give a folder its name, durably; where the one is now that had it, None for none."""
+    if not target.exists():
+        made.rename(target)
+        return None
+    if not exchange(made, target):
+        # A name that a broker takes for a replica to be deleted, should this be the end.
+        aside = made.with_name(f"{made.name.partition('.')[0]}.{uuid4().hex}-delete")
+        target.rename(aside)
+        made.rename(target)
+        made = aside
+    sync_folder(target.parent)
+    return made
+
 
 def plan_adoption(
     source: str | os.PathLike[str],
-    into: str | os.PathLike[str],
+    into: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     metadata: str | os.PathLike[str] | None = None,
     topics: Iterable[str] | None = None,
     topic_ids: Mapping[str, UUID] = {},
     retention_ms: int = RETENTION_MS,
     now: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> AdoptionPlan:
-    """Look whether a broker would serve the logs of `source` in its log directory `into`.
+    """Look whether a broker would serve the logs of `source` in its log directories `into`.
 
-    Nothing is written.
+    Nothing is written. The logs are read from start to end, as `verify` does.
 
     Args:
         source: a log directory that no broker uses, as `LogDirectoryWriter`, a conversion or Spark wrote it.
             It may be `into` itself: then only ids, owners and checkpoints are set.
-        into: an entry of the `log.dirs` of a broker that was stopped, with its `meta.properties`.
+        into: one or several entries of the `log.dirs` of a broker that was stopped, with their
+            `meta.properties`. Each topic-partition goes where the cluster has it; where it has it nowhere,
+            into the one with the fewest.
         metadata: a log directory, of the broker or of a controller, that holds `__cluster_metadata-0`; None:
             `into`. Where there is none, `topic_ids` are needed, and what replicas and retention are is not
             known.
@@ -220,83 +328,168 @@ def plan_adoption(
         topic_ids: by topic; where the metadata has the topic, they must agree.
         retention_ms: of topics without a setting of their own: the broker's `log.retention.ms`.
         now: ms since epoch; the clock's time where it is not given.
-        progress: called by `apply` with the bytes copied since the last call.
+        progress: called with the bytes read since the last call, and by `apply` with those copied.
 
     Raises: NotALog where there is nothing to adopt; ValueError where `into` is no broker's log directory, or
-    lies in `source`, and where segments are to be moved into `source` still
-    (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that is not in `source`; OSError;
-    FormatError for a log that is damaged at its end.
+    lies in `source`, where `source` or the metadata is of another cluster, and where segments are to be moved
+    into `source` still (`kodec.log.writing.addition.finish_additions`); KeyError for a topic that is not in
+    `source`; OSError; FormatError for a log that is damaged at its end.
     """
-    given, target = Path(source).resolve(), Path(into).resolve()
-    if given != target:
-        require_apart(given, target)
-    root = LogRoot(target)
-    properties = root.meta_properties()
-    if properties is None or properties.version < 1:
-        raise ValueError(f"{target} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
+    given = Path(source).resolve()
+    targets = [into] if isinstance(into, (str, os.PathLike)) else into
+    roots = tuple(dict.fromkeys(Path(each).resolve() for each in targets))
+    if not roots:
+        raise ValueError("a log directory of the broker is needed")
+    if given not in roots:
+        for root in roots:
+            require_apart(given, root)
+    elif len(roots) > 1:
+        raise ValueError(f"{given} is adopted in place: give no other log directory")
     if is_unfinished(given):
         raise ValueError(f"{given}: segments were to be added, and are not in place: finish that first")
     found = [each for each in find_partitions(given) if not each.topic_partition.is_internal]
     if not found:
         raise NotALog(f"{given} has no folder named like orders-0, or of Kafka's own topics alone")
-    known = _metadata(target if metadata is None else Path(metadata), required=metadata is not None)
     if topics is not None:
         names = set(topics)
         if missing := names - {each.topic_partition.topic for each in found}:
             raise KeyError(f"{given} has no topic {', '.join(sorted(missing))}")
         found = [each for each in found if each.topic_partition.topic in names]
-    now = time.time_ns() // 1_000_000 if now is None else now
-    planner = _Planner(
-        target, known, properties.node_id, properties.directory_id, topic_ids, retention_ms, now
-    )
-    return AdoptionPlan(given, target, [planner.plan(folder) for folder in found], progress)
+    moment = time.time_ns() // 1_000_000 if now is None else now
+    at = None if metadata is None else Path(metadata)
+    planner = _Planner.read(given, roots, at, topic_ids, retention_ms, moment)
+    sources = [each.path for each in found]
+    # Before the logs are read.
+    folders = {*sources, *(root / path.name for root in roots for path in sources)}
+    fingerprints = tuple(Fingerprint.of(each) for each in sorted(folders))
+    partitions = planner.partitions(sources, check=lambda path: _problems_in(path, progress))
+    return AdoptionPlan(given, roots, partitions, planner, fingerprints, progress)
 
 
-def _metadata(path: Path, *, required: bool) -> ClusterMetadata | None:
-    try:
-        return read_metadata(path)
-    except (OSError, ValueError):
-        if required:
-            raise
-        return None
+def _problems_in(folder: Path, progress: Callable[[int], None]) -> list[str]:
+    """What `verify` finds in a log, in a line."""
+    found = [each for each in verify(folder, progress=progress) if not each.note]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return [f"verify finds a problem in it: {found[0]}{more}"] if found else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    into: Path
-    metadata: ClusterMetadata | None
-    node: int | None
-    directory: str | None
+    """What decides a plan besides the logs; `again` reads it anew."""
+
+    source: Path
+    into: tuple[Path, ...]
+    metadata_at: Path | None
     topic_ids: Mapping[str, UUID]
     retention_ms: int
     now: int
+    metadata: ClusterMetadata | None
+    properties: Mapping[Path, MetaProperties]
 
-    def plan(self, folder: PartitionFolder) -> Adoption:
-        owner, target = folder.topic_partition, self.into / folder.path.name
+    @classmethod
+    def read(
+        cls,
+        source: Path,
+        into: tuple[Path, ...],
+        metadata_at: Path | None,
+        topic_ids: Mapping[str, UUID],
+        retention_ms: int,
+        now: int,
+    ) -> _Planner:
+        """Raises ValueError where not all is of one cluster and one broker; OSError; FormatError."""
+        properties = {root: _properties(root) for root in into}
+        first = properties[into[0]]
+        for root, each in properties.items():
+            if (each.cluster_id, each.node_id) != (first.cluster_id, first.node_id):
+                raise ValueError(f"{into[0]} and {root} are not of the same broker")
+        for path in (source, *([] if metadata_at is None else [metadata_at])):
+            found = LogRoot(path).meta_properties()
+            if found is not None and found.cluster_id not in (None, first.cluster_id):
+                raise ValueError(
+                    f"{path} is of cluster {found.cluster_id}, and {into[0]} of {first.cluster_id}"
+                )
+        metadata = _metadata(
+            into if metadata_at is None else (metadata_at,), required=metadata_at is not None
+        )
+        if metadata is not None:
+            if metadata.account.problems:
+                raise ValueError(f"the metadata cannot be read whole: {metadata.account.problems[0]}")
+            for broker in metadata.brokers:
+                known = {_shown(each) for each in broker.log_dirs}
+                for root, each in properties.items():
+                    identity = each.directory_id
+                    if broker.id == each.node_id and known and identity is not None and identity not in known:
+                        raise ValueError(
+                            f"{root}: the cluster's metadata knows no log directory {identity} of broker "
+                            f"{broker.id}: it is of another cluster, or the broker has not been started there"
+                        )
+        return cls(source, into, metadata_at, topic_ids, retention_ms, now, metadata, properties)
+
+    @property
+    def node(self) -> int | None:
+        """The broker's id."""
+        return self.properties[self.into[0]].node_id
+
+    def again(self) -> _Planner:
+        """The same, as it is now."""
+        return _Planner.read(
+            self.source, self.into, self.metadata_at, self.topic_ids, self.retention_ms, self.now
+        )
+
+    def partitions(self, sources: Sequence[Path], check: Callable[[Path], list[str]]) -> list[Adoption]:
+        """What becomes of each folder; `check` says what is wrong with the log in it."""
+        held = {root: len(find_partitions(root)) for root in self.into}
+        return [self._plan(path, held, check) for path in sources]
+
+    def _root_for(self, name: str, known: UUID | None, held: dict[Path, int]) -> tuple[Path, list[str]]:
+        """The log directory that a partition goes into, and why it cannot."""
+        if known is not None:
+            of = [root for root, each in self.properties.items() if each.directory_id == _shown(known)]
+            if of:
+                return of[0], []
+            if all(each.directory_id is not None for each in self.properties.values()):
+                text = f"the broker has it in another of its log.dirs, {_shown(known)}"
+                return self.into[0], [f"{text}: give that with --into too"]
+        there = [root for root in self.into if (root / name).exists()]
+        if len(there) > 1:
+            return there[0], [f"it is in both {there[0]} and {there[1]}"]
+        root = there[0] if there else min(held, key=lambda each: held[each])
+        held[root] += not there
+        return root, []
+
+    def _plan(self, source: Path, held: dict[Path, int], check: Callable[[Path], list[str]]) -> Adoption:
+        owner = partition_path(source).topic_partition
         topic = None if self.metadata is None else self.metadata.topic(owner.topic)
         topic_id = self.topic_ids.get(owner.topic) if topic is None else topic.topic_id
-        links = [each for each in (folder.path, *sorted(folder.path.iterdir())) if each.is_symlink()]
-        problems = [f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links]
-        problems += [] if folder.path == target else _problems_of(target, topic_id)
+        place = None if topic is None else _place_of(topic, owner.partition)
+        known = [] if place is None else [each for each in place.directories if each.int >= _RESERVED]
+        root, problems = self._root_for(source.name, known[0] if known else None, held)
+        target = root / source.name
+        links = [each for each in (source, *sorted(source.iterdir())) if each.is_symlink()]
+        problems += [
+            f"{each} is a symbolic link: whose file it is cannot be told from here" for each in links
+        ]
+        problems += [] if source == target else _problems_of(target, topic_id)
         own = {} if topic is None else topic.configs
         is_deleted = "delete" in own.get("cleanup.policy", "delete")
         most_ms = int(own.get("retention.ms", self.retention_ms)) if is_deleted else -1
         most_bytes = int(own.get("retention.bytes", -1)) if is_deleted else -1
-        with PartitionLog(folder.path) as log:
+        with PartitionLog(source) as log:
             for segment in log.segments[-1:]:
                 segment.last_header()
                 require_whole(segment)
             epochs = log.leader_epochs()
-            problems += self._problems(owner, topic, topic_id, epochs[-1].epoch if epochs else 0)
+            problems += self._problems(owner, topic, place, topic_id, epochs[-1].epoch if epochs else 0)
+            problems += check(source)
             plan = plan_trim(
-                folder.path,
+                source,
                 retention_ms=None if most_ms < 0 else most_ms,
                 retention_bytes=None if most_bytes < 0 else most_bytes,
                 now=self.now,
             )
             return Adoption(
                 owner,
-                folder.path,
+                source,
                 target,
                 topic_id,
                 len(log.segments),
@@ -312,7 +505,12 @@ class _Planner:
             )
 
     def _problems(
-        self, owner: TopicPartition, topic: Topic | None, topic_id: UUID | None, epoch: int
+        self,
+        owner: TopicPartition,
+        topic: Topic | None,
+        place: PartitionAssignment | None,
+        topic_id: UUID | None,
+        epoch: int,
     ) -> list[str]:
         if topic is None:
             if topic_id is not None and self.metadata is None:
@@ -323,7 +521,6 @@ class _Planner:
         given = self.topic_ids.get(owner.topic)
         if given is not None and given != topic.topic_id:
             found.append(f"its id is {_shown(topic.topic_id)} in the cluster's metadata, not {_shown(given)}")
-        place = next((each for each in topic.partitions if each.partition == owner.partition), None)
         if place is None:
             return [*found, f"the topic has {len(topic.partitions)} partitions in the cluster"]
         if place.replicas != [self.node]:
@@ -332,15 +529,33 @@ class _Planner:
                 f"its replicas are on {have}, and this broker is {self.node}: the others are empty, and this "
                 "one would follow them; let it have this one alone, and add others when it is served"
             )
-        known = [each for each in place.directories if each.int >= _RESERVED]
-        if self.directory is not None and known and _shown(known[0]) != self.directory:
-            found.append(f"the broker has it in another of its log.dirs, {_shown(known[0])}")
         if epoch > place.leader_epoch:
             found.append(
                 f"its newest leader epoch is {epoch}, and the cluster's {place.leader_epoch}: write it anew, "
                 "from Parquet or by Spark"
             )
         return found
+
+
+def _properties(root: Path) -> MetaProperties:
+    """What a log directory says of its broker. Raises ValueError where it is none's."""
+    found = LogRoot(root).meta_properties()
+    if found is None or found.version < 1:
+        raise ValueError(f"{root} has no {META_PROPERTIES} of a broker in KRaft mode: start it there once")
+    return found
+
+
+def _metadata(paths: Sequence[Path], *, required: bool) -> ClusterMetadata | None:
+    try:
+        return read_metadata(*paths)
+    except NotALog:
+        if required:
+            raise
+        return None
+
+
+def _place_of(topic: Topic, partition: int) -> PartitionAssignment | None:
+    return next((each for each in topic.partitions if each.partition == partition), None)
 
 
 def _shown(topic_id: UUID) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from kodec.generated.log.record_batch import Compression
 from kodec.log.batches.records import ControlRecordType, Record, TimestampType
@@ -90,6 +91,22 @@ class Batch(ABC):
 
         A control batch gives none, or ControlRecords with `control`. With `check_crc`, checksums inside a
         wrapper of v0 or v1 are verified too. Raises FormatError with positions in the source.
+        """
+
+    def record_parts(
+        self, *, control: bool = False, check_crc: bool = True
+    ) -> tuple[bool, Iterator[list[Record]]]:
+        """Whether its content is large, and the records, in parts if it is: the same as `records`.
+
+        A part can be used before the next one is read, and is of no use where that raises FormatError.
+        """
+        return False, iter((self.records(control=control, check_crc=check_crc),))
+
+    @abstractmethod
+    def require_within_limits(self) -> None:
+        """Raise FormatError where the content is larger than the limits allow, or not what the header says.
+
+        Little of it is held, and nothing decompressed where sizes and headers say that it is not large.
         """
 
     @property

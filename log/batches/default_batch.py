@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
 
 from kodec.generated.log import record_batch as v2
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.control import control_record, control_type
+from kodec.log.batches.frame import Frame
+from kodec.log.batches.large import Compressed, Content, InStored, Parts, moved
 from kodec.log.batches.records import ControlRecordType, Limits, Record, TimestampType
-from kodec.runtime.compression import decompress
+from kodec.log.batches.sizes import BATCH_HEAD, COUNT
+from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import FormatError
-from kodec.runtime.fields import ReadOptions
+from kodec.runtime.fields import ReadOptions, too_many
 
 __all__ = ["DefaultBatch", "RowReader", "read_rows"]
 
@@ -99,50 +106,122 @@ class DefaultBatch(Batch):
     def _crc_place(self) -> tuple[int, int]:
         return v2.checksum_of_record_batch(self.data, 0, self.size)
 
-    def _payload(self) -> tuple[bytes, int]:
-        """The records' bytes, decompressed, and where in the batch the stored ones start."""
+    def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
+        large, parts = self.record_parts(control=control, check_crc=check_crc)
+        return list(chain.from_iterable(parts)) if large else next(parts)
+
+    def record_parts(
+        self, *, control: bool = False, check_crc: bool = True
+    ) -> tuple[bool, Iterator[list[Record]]]:
+        if not self.head.num_records or (self.is_control and not control):
+            return False, iter(([],))
+        large, parts = self._rows()
+        return large, self._control_records(parts) if self.is_control else parts
+
+    def content(self, limit: int) -> bytes:
+        """The records' bytes, decompressed. A large content is held only if it is that of `count` records.
+
+        Raises FormatError, also for more than `limit` bytes.
+        """
+        self._require_count()
+        with self._placing():
+            compressed = self._compressed()._replace(limit=limit)
+            if (content := self._small(compressed)) is None:
+                Parts.of(compressed.pieces, self.count, ReadOptions(elements=self._limits.elements))
+                content = joined(compressed.pieces())
+            return content
+
+    def require_within_limits(self) -> None:
+        self._require_count()
+        if self.codec != "none" and self.count:
+            with self._placing():
+                compressed = self._compressed()
+                if compressed.may_be_large():
+                    Parts.of(compressed.pieces, self.count, ReadOptions(elements=self._limits.elements))
+
+    def _compressed(self) -> Compressed:
         stored = self.head.records
         assert isinstance(stored, bytes)
-        at = self.size - len(stored)
-        if self.codec == "none":
-            return stored, at
-        try:
-            return decompress(self.codec, stored, limit=self._limits.decompressed_bytes), at
-        except FormatError as error:
-            raise self.located(error.within("records"), shift=at) from None
+        return Compressed(self.codec, stored, self._limits.decompressed_bytes)
 
-    def records(self, *, control: bool = False, check_crc: bool = True) -> list[Record]:
-        head = self.head
-        if not head.num_records or (head.attributes.is_control and not control):
-            return []
-        content, at = self._payload()
+    def _small(self, compressed: Compressed) -> bytes | None:
+        return compressed.stored if self.codec == "none" else compressed.small()
+
+    def _require_count(self) -> None:
+        """Refuse a number of records that the limits exclude, before anything is decompressed for it."""
+        most = self._limits.elements
+        if self.count > most and self.codec != "none":
+            with self._placing():
+                raise too_many("num_records", 0, ReadOptions(elements=most))
+
+    def _rows(self) -> tuple[bool, Iterator[list[Record]]]:
+        """Whether the content is large, and the records in it, in parts."""
+        self._require_count()
+        with self._placing():
+            compressed = self._compressed()
+            content = self._small(compressed)
+            if content is not None:
+                return False, iter((self._reader(content)(self.head, self.data, content, self._limits),))
+        return True, self._large_rows(compressed)
+
+    def _large_rows(self, compressed: Compressed) -> Iterator[list[Record]]:
+        count, limits = self.count, self._limits
+        room = limits.elements
+        with self._placing():
+            for part, data in Parts.of(compressed.pieces, count, ReadOptions(elements=room)):
+                head = replace(self.head, num_records=part.records)
+                own = replace(limits, elements=room - count + part.records)
+                read, stored = self._reader(data), self._holding(part.records)
+                try:
+                    try:
+                        rows = read(head, stored, data, own)
+                    except struct.error:
+                        assert isinstance(data, Content)
+                        rows = read(head, stored, data.whole(), own)
+                except FormatError as error:
+                    raise moved(error, part) from None
+                room -= sum(len(row.headers) for row in rows)
+                yield rows
+
+    def _reader(self, content: bytes) -> RowReader:
         # what Kafka wrote for itself is rare: the backend's own reader need not know of it
-        read = read_rows if head.attributes.is_control else self._read_rows
-        try:
-            rows = read(head, self.data, content, self._limits)
-        except FormatError as error:
-            raise self._placed(error, at) from None
-        if not head.attributes.is_control:
-            return rows
-        found: list[Record] = []
-        for index, row in enumerate(rows):
-            try:
-                found.append(control_record(row))
-            except FormatError as error:
-                raise self._placed(error.within("records", index), at) from None
-        return found
+        return read_rows if self.is_control or isinstance(content, Content) else self._read_rows
 
-    def _placed(self, error: FormatError, at: int) -> FormatError:
-        if self.codec != "none":
-            return self.located(error.within_codec(self.codec, at))
-        return self.located(error, shift=at)
+    def _holding(self, count: int) -> bytes:
+        """A batch with this one's header that says that it has `count` records, its content left out."""
+        data = bytearray(Frame.framed(self.data[: BATCH_HEAD + 1], self.magic))
+        COUNT.put(data, count)
+        return bytes(data)
+
+    def _control_records(self, parts: Iterator[list[Record]]) -> Iterator[list[Record]]:
+        index = 0
+        for rows in parts:
+            found: list[Record] = []
+            for row in rows:
+                with self._placing():
+                    try:
+                        found.append(control_record(row))
+                    except FormatError as error:
+                        raise error.within("records", index) from None
+                index += 1
+            yield found
+
+    @contextmanager
+    def _placing(self) -> Iterator[None]:
+        """Give errors their place: those in the content, and those in what is stored."""
+        try:
+            yield
+        except InStored as found:
+            raise self.located(found.error.within("records"), shift=BATCH_HEAD) from None
+        except FormatError as error:
+            if self.codec == "none":
+                raise self.located(error, shift=BATCH_HEAD) from None
+            raise self.located(error.within_codec(self.codec, BATCH_HEAD)) from None
 
     @property
     def control_type(self) -> ControlRecordType | None:
         if not self.is_control or not self.count:
             return None
-        content, at = self._payload()
-        try:
-            return control_type(read_rows(self.head, self.data, content, self._limits)[0].key)
-        except FormatError as error:
-            raise self._placed(error, at) from None
+        rows = next(self._rows()[1])
+        with self._placing():
+            return control_type(rows[0].key)

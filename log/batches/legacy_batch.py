@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from kodec.generated.log import message_set as legacy
 from kodec.log.batches.batch import HEAD, Batch
 from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LENGTH_AT, Frame
+from kodec.log.batches.large import Compressed, InStored, Stream, explained
 from kodec.log.batches.records import Limits, Record, TimestampType, make_record
 from kodec.log.batches.wrapper import Wrapper
-from kodec.runtime.compression import decompress
+from kodec.runtime.compression.codec import joined
 from kodec.runtime.errors import FormatError, Malformed, Truncated
 from kodec.runtime.fields import ReadOptions, too_many
 
@@ -102,23 +105,55 @@ class LegacyBatch(Batch):
                     make_record(self.last_offset, message.timestamp, self.timestamp_type, message.key, value)
                 ]
             else:
-                assert not isinstance(value, legacy.MessageSet)
-                self._records = self._unwrap(value, check_crc)
+                self._records = self._unwrap(check_crc)
         return self._records
 
-    def _unwrap(self, value: bytes | None, check_crc: bool) -> list[Record]:
-        if value is None:
+    def content(self, limit: int) -> bytes:
+        """The messages inside the wrapper, decompressed. Of a large content their sizes are looked at first.
+
+        Raises FormatError, also for more than `limit` bytes.
+        """
+        compressed = self._compressed()._replace(limit=limit)
+        with self._placing():
+            content = compressed.small()
+            if content is None:
+                self._require_frames(compressed)
+                content = joined(compressed.pieces())
+            return content
+
+    def require_within_limits(self) -> None:
+        if self.codec != "none":
+            with self._placing():
+                compressed = self._compressed()
+                if compressed.may_be_large():
+                    self._require_frames(compressed)
+
+    def _require_frames(self, compressed: Compressed) -> None:
+        _require_frames(Stream(compressed.pieces()), ReadOptions(elements=self._limits.elements))
+
+    def _compressed(self) -> Compressed:
+        value = self.message.value
+        if not isinstance(value, bytes):
             raise self.located(Malformed("message.value", "a compressed message needs a value", at=self.size))
-        at = self.size - len(value)
+        return Compressed(self._codec, value, self._limits.decompressed_bytes)
+
+    @contextmanager
+    def _placing(self) -> Iterator[None]:
+        """Give errors their place: those in the content, and those in what is stored."""
         try:
-            inner = decompress(self._codec, value, limit=self._limits.decompressed_bytes)
+            yield
+        except InStored as found:
+            at = self.size - len(self._compressed().stored)
+            raise self.located(found.error.within("message.value"), shift=at) from None
         except FormatError as error:
-            raise self.located(error.within("message.value"), shift=at) from None
-        try:
-            options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
-            return self._placed(_inner_rows(inner, options) or _inner_records(inner, options))
-        except FormatError as error:
+            at = self.size - len(self._compressed().stored)
             raise self.located(error.within("message.value").within_codec(self.codec, at)) from None
+
+    def _unwrap(self, check_crc: bool) -> list[Record]:
+        inner = self.content(self._limits.decompressed_bytes)
+        options = ReadOptions(check_crc=check_crc, elements=self._limits.elements)
+        with self._placing():
+            return self._placed(_inner_rows(inner, options) or _inner_records(inner, options))
 
     def _placed(self, records: list[Record]) -> list[Record]:
         wrapper = Wrapper(self.magic, self.last_offset, self.max_timestamp, self.timestamp_type)
@@ -141,19 +176,41 @@ def _inner_rows(data: bytes, options: ReadOptions) -> list[Record] | None:
     return records
 
 
+def _inner_frame(data: bytes, pos: int, path: str, at: int) -> Frame:
+    """The frame at `pos`, which is byte `at` of all. Raises FormatError."""
+    frame = Frame.peek(data, pos)
+    if frame is None:
+        raise Truncated(path, at=at, need=FRAME_SIZE, have=len(data) - pos)
+    if frame.len_body < LEAST_BODY:
+        need, at = f"at least {LEAST_BODY}", at + LENGTH_AT
+        raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=frame.len_body)
+    return frame
+
+
+def _require_frames(stream: Stream, options: ReadOptions) -> None:
+    """Look at the sizes and the number of the messages in a large content before it is held."""
+    index = 0
+    try:
+        while stream.fill(FRAME_SIZE):
+            path, start = f"[{index}]", stream.at
+            size = _inner_frame(stream.window, 0, path, start).size
+            if index == options.elements:
+                raise too_many("", start, options)
+            if not stream.skip_to(start + size):
+                raise Truncated(path, at=start, need=size, have=None)
+            index += 1
+    except FormatError as error:
+        raise explained(error, stream) from None
+
+
 def _inner_records(data: bytes, options: ReadOptions) -> list[Record]:
     """The same, message by message; a part of one at the end is damage. Raises FormatError."""
     found: list[Record] = []
     pos, end = 0, len(data)
     while pos < end:
         path = f"[{len(found)}]"
-        frame = Frame.peek(data, pos)
-        if frame is None:
-            raise Truncated(path, at=pos, need=FRAME_SIZE, have=end - pos)
+        frame = _inner_frame(data, pos, path, pos)
         offset, size, _ = frame
-        if frame.len_body < LEAST_BODY:
-            need, at = f"at least {LEAST_BODY}", pos + LENGTH_AT
-            raise Malformed(f"{path}.len_message", "value not allowed", at=at, need=need, have=frame.len_body)
         if size > end - pos:
             raise Truncated(path, at=pos, need=size, have=end - pos)
         try:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from kodec.generated.log import message_set, record_batch
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.default_batch import DefaultBatch, RowReader, read_rows
-from kodec.log.batches.frame import FRAME_SIZE, LEGACY, MAGIC_AT, Frame
+from kodec.log.batches.frame import BEFORE_BODY, FRAME_SIZE, LEGACY, MAGIC_AT, Frame
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Limits
-from kodec.runtime.errors import FormatError, Truncated, Unsupported
+from kodec.log.batches.sizes import MAGIC, OFFSET
+from kodec.runtime.errors import CrcMismatch, FormatError, Truncated, Unsupported
 
-__all__ = ["open_batch"]
+__all__ = ["open_batch", "wrong_checksum"]
 
 
 def open_batch(
@@ -35,3 +37,18 @@ def open_batch(
         ) from None
     at = position + MAGIC_AT
     raise Unsupported("magic", "unknown message format", at=at, need="0, 1 or 2", have=magic)
+
+
+def wrong_checksum(data: bytes, start: int, stop: int, origin: int) -> CrcMismatch:
+    """What `verify_crc` of the batch in `data[start:stop]` raises, in a third of the time of the batch.
+
+    `origin` is where `data` starts in its source.
+    """
+    if MAGIC.get(data, start) in LEGACY:
+        at, computed = message_set.checksum_of_message(data, start + BEFORE_BODY, stop)
+        path = f"Message(offset={OFFSET.get(data, start)}).crc"
+    else:
+        at, computed = record_batch.checksum_of_record_batch(data, start, stop)
+        path = f"RecordBatch(base_offset={OFFSET.get(data, start)}).crc"
+    stored = int.from_bytes(data[at : at + 4], "big")
+    return CrcMismatch(path, at=origin + at, need=stored, have=computed)

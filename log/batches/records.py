@@ -153,13 +153,14 @@ class SkippedRanges(list[SkippedRange]):
     Attributes:
         omitted: how many ranges more there are.
         omitted_bytes: how many bytes are in those.
+        end: where the last range ends, also one that is omitted; 0 where there is none.
     """
 
     MOST = 10_000
 
     def __init__(self) -> None:
         super().__init__()
-        self.omitted = self.omitted_bytes = 0
+        self.omitted = self.omitted_bytes = self.end = 0
 
     @property
     def total(self) -> int:
@@ -168,8 +169,13 @@ class SkippedRanges(list[SkippedRange]):
 
     def add(self, skipped: SkippedRange) -> None:
         """Keep a further range, or count it."""
+        self.end = skipped.end
         if len(self) < self.MOST:
             self.append(skipped)
         else:
-            self.omitted += 1
-            self.omitted_bytes += skipped.end - skipped.start
+            self.omit(skipped.end - skipped.start)
+
+    def omit(self, size: int) -> None:
+        """Count a further range of so many bytes."""
+        self.omitted += 1
+        self.omitted_bytes += size

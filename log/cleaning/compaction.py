@@ -8,11 +8,13 @@ said in `cleanable.py` beside this file, which records stay in `rules.py`, how f
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -24,13 +26,14 @@ from kodec.log.cleaning.cleanable import Known, first_dirty, first_uncleanable, 
 from kodec.log.cleaning.offset_map import OffsetMap
 from kodec.log.cleaning.rules import BatchCleaner, CleanedTransactions, Counts
 from kodec.log.cleaning.swap import CLEANED, remove_cleaned, replace_segments
+from kodec.log.directories.gaps import cleaned_up_to, find_gaps
 from kodec.log.directories.offline import modified, require_in_order, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.exclusive import changing
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import MAX_INDEX
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.paths import partition_path
 from kodec.log.kernel import backend
 from kodec.log.tables.table import scan_table
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -41,6 +44,7 @@ __all__ = ["CompactionOptions", "CompactionPlan", "CompactionReport", "has_colum
 _DAY = 86_400_000
 _METADATA = "__cluster_metadata"
 _ENOUGH = 4 << 20
+_log = logging.getLogger("kodec")
 
 
 @dataclass(slots=True)
@@ -107,7 +111,7 @@ class CompactionPlan:
         path: the folder, whose name says which `topic_partition` it holds.
         first_dirty_offset, first_uncleanable_offset: the range whose keys are looked at, as in
             `CompactionReport`.
-        options: what was asked for.
+        options: what was asked for. fingerprint: what was there when the plan was made.
     """
 
     path: Path
@@ -115,6 +119,7 @@ class CompactionPlan:
     first_dirty_offset: int
     first_uncleanable_offset: int
     options: CompactionOptions
+    fingerprint: Fingerprint = field(repr=False)
 
     @property
     def has_changes(self) -> bool:
@@ -132,11 +137,13 @@ class CompactionPlan:
         `recover`, finds the old segments or the new ones. What `progress` raises ends the compaction, with
         the log as it was or with some of its segments compacted.
 
-        Raises: OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
+        Raises: StalePlan where the log, or what the checkpoints say of it, has changed since the plan was
+        made; OSError (BlockingIOError where a broker holds the directory's lock or has the log open);
         FormatError for a batch that is damaged and for a segment with a torn tail, which is to be recovered
-        first; ValueError for a symbolic link.
+        first; ValueError for a symbolic link. A note of the error says what was compacted before.
         """
         with changing(self.path) as folder:
+            self.fingerprint.require()
             return _compact(folder.path, self.options, apply=True)
 
 
@@ -195,9 +202,10 @@ def plan_compaction(
         limits,
         progress,
     )
-    with PartitionLog(partition_path(path).path, limits=limits) as log:
+    fingerprint = Fingerprint.of(path)
+    with PartitionLog(fingerprint.folder, limits=limits) as log:
         _, dirty, end = _dirty_range(log, options, None)
-        return CompactionPlan(log.path, log.topic_partition, dirty, end, options)
+        return CompactionPlan(log.path, log.topic_partition, dirty, end, options, fingerprint)
 
 
 def _dirty_range(
@@ -219,6 +227,10 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
         with PartitionLog(path, limits=options.limits) as log:
             known, dirty, end = _dirty_range(log, options, None if report is None else report.end_offset)
             if report is None:
+                for gap in find_gaps(log):
+                    if not gap.is_explained:
+                        text = "%s: offsets %d to %d are in no segment: a compaction hides that they are lost"
+                        _log.warning(text, path, gap.lost, gap.last)
                 size = sum(segment.path.stat().st_size for segment in log.segments)
                 report = CompactionReport(
                     log.topic_partition, log.path, apply, dirty, end, dirty, len(log.segments), size
@@ -227,8 +239,6 @@ def _compact(path: Path, options: CompactionOptions, *, apply: bool) -> Compacti
                 work = _Round(log, known, options, dirty, end)
                 work.run(apply)
                 _add(report, work)
-                if apply:
-                    note_cleaned(log, report.end_offset)
                 if apply and not report.complete:
                     continue
             if apply or not report.rounds:
@@ -310,10 +320,27 @@ class _Round:
         oldest = modified(clean[-1]) - self.settings.delete_retention_ms if clean else 0
         self.segments = len(segments)
         for group in _groups(self.log, segments, self._end, self.settings):
-            made = self._clean(group, oldest, apply)
+            try:
+                made = self._clean(group, oldest, apply)
+                if apply:
+                    old = [segment.base_offset for segment in group]
+                    replace_segments(self.log.path, made, old, decided=partial(self._note, group[-1]))
+            except BaseException as error:
+                if self.new_segments and apply:
+                    base = group[0].base_offset
+                    error.add_note(f"{self.log.path}: the segments below {base} were compacted before")
+                raise
             self.new_segments += len(made)
-            if apply:
-                replace_segments(self.log.path, made, [segment.base_offset for segment in group])
+
+    def _note(self, last: Segment) -> None:
+        """Note that the log is compacted up to the end of a segment: nothing else says it of a gap there.
+
+        That holds also where the round ends here: what was replaced has no key of the whole round twice.
+        """
+        ends = (each.base_offset for each in self.log.segments if each.base_offset > last.base_offset)
+        offset = min(next(ends, self.reached), self.reached)
+        if offset > cleaned_up_to(self.log):
+            note_cleaned(self.log, offset)
 
     def _passed(self, size: int) -> None:
         self._untold += size

@@ -11,7 +11,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.log.arguments import require_integer
@@ -20,15 +20,16 @@ from kodec.log.cleaning.swap import delete_files, segment_files
 from kodec.log.directories.epochs import from_start
 from kodec.log.directories.offline import high_watermark, newest_snapshot, newest_time, require_in_order
 from kodec.log.directories.partition import PartitionLog
+from kodec.log.directories.producer_state import ProducerState
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import read_offsets, write_leader_epochs, write_offsets
-from kodec.log.files.durable import replace_file
+from kodec.log.files.durable import NO_SPACE, replace_file
 from kodec.log.files.exclusive import changing
-from kodec.log.files.listing import TopicPartition
+from kodec.log.files.fingerprint import Fingerprint
+from kodec.log.files.listing import TopicPartition, list_partition
 from kodec.log.files.names import LEADER_EPOCHS, LOG_START_OFFSETS, file_name
-from kodec.log.files.paths import partition_path
 from kodec.log.writing.segment_writer import SegmentWriter
-from kodec.runtime.errors import Malformed, OffsetOutOfRange
+from kodec.runtime.errors import OffsetOutOfRange
 
 __all__ = ["DeletableSegment", "Reason", "TrimOptions", "TrimPlan", "plan_trim"]
 
@@ -80,7 +81,7 @@ class TrimPlan:
         segments, bytes: of the log before.
         deleted: the segments that go, oldest first.
         new_segment: the base offset of the empty segment that is made where all go; None where one stays.
-        options: what was asked for.
+        options: what was asked for. fingerprint: what was there when the plan was made.
     """
 
     path: Path
@@ -93,6 +94,7 @@ class TrimPlan:
     deleted: tuple[DeletableSegment, ...]
     new_segment: int | None
     options: TrimOptions
+    fingerprint: Fingerprint = field(repr=False)
 
     @property
     def has_changes(self) -> bool:
@@ -107,18 +109,18 @@ class TrimPlan:
     def apply(self) -> None:
         """Delete what the plan says. No broker may run on the log directory.
 
-        Where all segments go, an empty one is made first, so that the offsets go on. A program that has a
-        segment open can read on in it. After a crash at any step, the next trim, or the broker, completes it.
+        Where all segments go, an empty one is made, so that the offsets go on: first, or on a full disk
+        before the last one goes. A program that has a segment open can read on in it. After a crash at any
+        step, the next trim, or the broker, completes it.
 
-        Raises: Malformed where the log has changed since the plan was made; OSError (BlockingIOError where a
-        broker holds the directory's lock or has the log open); ValueError for a symbolic link.
+        Raises: StalePlan where the log, or what the checkpoints say of it, has changed since the plan was
+        made; OSError (BlockingIOError where a broker holds the directory's lock or has the log open), with a
+        note of what was deleted before; ValueError for a symbolic link.
         """
         with changing(self.path) as folder, PartitionLog(folder.path, limits=self.options.limits) as log:
-            if _planned(log, self.options) != self:
-                error = Malformed("", "the log has changed since the plan was made", at=0)
-                raise error.in_source(str(self.path))
+            self.fingerprint.require()
             # Also where nothing goes: a trim that was interrupted is completed.
-            _apply(log, self)
+            _Trim(log, self).run()
 
 
 def plan_trim(
@@ -151,16 +153,17 @@ def plan_trim(
     """
     moment = time.time_ns() // 1_000_000 if now is None else now
     options = TrimOptions(before_offset, retention_bytes, retention_ms, moment, limits)
-    with PartitionLog(partition_path(path).path, limits=limits) as log:
-        return _planned(log, options)
+    fingerprint = Fingerprint.of(path)
+    with PartitionLog(fingerprint.folder, limits=limits) as log:
+        return _planned(log, options, fingerprint)
 
 
-def _planned(log: PartitionLog, options: TrimOptions) -> TrimPlan:
+def _planned(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
     require_in_order(log)
-    return trim_of(log, options)
+    return trim_of(log, options, fingerprint)
 
 
-def trim_of(log: PartitionLog, options: TrimOptions) -> TrimPlan:
+def trim_of(log: PartitionLog, options: TrimOptions, fingerprint: Fingerprint) -> TrimPlan:
     """As `plan_trim`, of a log as it is read: also while a broker is at work on it. Raises as that."""
     choice = _Choice(log)
     start = log.start_offset
@@ -186,6 +189,7 @@ def trim_of(log: PartitionLog, options: TrimOptions) -> TrimPlan:
         tuple(choice.deleted),
         log.end_offset if choice.deleted and not choice.rest else None,
         options,
+        fingerprint,
     )
 
 
@@ -222,41 +226,79 @@ class _Choice:
         return lambda segment, _: newest_time(segment) < moment
 
 
-def _apply(log: PartitionLog, plan: TrimPlan) -> None:
-    """The start offset first: where this is interrupted, the next trim, or the broker, goes on."""
-    checkpoint = log.root / LOG_START_OFFSETS
-    starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
-    key = log.topic_partition
-    if plan.new_start_offset > starts.get(key, 0) and plan.new_start_offset > plan.start_offset:
-        write_offsets(checkpoint, starts | {key: plan.new_start_offset})
-    if plan.new_segment is not None:
-        _add_segment(log, plan.new_segment)
-    for each in plan.deleted:
-        snapshot = log.path / file_name(each.base_offset, "snapshot")
-        paths = segment_files(log.path, each.base_offset)
-        delete_files(log.path, [*paths, snapshot] if snapshot.is_file() else paths)
-    first = plan.new_segment
-    for segment in log.segments[len(plan.deleted) :][:1]:
-        first = segment.base_offset
-    if checkpoint.is_file():
+class _Trim:
+    """Carries a plan out. Segments go before anything is written: a full disk has room again then."""
+
+    def __init__(self, log: PartitionLog, plan: TrimPlan) -> None:
+        self._log = log
+        self._plan = plan
+        self._doomed = deque(plan.deleted)
+
+    def run(self) -> None:
+        plan = self._plan
+        try:
+            if plan.new_segment is not None:
+                self._add_segment(plan.new_segment)
+            while self._doomed:
+                self._delete_first()
+            self._note_start()
+        except BaseException as error:
+            gone = len(plan.deleted) - len(self._doomed)
+            error.add_note(f"{plan.path}: {gone} of {len(plan.deleted)} segments were deleted")
+            raise
+
+    def _delete_first(self) -> None:
+        """Delete the oldest segment: what is left is a log that starts later."""
+        folder, base = self._plan.path, self._doomed[0].base_offset
+        snapshot = folder / file_name(base, "snapshot")
+        delete_files(folder, [*segment_files(folder, base), *([snapshot] if snapshot.is_file() else [])])
+        self._doomed.popleft()
+
+    def _add_segment(self, base_offset: int) -> None:
+        producers = _producers_at_end(self._log)
+        try:
+            _add_segment(self._log.path, base_offset, producers)
+        except OSError as error:
+            if error.errno not in NO_SPACE:
+                raise
+            # The last one stays until the new one is there: the end of the log must not be lost. A broker
+            # makes its indexes anew.
+            while len(self._doomed) > 1:
+                self._delete_first()
+            last = segment_files(self._log.path, self._doomed[0].base_offset)
+            delete_files(self._log.path, [each for each in last if each.suffix in (".index", ".timeindex")])
+            _add_segment(self._log.path, base_offset, producers)
+
+    def _note_start(self) -> None:
+        log, plan = self._log, self._plan
+        checkpoint, key = log.root / LOG_START_OFFSETS, log.topic_partition
+        starts = read_offsets(checkpoint) if checkpoint.exists() else {}
+        left = list_partition(log.path).segments
+        start = max(plan.new_start_offset, starts.get(key, 0))
+        wanted = {owner: offset for owner, offset in starts.items() if owner != key}
         # As a broker writes it: only where it says more than the name of the first segment.
-        starts = read_offsets(checkpoint)
-        if key in starts and first is not None and starts[key] <= first:
-            del starts[key]
-            write_offsets(checkpoint, starts)
-    epochs = log.leader_epochs()
-    kept = from_start(epochs, plan.new_start_offset)
-    if kept != epochs:
-        write_leader_epochs(log.path / LEADER_EPOCHS, kept)
+        if left and start > left[0].base_offset:
+            wanted[key] = start
+        if wanted != starts:
+            write_offsets(checkpoint, wanted)
+        epochs = log.leader_epochs()
+        kept = from_start(epochs, plan.new_start_offset)
+        if kept != epochs:
+            write_leader_epochs(log.path / LEADER_EPOCHS, kept)
 
 
-def _add_segment(log: PartitionLog, base_offset: int) -> None:
-    """Make the empty segment that a broker would roll to, with what is known of the producers there."""
+def _producers_at_end(log: PartitionLog) -> ProducerState:
+    """What is known of the producers where the log ends."""
     told_from, state = newest_snapshot(log)
     for segment in log.segments:
         for head in segment.headers():
             if head.producer_id >= 0 and head.first_known >= told_from:
                 state.take_batch(segment.batch_at(head))
         segment.close()
-    replace_file(log.path / file_name(base_offset, "snapshot"), state.snapshot().to_bytes())
-    SegmentWriter(log.path, base_offset).close()
+    return state
+
+
+def _add_segment(folder: Path, base_offset: int, producers: ProducerState) -> None:
+    """Make the empty segment that a broker would roll to, with what is known of the producers there."""
+    replace_file(folder / file_name(base_offset, "snapshot"), producers.snapshot().to_bytes())
+    SegmentWriter(folder, base_offset, overwrite=True).close()

@@ -6,10 +6,10 @@ it is interrupted, `LogLoader` completes or rolls back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from kodec.log.files.durable import sync_folder
+from kodec.log.files.durable import NO_SPACE, sync_folder
 from kodec.log.files.listing import LeftoverKind
 from kodec.log.files.names import file_name
 
@@ -44,22 +44,31 @@ def delete_files(folder: Path, paths: Sequence[Path]) -> None:
     """
     if not paths:
         return
-    deleted = _renamed(paths, "", _DELETED)
+    try:
+        deleted = _renamed(paths, "", _DELETED)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        # A longer name may need a block of its own. The log goes first: without it the others count no more.
+        deleted = [each for path in paths for each in (path, path.with_name(path.name + _DELETED))]
     sync_folder(folder)
     for path in deleted:
-        path.unlink()
+        path.unlink(missing_ok=True)
     sync_folder(folder)
 
 
-def replace_segments(folder: Path, new: Sequence[int], old: Sequence[int]) -> None:
+def replace_segments(
+    folder: Path, new: Sequence[int], old: Sequence[int], *, decided: Callable[[], None] = lambda: None
+) -> None:
     """Put the segments `new`, written durably with the suffix `.cleaned`, in place of `old`.
 
     Both are base offsets in ascending order. The producer snapshots of old segments whose base offset no new
     one has go with them. The steps, each durable before the next:
 
     1. `.cleaned` becomes `.swap`, the last segment first. Before all are renamed, a starting broker deletes
-       the new ones: a `.cleaned` says that the later ones are not complete.
-    2. The old ones get `.deleted`. From here on, a starting broker completes the swap.
+       the new ones: a `.cleaned` says that the later ones are not complete. From then on it completes the
+       swap, and `decided` is called.
+    2. The old ones get `.deleted`.
     3. The suffix `.swap` is removed.
     4. The old ones are deleted.
 
@@ -69,6 +78,7 @@ def replace_segments(folder: Path, new: Sequence[int], old: Sequence[int]) -> No
     for base_offset in reversed(new):
         swapped.insert(0, _renamed(segment_files(folder, base_offset, CLEANED), CLEANED, _SWAP))
         sync_folder(folder)
+    decided()
     doomed: list[Path] = []
     for base_offset in old:
         doomed += _renamed(segment_files(folder, base_offset), "", _DELETED)

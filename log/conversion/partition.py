@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kodec.generated.log import transaction_index
@@ -14,16 +14,19 @@ from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.conversion.batches import Converter
 from kodec.log.conversion.options import BATCH_BYTES, ConvertOptions, NegativeTimestamps
 from kodec.log.conversion.report import ConversionReport
-from kodec.log.directories.offline import require_whole
+from kodec.log.directories.gaps import explain_gap
+from kodec.log.directories.offline import require_files, require_whole
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import OpenTransactions, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.directories.transactions import find_transactions
+from kodec.log.files.checkpoints import offset_ranges_bytes
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.indexes import base_offset_after
 from kodec.log.files.listing import TopicPartition
-from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA
-from kodec.log.files.paths import partition_path
+from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
 from kodec.log.writing.segment_writer import SegmentWriter
@@ -41,7 +44,7 @@ class ConversionPlan:
     Attributes:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
-        options: what was asked for.
+        options: what was asked for. fingerprint: what was there when the plan was made.
         progress: called now and then with the bytes of the source read since the last call.
     """
 
@@ -49,6 +52,7 @@ class ConversionPlan:
     topic_partition: TopicPartition
     target: Path
     options: ConvertOptions
+    fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
     @property
@@ -70,16 +74,20 @@ class ConversionPlan:
         of the log directory around it is held meanwhile. Files get the owner, group and permissions of the
         source's.
 
-        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
+        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
+        OSError (BlockingIOError where a broker or another program writes into the
         target's log directory); FormatError for a batch that is damaged and for a segment with a torn tail,
         the last one too, which is to be recovered first; EncodeError as `convert_batches`. They name the
         file (`source`) and the record.
         """
         with PartitionLog(self.path, limits=self.options.limits) as log:
             work = _Conversion(log, self.options, self.progress)
-            with new_folder(log, self.target) as folder:
+            with new_folder(log, self.target, self.fingerprint) as folder:
                 work.run(folder)
                 _copy_beside(log, folder, self.options)
+                if not self.options.keeps_markers or (log.path / OMITTED_OFFSETS).exists():
+                    data = offset_ranges_bytes(work.omitted)
+                    replace_file(folder / OMITTED_OFFSETS, data, folder=False)
             work.report.target = self.target
             return work.report
 
@@ -102,7 +110,8 @@ def plan_conversion(
     Options as of `kodec.convert_batches`. Segments keep their base offsets and the time of their last
     change; one that would grow too large is split. Indexes are rebuilt, `partition.metadata` is copied; in
     magic 2 the leader epochs and the producer snapshots too. Where `log-start-offset-checkpoint` has an
-    offset for the source, that of the target's log directory gets it.
+    offset for the source, that of the target's log directory gets it; so with `cleaner-offset-checkpoint`. To
+    magic 0 and 1 `kodec-omitted-offsets` in the folder says which offsets between segments are left out.
 
     Args:
         target: a folder that is not there yet, named like that of a topic-partition (`orders-0`), and neither
@@ -112,10 +121,12 @@ def plan_conversion(
 
     Raises: FileExistsError; ValueError for another name or place; EncodeError for a level out of range.
     """
-    read = partition_path(source)
-    require_new(read.path, target)
+    fingerprint = Fingerprint.of(source)
+    require_new(fingerprint.folder, target)
     options = ConvertOptions(magic, compression, level, batch_bytes, committed, limits, negative_timestamps)
-    return ConversionPlan(Path(source), read.topic_partition, Path(target), options, progress)
+    return ConversionPlan(
+        Path(source), fingerprint.topic_partition, Path(target), options, fingerprint, progress
+    )
 
 
 def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> None:
@@ -125,7 +136,7 @@ def _copy_beside(log: PartitionLog, folder: Path, options: ConvertOptions) -> No
         beside += [log.path / LEADER_EPOCHS, *(path for _, path in log.files.snapshots)]
     for path in beside:
         if path.is_file():
-            replace_file(folder / path.name, path.read_bytes(), folder=False)
+            replace_file(folder / path.name, read_regular(path), folder=False)
 
 
 class _Conversion:
@@ -136,6 +147,8 @@ class _Conversion:
     ) -> None:
         self.options = options
         self.report = ConversionReport(log.path)
+        # Which offsets between two segments are left out, and not lost.
+        self.omitted: list[tuple[int, int]] = []
         self._log = log
         self._progress = progress
         self._untold = 0
@@ -143,13 +156,23 @@ class _Conversion:
 
     def run(self, folder: Path | None) -> None:
         log = self._log
+        require_files(log)
         known = None
         if not self.options.keeps_markers:
             known = find_transactions(log.segments, dict(log.files.snapshots), 0, log.end_offset)
         converter = Converter(self.options, self.report, known)
-        following = 0
+        following = ended = log.segments[0].base_offset if log.segments else 0
         for segment in log.segments:
             converter.segment = segment.path.name
+            stop = segment.base_offset
+            if ended < stop:
+                # What the source has lost between its segments is lost in the target too.
+                gap = explain_gap(log, ended, stop - 1)
+                stop = gap.lost
+                if not gap.is_explained:
+                    self.report.lost_offsets.append((gap.lost, gap.last))
+            if following < stop:
+                self.omitted.append((following, stop - 1))
             self.report.segments += 1
             told = segment.aborted() if self.options.keeps_markers else []
             aborted = _Aborted([] if told is None else told, derive=told is None)
@@ -164,8 +187,9 @@ class _Conversion:
             finally:
                 output.let_go()
                 segment.close()
-            following = output.next_offset
+            following, ended = output.next_offset, segment.next_offset
         if log.segments and following < log.end_offset:
+            self.omitted.append((following, log.end_offset - 1))
             self.report.end_segment = log.end_offset
             self.report.segments_written += 1
             if folder is not None:

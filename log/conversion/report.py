@@ -47,6 +47,7 @@ class ConversionReport:
         segments_written, batches_written, records_written, bytes_written: what came out.
         batches_copied: of the batches that came out, those that stayed as they were.
         losses: what is lost, by kind.
+        lost_offsets: (first, last) of offsets that no segment of the source holds, and nothing explains.
         end_segment: the base offset of an empty segment that was added so that the log goes on at the same
             offset, where the last offsets are gone; else None.
     """
@@ -63,6 +64,7 @@ class ConversionReport:
     records_written: int = 0
     bytes_written: int = 0
     losses: dict[Loss, Losses] = field(default_factory=dict)
+    lost_offsets: list[tuple[int, int]] = field(default_factory=list)
     end_segment: int | None = None
 
     def lose(self, what: Loss, count: int, segment: str, offset: int) -> None:

@@ -68,7 +68,7 @@ class LogRoot:
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         path = self.path / name
-        return read_offsets(path) if path.is_file() else {}
+        return read_offsets(path) if path.exists() else {}
 
     def recovery_points(self) -> dict[TopicPartition, int]:
         """The recovery points: the first offset of each topic-partition that may not be durable yet."""
@@ -90,12 +90,12 @@ class LogRoot:
     def meta_properties(self) -> MetaProperties | None:
         """What `meta.properties` says; None where it is not there."""
         path = self.path / META_PROPERTIES
-        return read_meta_properties(path) if path.is_file() else None
+        return read_meta_properties(path) if path.exists() else None
 
     def clean_shutdown(self) -> CleanShutdown | None:
         """The clean-shutdown marker of the broker; None where there is none: it runs, or was killed."""
         path = self.path / CLEAN_SHUTDOWN
-        return read_clean_shutdown(path) if path.is_file() else None
+        return read_clean_shutdown(path) if path.exists() else None
 
 
 class LogDirectory:

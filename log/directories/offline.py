@@ -14,6 +14,7 @@ __all__ = [
     "modified",
     "newest_snapshot",
     "newest_time",
+    "require_files",
     "require_in_order",
     "require_live",
     "require_whole",
@@ -45,12 +46,22 @@ def newest_snapshot(log: PartitionLog) -> tuple[int, ProducerState]:
 def require_in_order(log: PartitionLog) -> None:
     """Refuse a replica that is not live, and one with files of an interrupted replacement.
 
-    Raises ValueError.
+    And one with what is no file in the place of a file. Raises ValueError.
     """
+    require_files(log)
     require_live(log)
     unfinished = [each.path.name for each in log.leftovers if each.kind is not LeftoverKind.DELETED]
     if unfinished:
         raise ValueError(f"{log.path}: recover it first: {unfinished[0]} is of something interrupted")
+
+
+def require_files(log: PartitionLog) -> None:
+    """Refuse a folder with what is no file in the place of one: it would be passed over.
+
+    Raises ValueError.
+    """
+    for path in log.files.irregular:
+        raise ValueError(f"{path} is no regular file: remove it first")
 
 
 def require_live(log: PartitionLog) -> None:

@@ -21,6 +21,7 @@ from kodec.generated.wire.multi_message_set_send import MultiMessageSetSend
 from kodec.log.arguments import path_of, require_integer
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, Record
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.segment import BatchHeader, Position, Segment, TimestampOffset, fitting
 from kodec.log.directories.transactions import Transactions, find_transactions, read_snapshot
 from kodec.log.files.checkpoints import (
@@ -210,12 +211,12 @@ class PartitionLog:
     def leader_epochs(self) -> list[LeaderEpoch]:
         """What `leader-epoch-checkpoint` says; [] where it is not there."""
         path = self.path / LEADER_EPOCHS
-        return read_leader_epochs(path) if path.is_file() else []
+        return read_leader_epochs(path) if path.exists() else []
 
     def metadata(self) -> PartitionMetadata | None:
         """What `partition.metadata` says; None where it is not there, as before 2.8."""
         path = self.path / PARTITION_METADATA
-        return read_partition_metadata(path) if path.is_file() else None
+        return read_partition_metadata(path) if path.exists() else None
 
     def producer_snapshots(self) -> Iterator[tuple[int, ProducerSnapshot]]:
         """(offset, what was known there of the producers), by ascending offset."""
@@ -230,7 +231,7 @@ class PartitionLog:
         given = self._given_start
         if given is None and self.kind is ReplicaKind.LIVE:
             path = self.root / LOG_START_OFFSETS
-            starts = read_offsets(path) if path.is_file() else {}
+            starts = read_offsets(path) if path.exists() else {}
             given = starts.get(self.topic_partition)
         return max([given or 0, *self._bases[:1]])
 
@@ -375,27 +376,28 @@ class PartitionLog:
     def _batches(
         self, offset: int | None, check_crc: bool, use_index: bool
     ) -> Iterator[tuple[Segment, Batch]]:
-        found = self.find(self.start_offset if offset is None else offset, use_index=use_index)
-        if found is None:
-            return
-        first, place = found
-        before: Segment | None = None
-        expected, sparse = first.base_offset, False
-        segments = self.segments[self._number(first.base_offset) :]
-        for segment, after in zip_longest(segments, segments[1:]):
-            if before is not None and segment.base_offset > expected:
-                self._tell_gap(before, expected, segment.base_offset, sparse)
-            elif segment.base_offset < expected and not segment.path.exists():
+        expected = self.start_offset if offset is None else offset
+        self._check(expected)
+        first = self._number(expected)
+        segments = self.segments[first:]
+        for number, (segment, after) in enumerate(zip_longest(segments, segments[1:]), first):
+            if segment.base_offset > expected:
+                self._report_gap(number, expected, segment.base_offset - 1)
+            elif number > first and segment.base_offset < expected and not segment.path.exists():
                 # The one before was replaced by one into which this one was merged; this one is open still.
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(segment.path))
-            expected, before = max(expected, segment.base_offset), segment
             order = Order(segment.base_offset, None, None if after is None else after.base_offset)
-            position = place.position if segment is first else 0
-            if position:
-                order.skipped()
+            position = 0
+            if number == first:
+                place = segment.find(expected, use_index=use_index)
+                if place is None:
+                    segment.close()
+                    continue
+                if position := place.position:
+                    order.skipped()
+            expected = max(expected, segment.base_offset)
             for batch in segment.batches(position, check_crc=check_crc):
                 order.passed(*self._in_order(order, segment, batch, after))
-                sparse |= batch.magic == 2 and batch.count <= batch.last_offset - batch.base_offset
                 expected = batch.next_offset
                 yield segment, batch
             segment.close()
@@ -411,18 +413,15 @@ class PartitionLog:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(after.path)) from None
             raise error.in_source(str(segment.path)) from None
 
-    def _tell_gap(self, before: Segment, expected: int, following: int, sparse: bool) -> None:
-        """Say that no segment holds some offsets. Raises Truncated where the segment before them is torn."""
-        if (tail := before.torn_tail) is not None:
+    def _report_gap(self, number: int, first: int, last: int) -> None:
+        """Log that offsets before a segment are lost. Raises Truncated where the segment before is torn."""
+        if (tail := self.segments[number - 1].torn_tail) is not None:
             error = Truncated("batch", tail.reason, at=tail.position, need="a whole batch", have=tail.size)
-            raise error.in_source(str(before.path))
-        # Compaction leaves such gaps, and more of them.
-        if not sparse:
+            raise error.in_source(str(self.segments[number - 1].path))
+        gap = explain_gap(self, first, last)
+        if not gap.is_explained:
             _log.warning(
-                "%s: offsets %d to %d are in no segment: compaction, or a file that is missing",
-                self.path,
-                expected,
-                following - 1,
+                "%s: offsets %d to %d are in no segment, and not for compaction", self.path, gap.lost, last
             )
 
     def records(

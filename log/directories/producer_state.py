@@ -17,6 +17,7 @@ from kodec.generated.log import producer_snapshot, transaction_index
 from kodec.generated.log.producer_snapshot import ProducerSnapshot
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import ControlRecord, ControlRecordType
+from kodec.log.files.descriptors import read_regular
 from kodec.runtime.errors import FormatError
 
 __all__ = [
@@ -106,7 +107,7 @@ def marker_of(batch: Batch) -> Marker | None:
 def read_snapshot(path: Path) -> ProducerSnapshot:
     """Read a producer snapshot. Raises: OSError; FormatError that names the file."""
     try:
-        return ProducerSnapshot.from_bytes(path.read_bytes())
+        return ProducerSnapshot.from_bytes(read_regular(path))
     except FormatError as error:
         raise error.in_source(str(path)) from None
 

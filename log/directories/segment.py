@@ -16,6 +16,7 @@ from kodec.log.batches.frame import FRAME_SIZE, Frame
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType, TornTail
 from kodec.log.batches.sizes import BATCH_HEAD, TXN_ENTRY
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.index_files import IndexFile
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.files.pages import Pages
@@ -569,7 +570,7 @@ class Segment:
         if self.txnindex is None:
             return None
         try:
-            data = self.txnindex.read_bytes()
+            data = read_regular(self.txnindex)
             found = transaction_index.TransactionIndex.from_bytes(data[: len(data) // TXN_ENTRY * TXN_ENTRY])
         except (FileNotFoundError, FormatError):
             return None

@@ -14,11 +14,11 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
 from kodec.log.files.listing import TopicPartition
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed
@@ -30,9 +30,11 @@ __all__ = [
     "PartitionMetadata",
     "QuorumState",
     "leader_epochs_bytes",
+    "offset_ranges_bytes",
     "read_clean_shutdown",
     "read_leader_epochs",
     "read_meta_properties",
+    "read_offset_ranges",
     "read_offsets",
     "read_partition_metadata",
     "read_quorum_state",
@@ -106,8 +108,7 @@ class _Text:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.source = os.fspath(path)
-        with Path(path).open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = read_regular(path, _MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             error = LimitExceeded(
                 "", "text file too large", at=0, need="more", have=_MOST_BYTES, limit="64 MiB of text"
@@ -195,6 +196,15 @@ def read_leader_epochs(path: str | os.PathLike[str]) -> list[LeaderEpoch]:
             )
         found.append(item)
     return found
+
+
+def read_offset_ranges(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
+    """Read a checkpoint of ours: the first and the last offset of ranges. Raises: OSError; Malformed."""
+    text, entries = _checkpoint(path, 2)
+    return [
+        (text.number(line, first, "first offset", 0, 64), text.number(line, last, "last offset", 0, 64))
+        for line, (first, last) in entries
+    ]
 
 
 def _uuid(text: _Text, line: _Line, value: str) -> UUID:
@@ -318,6 +328,11 @@ def write_offsets(path: str | os.PathLike[str], offsets: Mapping[TopicPartition,
 def leader_epochs_bytes(epochs: Iterable[LeaderEpoch]) -> bytes:
     """What a `leader-epoch-checkpoint` holds."""
     return _checkpoint_bytes([f"{each.epoch} {each.start_offset}" for each in epochs])
+
+
+def offset_ranges_bytes(ranges: Iterable[tuple[int, int]]) -> bytes:
+    """What `read_offset_ranges` reads."""
+    return _checkpoint_bytes([f"{first} {last}" for first, last in ranges])
 
 
 def write_leader_epochs(path: str | os.PathLike[str], epochs: Iterable[LeaderEpoch]) -> None:

@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from kodec.log.files.durable import sync_folder, sync_name
+from kodec.runtime.errors import ReadFailed
 
-__all__ = ["keep_owner", "make_folders", "open_file"]
+__all__ = ["keep_owner", "make_folders", "open_file", "open_regular", "read_regular", "require_regular"]
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder",
+}
+
+
+def require_regular(found: os.stat_result, path: str | os.PathLike[str]) -> None:
+    """Refuse what is no regular file. Raises ReadFailed."""
+    kind = stat.S_IFMT(found.st_mode)
+    if kind != stat.S_IFREG:
+        what = _KINDS.get(kind, "something else")
+        raise ReadFailed(f"it is {what}, not a regular file", errno.EINVAL, 0, os.fspath(path))
+
+
+def open_regular(path: str | os.PathLike[str], *, buffering: int = -1) -> BinaryIO:
+    """Open a file of a log to read it.
+
+    A pipe or a device in its place, which would let the reader wait or read without end, is refused.
+    Raises OSError (ReadFailed for what is no regular file).
+    """
+    given = Path(path)
+    # Before it is opened, as that waits for somebody who writes into a pipe.
+    require_regular(given.stat(), path)
+    return given.open("rb", buffering=buffering)
+
+
+def read_regular(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """The bytes of a file of a log, or the first `most`; see `open_regular`."""
+    with open_regular(path) as file:
+        return file.read(most)
 
 
 @contextmanager

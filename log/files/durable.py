@@ -11,14 +11,20 @@ where there is one). No file is made or opened through a symbolic link of its na
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 __all__ = [
+    "NO_SPACE",
     "create_file",
     "drop_cached",
+    "exchange",
     "make_folder",
     "make_root",
     "replace_file",
@@ -27,6 +33,9 @@ __all__ = [
     "sync_name",
     "write_all",
 ]
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+"""How the system says that a disk, or somebody's share of it, is full."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 
@@ -150,6 +159,35 @@ def replace_file(path: str | os.PathLike[str], data: bytes | bytearray, *, folde
         raise
     if folder:
         sync_folder(target.parent)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two names, in one step; whether the system and the file system can do that.
+
+    Where they cannot, nothing is changed. The folders around are not fsynced. Raises OSError.
+    """
+    error = _swap(os.fsencode(one), os.fsencode(other))
+    if error in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EXDEV):
+        return False
+    if error:
+        raise OSError(error, os.strerror(error), os.fspath(one), None, os.fspath(other))
+    return True
+
+
+def _swap(one: bytes, other: bytes) -> int:
+    """Have the system do it; 0, or the number of its error.
+
+    Source: renameat2(2) of Linux with RENAME_EXCHANGE, renamex_np(2) of macOS with RENAME_SWAP.
+    """
+    library: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
+    if hasattr(library, "renameat2"):
+        here, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        failed = library.renameat2(here, one, here, other, ctypes.c_uint(exchanged))
+    elif hasattr(library, "renamex_np"):
+        failed = library.renamex_np(one, other, ctypes.c_uint(2))  # RENAME_SWAP
+    else:
+        return errno.ENOSYS
+    return ctypes.get_errno() if failed else 0
 
 
 def _create_like(path: Path, model: Path) -> int:

@@ -27,6 +27,7 @@ __all__ = [
     "TopicPartition",
     "find_partitions",
     "find_replicas",
+    "is_segment_or_left",
     "list_partition",
     "parse_file_name",
     "parse_folder_name",
@@ -141,12 +142,15 @@ class PartitionFiles:
         snapshots: producer snapshots, (offset, path) by ascending offset.
         leftovers: files that are deleted, incomplete or not yet in place, by name.
         orphans: index files without a log beside them, by name. A broker deletes them when it starts.
+        irregular: what has the name of a file, and is a folder, a pipe, a socket or a device, by name. A
+            broker passes it over.
     """
 
     segments: list[SegmentFiles] = field(default_factory=list)
     snapshots: list[tuple[int, Path]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     orphans: list[Path] = field(default_factory=list)
+    irregular: list[Path] = field(default_factory=list)
 
 
 def parse_folder_name(name: str) -> FolderName | None:
@@ -194,6 +198,11 @@ def parse_segment_name(name: str) -> int | None:
     return int(match[1])
 
 
+def is_segment_or_left(name: str) -> bool:
+    """Whether a name is that of a segment's log, also of one that is not, or not yet, part of a log."""
+    return _SEGMENT_OR_LEFT.fullmatch(name) is not None
+
+
 def segment_offsets(path: str | None) -> range:
     """The offsets that the segment with this name can have: from its base offset to the next segment's.
 
@@ -231,6 +240,8 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
             offset, kind = parsed
             try:
                 if not entry.is_file():
+                    entry.stat()
+                    found.irregular.append(Path(entry.path))
                     continue
                 if kind == "log":
                     logs[offset] = SegmentFiles(offset, Path(entry.path), entry.stat().st_size)
@@ -250,6 +261,7 @@ def list_partition(folder: str | os.PathLike[str]) -> PartitionFiles:
     found.snapshots.sort()
     found.leftovers.sort(key=lambda leftover: leftover.path)
     found.orphans.sort()
+    found.irregular.sort()
     return found
 
 

@@ -18,15 +18,23 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kodec.log.files.descriptors import require_regular
 from kodec.log.files.durable import create_file
 from kodec.log.files.listing import parse_segment_name
 from kodec.log.files.names import LOCK
+
+try:
+    # Here, as a lock may be released when the interpreter ends, and nothing can be imported.
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["RootLock", "claimed", "is_locked", "locked"]
 
@@ -50,6 +58,8 @@ class RootLock:
         self._pid = os.getpid()
         # The folder stays open, so that its inode is nobody else's for as long.
         self._folder = self._file = -1
+        # Whether this made the lock's file, and whether it is to stay.
+        self._made = self._stays = False
 
     def __repr__(self) -> str:
         return f"<RootLock {self.path}>"
@@ -92,24 +102,35 @@ class RootLock:
         Raises: BlockingIOError where it was lost: the file was removed or replaced, or, where the system has
         only POSIX locks, a descriptor of it was closed in this process and another has taken it since.
         """
-        try:
-            there = os.stat(LOCK, dir_fd=self._folder, follow_symlinks=False)
-            held = (there.st_dev, there.st_ino) == _identity(self._file)
-        except FileNotFoundError:
-            held = False
-        if not held:
+        if not self._is_in_place():
             reason = "the lock was lost: its file was removed or replaced"
             raise BlockingIOError(errno.EAGAIN, reason, str(self.path / LOCK))
         _lock(self._file, self.path / LOCK)
 
+    def _is_in_place(self) -> bool:
+        try:
+            there = os.stat(LOCK, dir_fd=self._folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == _identity(self._file)
+
     def _acquire(self, folder: int) -> None:
         self._folder = os.dup(folder)
-        self._file = _open_lock(self._folder, self.path)
-        _lock(self._file, self.path / LOCK)
-        self.confirm()
+        while True:
+            self._file, self._made = _open_lock(self._folder, self.path)
+            _lock(self._file, self.path / LOCK)
+            if self._is_in_place():
+                return
+            # Whoever held it has removed the file that it had made.
+            os.close(self._file)
+            self._file = -1
 
     def _let_go(self) -> None:
         if self._file >= 0 and os.getpid() == self._pid:
+            if self._made and not self._stays:
+                with suppress(OSError):
+                    if self._is_in_place():
+                        os.unlink(LOCK, dir_fd=self._folder)
             # Closing is not enough where a child has the description too.
             _unlock(self._file)
         fds = [self._file, self._folder, *(fd for _, fd in self._claimed.values())]
@@ -130,11 +151,20 @@ def _identity(fd: int) -> _Identity:
     return status.st_dev, status.st_ino
 
 
-def _open_lock(folder: int, path: Path) -> int:
+def _require_file(found: os.stat_result, root: Path) -> None:
+    """Refuse what opening would wait for; a symbolic link is refused when it is opened."""
+    if not stat.S_ISLNK(found.st_mode):
+        require_regular(found, root / LOCK)
+
+
+def _open_lock(folder: int, path: Path) -> tuple[int, bool]:
+    """The lock's file, and whether it was made here."""
+    made = False
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
         try:
-            return os.open(LOCK, flags, dir_fd=folder)
+            _require_file(os.stat(LOCK, dir_fd=folder, follow_symlinks=False), path)
+            return os.open(LOCK, flags, dir_fd=folder), made
         except FileNotFoundError:
             with os.scandir(folder) as entries:
                 if any(parse_segment_name(entry.name) is not None for entry in entries):
@@ -143,14 +173,13 @@ def _open_lock(folder: int, path: Path) -> int:
                     ) from None
         try:
             os.close(create_file(LOCK, folder=folder))
+            made = True
         except FileExistsError:
             continue
 
 
 def _lock(fd: int, path: Path) -> None:
     """Take the lock, or find that it is held already."""
-    import fcntl
-
     try:
         if not _description_lock(fd, fcntl.F_WRLCK):
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,16 +191,12 @@ def _lock(fd: int, path: Path) -> None:
 
 
 def _unlock(fd: int) -> None:
-    import fcntl
-
     if not _description_lock(fd, fcntl.F_UNLCK):
         fcntl.lockf(fd, fcntl.LOCK_UN)
 
 
 def _description_lock(fd: int, kind: int) -> bool:
     """Set a lock of the open file description; whether the system and the file system have them."""
-    import fcntl
-
     command = getattr(fcntl, "F_OFD_SETLK", None)
     if command is None:
         return False
@@ -190,10 +215,6 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
 
     Only Linux is asked. Raises OSError, but not where there is no lock file.
     """
-    try:
-        import fcntl
-    except ImportError:
-        return False
     # Asked before the file is opened: where this process has taken a POSIX lock, closing the file loses it.
     if not hasattr(fcntl, "F_OFD_SETLK"):
         return False
@@ -202,6 +223,7 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
         if (status.st_dev, status.st_ino) in _held:
             return True
     try:
+        _require_file((Path(root) / LOCK).lstat(), Path(root))
         fd = os.open(Path(root) / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return False
@@ -213,7 +235,7 @@ def is_locked(root: str | os.PathLike[str]) -> bool:
         os.close(fd)
 
 
-def _take(root: Path, token: object) -> RootLock:
+def _take(root: Path, token: object, stays: bool) -> RootLock:
     folder = os.open(root, os.O_RDONLY)
     try:
         identity = _identity(folder)
@@ -228,6 +250,7 @@ def _take(root: Path, token: object) -> RootLock:
             held._users.add(token)
             held._acquire(folder)
         held._users.add(token)
+        held._stays |= stays
         return held
     finally:
         os.close(folder)
@@ -242,11 +265,12 @@ def _release(token: object) -> None:
 
 
 @contextmanager
-def locked(root: str | os.PathLike[str]) -> Iterator[RootLock]:
+def locked(root: str | os.PathLike[str], *, stays: bool = True) -> Iterator[RootLock]:
     """Hold the lock of an entry of `log.dirs` that exists; within a process as often as wanted.
 
     A broker takes the same one. Its file, `.lock`, is made where it is not there, with the owner of the
-    folder, and stays, as a broker leaves it. Who writes a log claims it as well: see `claimed`.
+    folder. With `stays` it stays, as a broker leaves it; otherwise one that was made here is removed. Who
+    writes a log claims it as well: see `claimed`.
 
     Raises: BlockingIOError where a broker or another process holds it; ValueError for a folder without the
     file that holds segments: that of a topic-partition; OSError.
@@ -255,7 +279,7 @@ def locked(root: str | os.PathLike[str]) -> Iterator[RootLock]:
     token = object()
     try:
         with _mutex:
-            held = _take(Path(root), token)
+            held = _take(Path(root), token, stays)
         yield held
     finally:
         with _mutex:

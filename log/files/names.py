@@ -14,6 +14,7 @@ __all__ = [
     "LOCK",
     "LOG_START_OFFSETS",
     "META_PROPERTIES",
+    "OMITTED_OFFSETS",
     "PARTITION_METADATA",
     "QUORUM_STATE",
     "RECOVERY_POINTS",
@@ -31,6 +32,8 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # of a topic-partition's folder
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
+# ours, where a conversion has left offsets out; brokers pass over it
+OMITTED_OFFSETS = "kodec-omitted-offsets"
 # of the folder of the metadata log
 QUORUM_STATE = "quorum-state"
 # beside a segment's log, in the order in which they are listed

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 from weakref import finalize
 
+from kodec.log.files.descriptors import open_regular
 from kodec.runtime.errors import ReadFailed
 
 __all__ = ["Pages"]
@@ -24,7 +25,7 @@ class Pages:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("rb", buffering=0)
+        self._file = open_regular(path, buffering=0)
         # Files are kept open for speed: a program that asks a log one question need not close it.
         finalize(self, self._file.close)
         self.size = os.fstat(self._file.fileno()).st_size

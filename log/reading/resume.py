@@ -109,7 +109,8 @@ class Resumption:
         self._offsets = offsets
         self.exhausted = False
         self._spent = 0
-        self._chained = -1
+        # from where to where lengths were followed over damaged batches, see `_leads_on`
+        self._chained_from = self._chained = -1
         self._chain: Chain | None = None
         self._candidates: list[_Candidate] = []
         self._searched = 0
@@ -449,13 +450,30 @@ class Resumption:
         Looking into the damaged ones instead would find batches that are the value of a record.
         """
         at = pos
-        while at > self._chained and self._source.remaining(at, 1) and not self._is_batch(at):
+        width = _FIRST_BLOCK
+        find = kernel.wrong_checksums()
+        while at > self._chained and self._source.remaining(at, 1):
+            block = self._source.read(at, width)
+            size, count = find(block, 0, len(block), self._limits.batch_bytes)
+            if count:
+                if not self._afford(_GLANCE * count + size // 64, at + size):
+                    return False
+                at += size
+                width = min(2 * width, CHUNK)
+                continue
+            if self._is_batch(at):
+                break
             end = self._stated_end(at)
             if end is None or not self._opens(at, end):
                 return False
             at = end
-        self._chained = max(self._chained, at)
+        if at > self._chained:
+            self._chained_from, self._chained = pos, at
         return True
+
+    def wrong_up_to(self, pos: int) -> int:
+        """Up to where batches from `pos` on are known to be whole, with wrong checksums; `pos` for none."""
+        return self._chained if self._chained_from <= pos <= self._chained else pos
 
     def _stated_end(self, pos: int) -> int | None:
         """Where the batch at `pos` ends by its own length; None where that is no place in the source."""

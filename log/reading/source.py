@@ -12,6 +12,9 @@ from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Protocol
 from weakref import finalize
 
+from kodec.log.files.descriptors import open_regular
+from kodec.log.files.listing import is_segment_or_left
+from kodec.log.files.names import LOCK
 from kodec.runtime.errors import ArgumentError, ReadFailed
 
 __all__ = ["CHUNK", "ByteSource", "Source", "open_source"]
@@ -350,6 +353,10 @@ class _Stream:
             self._file.close()
 
 
+# The end of the names of snapshots of a metadata log.
+_SNAPSHOT = ".checkpoint"
+
+
 def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     """Open what a reader was given; with `skip`, past what cannot be read of a file (see `failed`).
 
@@ -358,13 +365,16 @@ def open_source(source: Source, *, skip: bool = False) -> ByteSource:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _Memory(source)
     if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        # A pipe has a path too: /dev/stdin, a shell's <(...). In place of a segment it would be a trap.
         try:
-            file = Path(source).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
+            if is_segment_or_left(Path(name).name) or name.endswith((_SNAPSHOT, LOCK)):
+                file = open_regular(name, buffering=0)
+            else:
+                file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - whoever reads closes it
         except IsADirectoryError as error:
             error.strerror = f"{error.strerror}; LogDirectory and PartitionLog read folders"
             raise
-        name = os.fspath(source)
-        # A pipe has a path too: /dev/stdin, a shell's <(...).
         if file.seekable():
             return _File(file, name, owned=True, skip=skip)
         return _Stream(file, name, owned=True)

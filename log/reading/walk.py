@@ -9,16 +9,34 @@ from typing import Literal, TypeVar
 from kodec.log import kernel
 from kodec.log.backends.contract import Buffer, Decoder
 from kodec.log.batches.batch import Batch
-from kodec.log.batches.frame import FRAME_SIZE, LEAST_BODY, LEAST_SIZE, LENGTH_AT, MAGIC_AT, MAGICS, Frame
-from kodec.log.batches.opening import open_batch
+from kodec.log.batches.frame import (
+    BEFORE_BODY,
+    FRAME_SIZE,
+    LEAST_BODY,
+    LEAST_SIZE,
+    LENGTH_AT,
+    MAGIC_AT,
+    MAGICS,
+    Frame,
+)
+from kodec.log.batches.opening import open_batch, wrong_checksum
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import SkippedRange, SkippedRanges, TornTail
+from kodec.log.batches.sizes import LENGTH
 from kodec.log.files.listing import segment_offsets
 from kodec.log.reading.foreign import foreign_error
 from kodec.log.reading.order import Order
 from kodec.log.reading.resume import Before, Resumption
 from kodec.log.reading.source import CHUNK, Source, open_source
-from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, ReadFailed, Truncated, Unsupported
+from kodec.runtime.errors import (
+    CrcMismatch,
+    FormatError,
+    LimitExceeded,
+    Malformed,
+    ReadFailed,
+    Truncated,
+    Unsupported,
+)
 
 __all__ = ["Walk"]
 
@@ -186,9 +204,11 @@ class Walk:
             end = pos + rest if rest else self._resume().after(pos, before)
             self._good = end, before
             self._before = self._now = end
-            why = source.failed(pos, end) or error
-            self.skipped.add(SkippedRange(pos, end, _bare(why)))
-            _log.warning("skipped bytes %d to %d: %s", pos, end, why)
+            self._skipped(pos, end, error)
+            if isinstance(error, CrcMismatch):
+                end = self._skip_alike(end)
+                self._good = end, before
+                self._before = self._now = end
             if self._order is not None:
                 self._order.skipped()
             items = ()
@@ -198,6 +218,37 @@ class Walk:
     def _foreign(self, pos: int) -> FormatError | None:
         """What says that the source is no log of Kafka's, where the batch at its start cannot be read."""
         return None if pos else foreign_error(self._source)
+
+    def _skipped(self, start: int, end: int, error: FormatError | ReadFailed) -> None:
+        why = self._source.failed(start, end) or error
+        self.skipped.add(SkippedRange(start, end, _bare(why)))
+        _log.warning("skipped bytes %d to %d: %s", start, end, why)
+
+    def _skip_alike(self, start: int) -> int:
+        """Skip the batches from `start` on whose checksums are wrong too; return where the last one starts.
+
+        That one stands before what is good, or before the end, and is looked at with it.
+        """
+        pos, stop = start, self._resume().wrong_up_to(start)
+        skipped = self.skipped
+        while pos < stop:
+            block = self._source.read(pos, min(CHUNK, stop - pos))
+            have = min(len(block), stop - pos - 1)
+            at = 0
+            while have - at >= FRAME_SIZE and (end := at + BEFORE_BODY + LENGTH.get(block, at)) <= have:
+                if len(skipped) < skipped.MOST:
+                    error = wrong_checksum(block, at, end, pos).in_source(self._source.name)
+                    why = self._source.failed(pos + at, pos + end) or error
+                    skipped.append(SkippedRange(pos + at, pos + end, why))
+                else:
+                    skipped.omit(end - at)
+                at = end
+            if not at:
+                break
+            pos += at
+        if pos > start:
+            _log.warning("skipped bytes %d to %d: the checksum of each batch is wrong", start, pos)
+        return pos
 
     def _decode(self, decoder: Decoder[T], batch: Batch, end: int) -> Iterable[T]:
         """What the decoder makes of a batch; its offset is looked at before. Raises FormatError."""

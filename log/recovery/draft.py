@@ -8,8 +8,10 @@ from pathlib import Path
 
 from kodec.log.batches.records import Limits
 from kodec.log.directories.epochs import EpochRuns
+from kodec.log.files.descriptors import read_regular
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import SegmentFiles, TopicPartition, parse_file_name
-from kodec.log.files.names import INDEXES, file_name
+from kodec.log.files.names import INDEXES, LEADER_EPOCHS, PARTITION_METADATA, file_name
 from kodec.log.files.paths import require_no_link
 from kodec.log.recovery.contents import Contents
 from kodec.log.recovery.plan import RecoveryPlan
@@ -48,7 +50,11 @@ class Draft:
     def __init__(self, path: Path, topic_partition: TopicPartition, given: Given) -> None:
         self.plan = RecoveryPlan(path, topic_partition)
         self.given = given
-        self.names: dict[str, Path] = {each.name: each for each in sorted(path.iterdir()) if each.is_file()}
+        # Before anything is read.
+        self.plan.fingerprint = Fingerprint.of(path)
+        there = sorted(path.iterdir())
+        self.names: dict[str, Path] = {each.name: each for each in there if each.is_file()}
+        self._irregular = [each for each in there if _is_irregular(each)]
         self.log_start = given.log_starts.get(topic_partition, 0)
         self.dropped: list[Step] = []
         self.truncated: list[Step] = []
@@ -59,8 +65,14 @@ class Draft:
         self.starts_again = False
         self._contents = Contents()
 
-    def refuse_links(self) -> bool:
-        """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory."""
+    def refuse_irregular(self) -> bool:
+        """Refuse symbolic links: what a step would truncate or replace lies outside of the log directory.
+
+        And pipes, sockets and devices, and folders with the names of files: none of them can be recovered.
+        """
+        for path in self._irregular:
+            self.plan.refused = f"{path} is no regular file: remove it first"
+            return True
         for path in (self.plan.path, *self.names.values()):
             try:
                 require_no_link(path)
@@ -131,9 +143,15 @@ class Draft:
         self.plan.steps += [*self.dropped, *self.truncated, *self.written]
 
 
+def _is_irregular(path: Path) -> bool:
+    if path.is_dir():
+        return parse_file_name(path.name) is not None or path.name in (LEADER_EPOCHS, PARTITION_METADATA)
+    return not path.is_file()
+
+
 def _holds(path: Path, data: bytes | bytearray) -> bool:
     """Whether a derived file is as it should be; one that cannot be read is to be rebuilt."""
     try:
-        return path.stat().st_size == len(data) and path.read_bytes() == data
+        return path.stat().st_size == len(data) and read_regular(path) == data
     except OSError:
         return False

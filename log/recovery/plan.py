@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.recovery.apply import apply_steps
 from kodec.log.recovery.steps import Quarantine, Step, Truncate
 
-__all__ = ["RecoveryPlan"]
+__all__ = ["RecoveryPlan", "truncated_by"]
+
+
+def truncated_by(step: Step) -> int:
+    """Bytes that were part of a log and are not after a step; zeros and leftovers do not count."""
+    if isinstance(step, Truncate):
+        return 0 if step.zeros else step.size - step.position
+    return step.size if isinstance(step, Quarantine) and step.path.suffix == ".log" else 0
 
 
 @dataclass(slots=True)
@@ -27,7 +36,7 @@ class RecoveryPlan:
         remarks: what is odd in what was read and is no step: leader epochs that contradict each other or the
             checkpoint, and what becomes of them.
         scanned: the logs that were read to see whether they are valid, and their bytes.
-        seen: size and time of modification (ns) of the logs that were read.
+        fingerprint: what was there when the plan was made; None where that could not be listed.
     """
 
     path: Path
@@ -41,7 +50,7 @@ class RecoveryPlan:
     remarks: list[str] = field(default_factory=list)
     scanned: list[Path] = field(default_factory=list)
     bytes_scanned: int = 0
-    seen: dict[Path, tuple[int, int]] = field(default_factory=dict, repr=False)
+    fingerprint: Fingerprint | None = field(default=None, repr=False)
 
     @property
     def has_changes(self) -> bool:
@@ -50,16 +59,12 @@ class RecoveryPlan:
 
     @property
     def truncated_bytes(self) -> int:
-        """Bytes that were part of a log and are not afterwards; zeros and leftovers do not count."""
-        truncated = (
-            step.size - step.position for step in self.steps if isinstance(step, Truncate) and not step.zeros
-        )
-        moved = (
-            step.size for step in self.steps if isinstance(step, Quarantine) and step.path.suffix == ".log"
-        )
-        return sum(truncated) + sum(moved)
+        """Bytes that were part of a log and are not afterwards; see `truncated_by`."""
+        return sum(map(truncated_by, self.steps))
 
-    def apply(self, quarantine: Path | None = None) -> list[Path]:
+    def apply(
+        self, quarantine: Path | None = None, *, done: Callable[[Step], None] = lambda _: None
+    ) -> list[Path]:
         """Do what the plan says; the files in quarantine that hold what is not part of the log any more.
 
         All logs that were read for the plan are durable afterwards, also where nothing was to be done. Where
@@ -70,11 +75,14 @@ class RecoveryPlan:
             quarantine: the folder for what is not part of the log; None: `<log directory>.quarantine`, beside
                 the log directory. Each topic-partition has a folder there. A name that is taken gets a number
                 as a suffix. What is there keeps the owner, group and permissions of the log.
+            done: called with each step when it is done, and durable.
 
         Raises: ValueError for a plan that was refused, a quarantine folder in a log directory, and a symbolic
-        link; Malformed where a log has changed since it was read; BlockingIOError where a broker runs there;
-        OSError: then plan again.
+        link; StalePlan where anything in the folder, or what the checkpoints say of it, has changed since the
+        plan was made, as after another `apply`; BlockingIOError where a broker runs there; OSError: then plan
+        again. Where some steps were done before, a note of the error says how many.
         """
         if self.refused:
             raise ValueError(self.refused)
-        return apply_steps(self.path, self.steps, self.scanned, self.seen, quarantine)
+        assert self.fingerprint is not None, "only a plan that was refused has none"
+        return apply_steps(self.fingerprint, self.steps, self.scanned, quarantine, done)

@@ -174,7 +174,7 @@ def _recovery(path: Path, topic_partition: TopicPartition, given: Given) -> Reco
 
 def _recovered(draft: Draft) -> RecoveryPlan:
     plan = draft.plan
-    if draft.refuse_links():
+    if draft.refuse_irregular():
         return plan
     try:
         finish_replacement(draft)
@@ -204,7 +204,7 @@ def _drop_orphans(draft: Draft) -> None:
 
 def _reindex(draft: Draft, wanted: Collection[int] | None) -> RecoveryPlan:
     plan = draft.plan
-    if draft.refuse_links():
+    if draft.refuse_irregular():
         return plan
     files = draft.segments()
     bases = [each.base_offset for each in files]

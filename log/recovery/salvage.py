@@ -19,14 +19,16 @@ from kodec.log.batches.batch import Batch
 from kodec.log.batches.records import Limits, SkippedRanges
 from kodec.log.batches.sizes import MAX_RELATIVE
 from kodec.log.directories.epochs import EpochRuns, up_to
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import ProducerState, marker_of
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, leader_epochs_bytes
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import replace_file
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import LeftoverKind, TopicPartition
-from kodec.log.files.names import LEADER_EPOCHS, PARTITION_METADATA, file_name
-from kodec.log.files.paths import partition_path
+from kodec.log.files.names import LEADER_EPOCHS, OMITTED_OFFSETS, PARTITION_METADATA, file_name
 from kodec.log.reading.foreign import is_foreign
 from kodec.log.reading.reader import read_batches
 from kodec.log.writing.new_folder import new_folder, require_new
@@ -45,7 +47,8 @@ class MissingRange:
     """Bytes of a segment that are not in the new log, and the offsets that may have been there.
 
     Attributes:
-        path: of the segment. start, end: the bytes, `end` not included.
+        path: of the segment. start, end: the bytes, `end` not included; none of offsets that no segment
+            before this one holds.
         first_offset, last_offset: between the good batches around; `last_offset` is None where nothing bounds
             it, at the end of the log. Both are None where the batches around leave no offset between them.
         reasons: why, in the order of the bytes; of many different ones the first.
@@ -76,7 +79,8 @@ class SalvageReport:
         source, target: the folders; `target` is None where nothing was written.
         segments: how many were read. batches, records, bytes: of what was kept; control records count.
         missing: what was not kept, in the order of the log.
-        unread: files that hold records and are no part of the log as it is, left by an interrupted swap.
+        unread: files that hold records and are no part of the log as it is, left by an interrupted swap, and
+            what has the name of a segment and is no file.
         open_transactions: the producers whose transaction has no end in what was kept; a consumer that reads
             committed records stops at the first of them.
         wrong_epochs: batches that were kept though others, or `leader-epoch-checkpoint`, contradict their
@@ -109,12 +113,14 @@ class SalvagePlan:
     Attributes:
         path: the folder that is read, whose name says which `topic_partition` it holds.
         target: the folder that is made.
+        fingerprint: what was there when the plan was made.
     """
 
     path: Path
     topic_partition: TopicPartition
     target: Path
     limits: Limits
+    fingerprint: Fingerprint = field(repr=False)
     progress: Callable[[int], None] | None = None
 
     @property
@@ -135,11 +141,11 @@ class SalvagePlan:
 
         A broker that starts there reads the whole log once, as after any crash, and serves it.
 
-        Raises: FileExistsError; OSError (BlockingIOError where a broker or another program writes into the
-        target's log directory).
+        Raises: FileExistsError; StalePlan where the source has changed since the plan was made, or meanwhile;
+        OSError (BlockingIOError where a broker or another program writes into the target's log directory).
         """
         with PartitionLog(self.path, limits=self.limits) as log:
-            with new_folder(log, self.target) as folder:
+            with new_folder(log, self.target, self.fingerprint) as folder:
                 report = _Salvage(log, self.progress).run(folder)
             report.target = self.target
             return report
@@ -169,9 +175,9 @@ def plan_salvage(
 
     Raises: FileExistsError; ValueError for another name or place.
     """
-    read = partition_path(source)
-    require_new(read.path, target)
-    return SalvagePlan(Path(source), read.topic_partition, Path(target), limits, progress)
+    fingerprint = Fingerprint.of(source)
+    require_new(fingerprint.folder, target)
+    return SalvagePlan(Path(source), fingerprint.topic_partition, Path(target), limits, fingerprint, progress)
 
 
 class _Reason(NamedTuple):
@@ -239,11 +245,13 @@ class _Salvage:
             for each in log.leftovers
             if each.kind is not LeftoverKind.DELETED and each.path not in read
         ]
+        report.unread += [path for path in log.files.irregular if path.suffix == ".log"]
         self._reached = log.segments[0].base_offset if log.segments else 0
         for number, segment in enumerate(log.segments):
             before = log.segments[number + 1].base_offset if number + 1 < len(log.segments) else None
             report.segments += 1
             self._snapshot(folder, segment.base_offset, number)
+            self._report_gap(segment)
             self._reached = max(self._reached, segment.base_offset)
             most = segment.base_offset + MAX_RELATIVE + 1
             found = self._read(segment, most if before is None else min(before, most))
@@ -292,6 +300,15 @@ class _Salvage:
             found.end += tail.size
         found.reasons.sort()
         return found
+
+    def _report_gap(self, segment: Segment) -> None:
+        """Report the offsets before a segment that no segment holds, and that nothing explains."""
+        told = self.report.missing[-1].last_offset if self.report.missing else None
+        if self._reached < segment.base_offset and (told is None or told < self._reached):
+            gap = explain_gap(self._log, self._reached, segment.base_offset - 1)
+            if not gap.is_explained:
+                why = ("in no segment, and not for compaction",)
+                self.report.missing.append(MissingRange(segment.path, 0, 0, gap.lost, gap.last, why))
 
     def _report_missing(
         self, segment: Segment, found: _Found, kept: Sequence[int], before: int | None
@@ -380,9 +397,9 @@ class _Salvage:
 
     def _beside(self, folder: Path, epochs: list[LeaderEpoch]) -> None:
         log = self._log
-        metadata = log.path / PARTITION_METADATA
-        if metadata.is_file():
-            replace_file(folder / PARTITION_METADATA, metadata.read_bytes(), folder=False)
+        for name in (PARTITION_METADATA, OMITTED_OFFSETS):
+            if (log.path / name).is_file():
+                replace_file(folder / name, read_regular(log.path / name), folder=False)
         if epochs:
             replace_file(folder / LEADER_EPOCHS, leader_epochs_bytes(epochs), folder=False)
         if not log.segments:

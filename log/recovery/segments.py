@@ -89,8 +89,6 @@ def _first_unflushed(draft: Draft, files: list[SegmentFiles]) -> int:
 
 def scan_one(draft: Draft, files: SegmentFiles, state: ProducerState, before: int | None) -> SegmentScan:
     plan, given = draft.plan, draft.given
-    status = files.log.stat()
-    plan.seen[files.log] = status.st_size, status.st_mtime_ns
     scan = scan_segment(
         files.log,
         files.base_offset,

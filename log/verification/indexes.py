@@ -8,6 +8,7 @@ from pathlib import Path
 from kodec.generated.log import offset_index, time_index
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.sizes import OFFSET_ENTRY, TIME_ENTRY
+from kodec.log.files.descriptors import read_regular
 from kodec.log.verification.problems import Problem, from_error
 from kodec.runtime.errors import FormatError
 
@@ -23,7 +24,7 @@ class OffsetIndex:
         self.problems: list[Problem] = []
         self._next = 0
         self._waiting: tuple[int, int] | None = None
-        data = path.read_bytes()
+        data = read_regular(path)
         entries: list[offset_index.Entry] = []
         pos = 0
         while pos + OFFSET_ENTRY <= len(data):
@@ -107,7 +108,7 @@ class TimeIndex:
         self.base_offset = base_offset
         self.largest = -1
         self._next = 0
-        data = path.read_bytes()
+        data = read_regular(path)
         entries: list[time_index.Entry] = []
         pos = 0
         while pos + TIME_ENTRY <= len(data):

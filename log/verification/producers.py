@@ -10,6 +10,7 @@ from kodec.generated.log import producer_snapshot
 from kodec.log.batches.sizes import SNAPSHOT_ENTRY, SNAPSHOT_HEAD
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState
+from kodec.log.files.descriptors import read_regular
 from kodec.log.verification.problems import Problem, from_error, unreadable
 from kodec.runtime.errors import FormatError
 
@@ -19,12 +20,12 @@ __all__ = ["Producers"]
 class Producers:
     """What the batches so far say of producers; compared with snapshots when their offset is reached."""
 
-    def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, compacted: bool = False) -> None:
+    def __init__(self, snapshots: Iterable[tuple[int, Path]] = (), *, cleaned: int = 0) -> None:
         self.reliable = True
         # Where the log begins, as far as it has been read.
         self.first_offset: int | None = None
-        # Whether compaction may have removed what a snapshot mentions.
-        self.compacted = compacted
+        # Below which offset compaction may have removed what a snapshot mentions.
+        self.cleaned = cleaned
         self.state = ProducerState()
         # The leader epochs of the segments so far.
         self.epochs = EpochRuns()
@@ -56,7 +57,7 @@ class Producers:
 
     def _compare(self, offset: int, path: Path) -> Iterator[Problem]:
         try:
-            entries = producer_snapshot.ProducerSnapshot.from_bytes(path.read_bytes()).entries
+            entries = producer_snapshot.ProducerSnapshot.from_bytes(read_regular(path)).entries
         except FormatError as error:
             yield from_error(error, path)
             return
@@ -104,6 +105,7 @@ class Producers:
         gone = self.first_offset is None or 0 <= told.current_txn_first_offset < self.first_offset
         # The cleaner removes what was aborted, markers after it, and what is superseded at the start of a
         # transaction; a snapshot from before mentions them.
-        gone = gone or (self.compacted and (began == -1 or 0 <= told.current_txn_first_offset < began))
+        cleaned = 0 <= told.current_txn_first_offset < self.cleaned
+        gone = gone or (cleaned and (began == -1 or told.current_txn_first_offset < began))
         if told.current_txn_first_offset != began and not gone:
             yield "first offset of its transaction", began, told.current_txn_first_offset

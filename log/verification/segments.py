@@ -64,7 +64,8 @@ class SegmentCheck:
         self.live = live
         self.last = segment.base_offset - 1
         self.begun = False
-        self.missing = False
+        # Below which offset compaction has removed records, as the batches so far show it.
+        self.cleaned = 0
         # The offsets that are missing before the batch, and where it is: for the last one.
         self.gap: tuple[int, int, int] | None = None
         # The first batch with attribute bits that have no meaning, and how many there are.
@@ -93,6 +94,10 @@ class SegmentCheck:
                     offsets.skip_to(batch.position)
             epochs.take(segment.path, batch)
             self._reserved_of(batch)
+            try:
+                batch.require_within_limits()
+            except FormatError as error:
+                yield from_error(error, segment.path)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)
@@ -115,14 +120,19 @@ class SegmentCheck:
             what = f"reserved attribute bits, in {self.reserved_batches} of the batches"
             yield Problem(segment.path, at, what, 0, f"attributes {attributes:#x}", note=True)
         end = reader.position
-        if reader.skipped.total > seen:
+        # What is wrong behind the last batch may hold the offsets up to the next segment.
+        ends_damaged = reader.skipped.total > seen
+        if ends_damaged:
             if not damaged:
                 yield Unreliable()
             damaged = True
             if offsets is not None:
                 offsets.skip_to(end)
-        # A running broker may be in the middle of an append, and preallocates zeros.
-        if (tail := reader.torn_tail) is not None and not (self.live and self.after is None):
+        # A running broker preallocates zeros; what it is appending is whole when it is looked at again.
+        tail = reader.torn_tail
+        preallocated = tail is not None and tail.reason == "zeros" and self.live and self.after is None
+        if tail is not None and not preallocated:
+            ends_damaged = True
             damaged = damaged or self.after is not None
             yield Problem(
                 segment.path,
@@ -131,9 +141,6 @@ class SegmentCheck:
                 "a whole batch",
                 f"{tail.size} bytes",
             )
-        # Nothing but compaction leaves a closed segment without a batch.
-        if self.last < segment.base_offset and self.after is not None and not damaged:
-            yield OffsetsMissing()
         if self.after is not None and self.last >= self.after:
             yield Problem(
                 segment.path, end, "last offset", f"less than {self.after}, the next segment's", self.last
@@ -146,8 +153,9 @@ class SegmentCheck:
                 times.end(self.after is not None)
             yield from times.problems
         yield self._transaction_index(told_aborted, damaged)
+        yield OffsetsMissing(self.cleaned)
         yield Epochs(epochs)
-        yield EndOfSegment(None if damaged else self.last, None if damaged else self.gap)
+        yield EndOfSegment(None if ends_damaged else self.last, None if damaged else self.gap)
         if self.progress is not None:
             self.progress(segment.size - told)
 
@@ -187,11 +195,10 @@ class SegmentCheck:
         between = batch.magic == 2 and segment.base_offset <= last < first - 1
         self.gap = (batch.position, last + 1, first - 1) if between else None
         # Compaction leaves offsets that no record has. Of a wrapper of magic 0 or 1 only the last offset is
-        # known here, and a conversion to these formats leaves control records out.
-        gap = batch.magic != 2 or batch.count != batch.last_offset - first + 1 or first > last + 1
-        if gap and not self.missing:
-            self.missing = True
-            yield OffsetsMissing()
+        # known here.
+        known = batch.magic == 2 or batch.codec == "none"
+        if known and (first > last + 1 or batch.count <= batch.last_offset - first):
+            self.cleaned = batch.next_offset
         if first <= last:
             yield Problem(segment.path, batch.position, "offsets ascend", f"more than {last}", first)
         if batch.last_offset < first:
@@ -209,6 +216,7 @@ class SegmentCheck:
             self.snapshots.popleft()
             due = True
         if due:
+            yield OffsetsMissing(self.cleaned)
             yield CompareSnapshots(first)
 
     def _producer_of(self, batch: Batch) -> Iterator[Finding]:

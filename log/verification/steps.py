@@ -127,11 +127,13 @@ class Unreliable:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsMissing:
-    """Compaction may have removed records here."""
+    """Compaction has removed records before `offset`, or of the batch that ends there."""
+
+    offset: int
 
     def take(self, state: Producers) -> Iterable[Problem]:
         """What snapshots and transactions mention may be gone."""
-        state.compacted = True
+        state.cleaned = max(state.cleaned, self.offset)
         return ()
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 from kodec.log.batches.records import Limits
 from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.epochs import EpochRuns
+from kodec.log.directories.gaps import cleaned_up_to, explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, read_quorum_state
@@ -26,6 +27,7 @@ from kodec.log.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
+    LOCK,
     LOG_START_OFFSETS,
     META_PROPERTIES,
     PARTITION_METADATA,
@@ -117,8 +119,11 @@ def plan_checks(path: str | os.PathLike[str]) -> tuple[list[Problem], list[Check
     if isinstance(what, SegmentPath):
         return [], [Check(what.path, "segment")]
     around = what.root if isinstance(what, PartitionPath) else what.path
-    live = is_locked(around)
-    notes = []
+    live, notes = False, []
+    try:
+        live = is_locked(around)
+    except OSError as error:
+        notes.append(unreadable(error, around / LOCK))
     if live:
         text = "in use: the log changes while it is read"
         notes.append(Problem(around, 0, text, "no lock", "a lock", note=True))
@@ -146,6 +151,8 @@ def verify_root(root: LogRoot) -> Iterator[Problem]:
             read()
         except FormatError as error:
             yield from_error(error, root.path / name)
+        except OSError as error:
+            yield unreadable(error, root.path / name)
 
 
 def verify_partition(
@@ -159,11 +166,11 @@ def verify_partition(
 
     An index or a snapshot is compared with what the batches say. After a damaged batch, transactions,
     producers and the time index are no longer compared: a batch that counts may be missing. Offsets that no
-    segment holds are a note where compaction explains them, and a problem where it does not. A segment that
-    is deleted meanwhile is left out; another one that cannot be read is a problem. With `live` a broker is at
-    work: a segment in which something is found is looked at again, as the broker may be replacing it.
-    `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs are then not
-    read again.
+    segment holds are a note where something explains them (`explain_gap`), and a problem where nothing does.
+    A segment that is deleted meanwhile is left out; another one that cannot be read is a problem. With `live`
+    a broker is at work: a segment in which something is found is looked at again, as the broker may be
+    replacing it. `readings` are what `SegmentPiece` has read of each segment, where that is done; the logs
+    are then not read again.
     """
     try:
         files = log.files
@@ -181,7 +188,14 @@ def verify_partition(
             yield from_error(error, log.path / name)
         except OSError as error:
             yield unreadable(error, log.path / name)
-    for path in files.orphans:
+    for path in files.irregular:
+        yield Problem(path, 0, "what is no file has the name of one", "a regular file", "something else")
+    orphans = files.orphans
+    if live and orphans:
+        # a broker deletes a segment file by file
+        time.sleep(_MOMENT)
+        orphans = [each for each in orphans if each.exists() and not each.with_suffix(".log").exists()]
+    for path in orphans:
         yield Problem(path, 0, "an index without its log", path.with_suffix(".log").name, "no such file")
     for leftover in files.leftovers:
         if leftover.kind in (LeftoverKind.SWAP, LeftoverKind.CLEANED):
@@ -189,7 +203,7 @@ def verify_partition(
             yield Problem(leftover.path, 0, what, "recovery", "none yet", note=live)
     # Before the log: what a broker appends meanwhile is in the log when it is read.
     known = _known_ends(log)
-    state = Producers(files.snapshots, compacted=_is_compacted(log))
+    state = Producers(files.snapshots, cleaned=cleaned_up_to(log))
     snapshots = [offset for offset, _ in files.snapshots]
     # Copies of the logs alone have no indexes at all.
     indexed = [kind for kind in _ALWAYS if any(getattr(each, kind) is not None for each in log.segments)]
@@ -197,9 +211,10 @@ def verify_partition(
         what = "no index beside any log: nothing to compare, and every lookup reads from the start"
         yield Problem(log.path, 0, what, "indexes", "none", note=True)
     given = iter(readings or ())
-    gaps: list[tuple[Path, int, int]] = []
     for number, segment in enumerate(log.segments):
         expected = state.expected
+        if expected is not None and segment.base_offset > expected:
+            yield from _gap(segment, expected, state, log.limits, live)
         try:
             if live:
                 state, problems = _looked_at_twice(log, number, state, snapshots, indexed, progress)
@@ -211,17 +226,13 @@ def verify_partition(
                 yield from concluded(check.run() if readings is None else next(given), state)
         except OSError as error:
             state.lost()
-            if not isinstance(error, FileNotFoundError):
+            if isinstance(error, FileNotFoundError):
+                # a broker's work, or not: as for any other gap, the next segment shows it
+                state.expected = expected
+            else:
                 yield unreadable(error, segment.path)
             continue
-        if expected is not None and segment.base_offset > expected:
-            gaps.append((segment.path, expected, segment.base_offset - 1))
-    for path, first, last in gaps:
-        have = f"{first} to {last} in no segment"
-        yield Problem(path, 0, "offsets", "no gap between segments", have, note=state.compacted)
-    start_offset = 0
-    with suppress(FormatError):  # a checkpoint of the log directory, which is checked with the others
-        start_offset = log.start_offset
+    start_offset = _start(log)
     if state.expected is not None:
         yield from _ends_too_early(log, max(state.expected, start_offset), known, live)
     if state.gap is not None and not _shows_compaction(log):
@@ -234,7 +245,7 @@ def verify_partition(
 
 def _shows_compaction(log: PartitionLog) -> bool:
     """Whether anything but a gap before its last batch shows that records of the log were removed."""
-    if _is_compacted(log):
+    if cleaned_up_to(log) > 0:
         return True
     gaps = []
     try:
@@ -300,6 +311,28 @@ def plan_readings(log: PartitionLog) -> list[SegmentPiece]:
     return pieces
 
 
+def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live: bool) -> Iterator[Problem]:
+    """The offsets before a segment that no segment holds: a note where that is explained, else a problem."""
+    need = "no gap between segments"
+    # Segments may have been replaced since the log was listed.
+    with PartitionLog(segment.path.parent, limits=limits) as now:
+        with suppress(FormatError):
+            if any(each.base_offset <= expected < each.next_offset for each in now.segments):
+                return
+        gap = explain_gap(now, expected, segment.base_offset - 1)
+        cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
+    if gap.lost > gap.first:
+        have = f"{gap.first} to {gap.lost - 1} in no segment: {gap.why}"
+        yield Problem(segment.path, 0, "offsets", need, have, note=True)
+        state.cleaned = max(state.cleaned, gap.lost)
+    if not gap.is_explained:
+        have = f"{gap.lost} to {gap.last} in no segment, and not for compaction"
+        if cleaning:
+            have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
+        yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
+        state.reliable = False
+
+
 def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
     """Offsets that the log had, by the log directory's checkpoints, and which says so.
 
@@ -314,6 +347,12 @@ def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:
             if (offset := read().get(log.topic_partition)) is not None:
                 found.append((offset, what))
     return found
+
+
+def _start(log: PartitionLog) -> int:
+    with suppress(OSError, FormatError):
+        return log.start_offset
+    return 0
 
 
 def _ends_too_early(
@@ -331,6 +370,9 @@ def _ends_too_early(
 
 def _without_index(segment: Segment, indexed: Collection[str]) -> Iterator[Problem]:
     """The indexes that are missing, where other segments have such ones."""
+    if segment.path.suffix != ".log":
+        # of a swap that was interrupted: its indexes have other names too
+        return
     for kind in indexed:
         if getattr(segment, kind) is None and not (kind == "timeindex" and _is_timeless(segment)):
             name = segment.path.with_suffix(f".{kind}").name
@@ -377,6 +419,9 @@ def _looked_at_twice(
             if last or not listed.path.exists():
                 raise
         else:
+            if last and seen is not None:
+                # a log that grows all the time ends elsewhere at each look
+                problems = [each for each in problems if each.note or each in seen[1]]
             if last or all(each.note for each in problems) or seen == (files, problems):
                 return trial, problems
             seen = files, problems
@@ -391,14 +436,6 @@ def _identities(path: Path) -> list[tuple[str, int]]:
         with suppress(FileNotFoundError):
             found.append((each.name, each.stat().st_ino))
     return found
-
-
-def _is_compacted(log: PartitionLog) -> bool:
-    """Whether the log was compacted, by the log directory's checkpoint."""
-    try:
-        return LogRoot(log.root).cleaner_offsets().get(log.topic_partition, 0) > 0
-    except (OSError, FormatError):
-        return False
 
 
 def verify_segment(

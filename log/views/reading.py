@@ -12,6 +12,7 @@ from kodec.log import kernel
 from kodec.log.batches.batch import Batch
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Record, SkippedRange
+from kodec.log.directories.gaps import explain_gap
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.producer_state import Marker, marker_of
 from kodec.log.directories.segment import Segment
@@ -108,16 +109,28 @@ def batches_of(log: PartitionLog, account: Account, start: int | None = None) ->
 def _listed(log: PartitionLog, account: Account, start: int) -> Iterator[Batch]:
     segments = log.segments
     first = max(bisect_right([each.base_offset for each in segments], start) - 1, 0)
+    expected: int | None = start
     for segment in segments[first:]:
         last = segment is segments[-1]
+        if expected is not None and segment.base_offset > expected:
+            gap = explain_gap(log, expected, segment.base_offset - 1)
+            if not gap.is_explained:
+                account.problem(f"{log.path}: offsets {gap.lost} to {gap.last} are in no segment")
+        expected = max(segment.base_offset, start)
+        told = len(account.problems) + account.omitted
         try:
             position = _position(segment, start)
             segment.close()
-            yield from _segment(log, segment, account, position, start, last)
+            for batch in _segment(log, segment, account, position, start, last):
+                expected = batch.next_offset
+                yield batch
         except FileNotFoundError:
             raise
         except OSError as error:
             account.failed(segment.path, error)
+        if len(account.problems) + account.omitted > told:
+            # what cannot be read may have them
+            expected = None
 
 
 def _position(segment: Segment, start: int) -> int:

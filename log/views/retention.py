@@ -17,6 +17,7 @@ from kodec.log.directories.directory import LogRoot
 from kodec.log.directories.offline import high_watermark, newest_time, require_live
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import ClusterMetadata
 from kodec.runtime.errors import ArgumentError
@@ -128,7 +129,8 @@ def explain_retention(
     most_ms, most_bytes = (_limit(settings, name, tiered) for name in ("retention.ms", "retention.bytes"))
     require_live(log)
     limits = (most_bytes, most_ms) if deletes else (None, None)
-    plan = trim_of(log, TrimOptions(None, *limits, moment, log.limits))
+    wanted = TrimOptions(None, *limits, moment, log.limits)
+    plan = trim_of(log, wanted, Fingerprint.of(log.path))
     copied = -1 if remote_offset is None else remote_offset
     gone = tuple(takewhile(lambda each: not tiered or each.end_offset - 1 <= copied, plan.deleted))
     rest = log.segments[len(gone) :]

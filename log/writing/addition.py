@@ -22,6 +22,7 @@ from kodec.log.batches.sizes import EPOCH, OFFSET
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.directories.segment import Segment
 from kodec.log.files.checkpoints import LeaderEpoch, write_leader_epochs
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import make_folder, make_root, replace_file, sync_folder, write_all
 from kodec.log.files.indexes import IndexBuilder, base_offset_after
 from kodec.log.files.listing import TopicPartition, list_partition, parse_file_name, parse_partition_dir
@@ -93,9 +94,9 @@ class _Journal:
     @classmethod
     def load(cls, root: Path) -> _Journal:
         path = root / JOURNAL
-        if not path.is_file():
+        if not path.exists():
             return cls()
-        data = path.read_bytes()
+        data = read_regular(path)
         try:
             found: Any = json.loads(data)
             if found["version"] != 1:
@@ -162,7 +163,7 @@ def finish_additions(root: str | os.PathLike[str]) -> None:
     ValueError where a link is in the way; OSError.
     """
     path = Path(root).absolute()
-    if (path / JOURNAL).is_file():
+    if (path / JOURNAL).exists():
         with _waiting_for(path):
             _finish(path, _Journal.load(path))
 

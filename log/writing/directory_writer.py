@@ -152,7 +152,7 @@ class LogDirectoryWriter:
     def _checkpoint(self) -> None:
         self._lock.confirm()
         path = self.root / RECOVERY_POINTS
-        points = read_offsets(path) if path.is_file() else {}
+        points = read_offsets(path) if path.exists() else {}
         points.update({key: writer.recovery_point for key, writer in self._writers.items()})
         write_offsets(path, points)
 

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kodec.log.directories.gaps import cleaned_up_to
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.descriptors import keep_owner, make_folders, open_file
 from kodec.log.files.durable import sync_folder
+from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.listing import ReplicaKind
 from kodec.log.files.lock import locked
-from kodec.log.files.names import LOG_START_OFFSETS
+from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
 from kodec.log.files.paths import PartitionPath, require_apart, require_no_link, writable_partition
 
 __all__ = ["new_folder", "require_new", "working_name"]
@@ -37,19 +39,20 @@ def require_new(source: Path, target: str | os.PathLike[str]) -> PartitionPath:
 
 
 @contextmanager
-def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Path]:
+def new_folder(log: PartitionLog, target: str | os.PathLike[str], source: Fingerprint) -> Iterator[Path]:
     """A folder to write to, which becomes `target` at the end, when all in it is durable.
 
-    The caller makes the files' contents durable. The lock of the log directory around the target
-    is held meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset goes
-    along. On an error nothing is left.
+    The caller makes the files' contents durable. The lock of the log directory around the target is held
+    meanwhile. Files get the owner, group and permissions of those of `log`; the log start offset and the
+    cleaner's go along. On an error nothing is left. `source`, of the folder of `log`, has to hold from the
+    first to the last.
 
-    Raises: FileExistsError; OSError (BlockingIOError where a broker, another program or another part of this
-    one writes there); ValueError.
+    Raises: FileExistsError; StalePlan; OSError (BlockingIOError where a broker, another program or another
+    part of this one writes there); ValueError.
     """
     new = writable_partition(target)
     make_folders(new.root, log.root.stat())
-    with locked(new.root) as lock:
+    with locked(new.root, stays=False) as lock:
         working = new.root / working_name(new.path.name)
         # A link here would lead to files of somebody else, which are removed below.
         require_no_link(working)
@@ -63,12 +66,14 @@ def new_folder(log: PartitionLog, target: str | os.PathLike[str]) -> Iterator[Pa
                 # of one that a crash has interrupted
                 path.unlink()
             try:
+                source.require()
                 yield working
+                source.require()
                 _keep_owners(log, working)
                 sync_folder(working)
                 # Before the records can be seen: those below the start offset are deleted, and stay so after
                 # a crash.
-                _note_start(log, new)
+                _note_offsets(log, new)
                 working.rename(new.path)
             except BaseException:
                 shutil.rmtree(working, ignore_errors=True)
@@ -96,15 +101,18 @@ def _keep_owners(log: PartitionLog, folder: Path) -> None:
             keep_owner(fd, like, mode)
 
 
-def _note_start(log: PartitionLog, new: PartitionPath) -> None:
-    """Where records are deleted but still in the first segment, the new log directory says so as well.
+def _note_offsets(log: PartitionLog, new: PartitionPath) -> None:
+    """What the source's log directory says of the log, the new one says as well.
 
-    What it says of a topic-partition that was there before does not hold any more.
+    That is where it starts, if records are deleted but still in the first segment, and up to where it is
+    compacted. What the new one says of a topic-partition that was there before does not hold any more.
     """
-    checkpoint = new.root / LOG_START_OFFSETS
-    before = read_offsets(checkpoint) if checkpoint.is_file() else {}
-    starts = {key: offset for key, offset in before.items() if key != new.topic_partition}
-    if log.segments and log.start_offset > log.segments[0].base_offset:
-        starts[new.topic_partition] = log.start_offset
-    if starts != before:
-        write_offsets(checkpoint, starts)
+    begun = log.start_offset if log.segments and log.start_offset > log.segments[0].base_offset else 0
+    for name, offset in ((LOG_START_OFFSETS, begun), (CLEANER_OFFSETS, cleaned_up_to(log))):
+        checkpoint = new.root / name
+        before = read_offsets(checkpoint) if checkpoint.exists() else {}
+        after = {key: each for key, each in before.items() if key != new.topic_partition}
+        if offset:
+            after[new.topic_partition] = offset
+        if after != before:
+            write_offsets(checkpoint, after)

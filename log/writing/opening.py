@@ -17,6 +17,7 @@ from kodec.log.files.checkpoints import (
     write_leader_epochs,
     write_partition_metadata,
 )
+from kodec.log.files.descriptors import read_regular
 from kodec.log.files.durable import drop_cached, make_folder, replace_file, sync_folder, sync_name
 from kodec.log.files.listing import LeftoverKind, PartitionFiles, parse_folder_name
 from kodec.log.files.names import (
@@ -63,7 +64,7 @@ def prepare_folder(path: Path, topic_id: UUID | None) -> None:
     sync_name(path.parent)
     make_folder(path)
     metadata = path / PARTITION_METADATA
-    if metadata.is_file():
+    if metadata.exists():
         there = read_partition_metadata(metadata).topic_id
         if topic_id is not None and topic_id != there:
             raise ValueError(f"{metadata} says topic id {there}, not {topic_id}")
@@ -132,7 +133,7 @@ def resume(path: Path, files: PartitionFiles, config: LogConfig, limits: Limits)
         there: Path | None = getattr(last, kind)
         if there is None and not data and kind == "txnindex":
             continue
-        if there is None or there.read_bytes() != data:
+        if there is None or read_regular(there) != data:
             replace_file(path / file_name(last.base_offset, kind), data, folder=False)
     active = SegmentWriter(path, last.base_offset, resume=scan.indexes)
     active.next_offset = scan.next_offset
@@ -144,7 +145,7 @@ def checkpointed_start(path: Path) -> int:
     """The log start offset that the log directory's checkpoint says; 0 where it says none."""
     checkpoint = path.parent / LOG_START_OFFSETS
     name = parse_folder_name(path.name)
-    starts = read_offsets(checkpoint) if checkpoint.is_file() else {}
+    starts = read_offsets(checkpoint) if checkpoint.exists() else {}
     return starts.get(name.topic_partition, 0) if name is not None else 0
 
 
@@ -172,7 +173,7 @@ def load_epochs(path: Path, found: EpochRuns, next_offset: int) -> list[LeaderEp
     ended before it wrote them.
     """
     checkpoint = path / LEADER_EPOCHS
-    there = read_leader_epochs(checkpoint) if checkpoint.is_file() else None
+    there = read_leader_epochs(checkpoint) if checkpoint.exists() else None
     epochs = found.brought_up(up_to(there or [], next_offset))
     epochs = from_start(epochs, checkpointed_start(path))
     if epochs != there:

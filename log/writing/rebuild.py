@@ -17,8 +17,7 @@ from kodec.log.batches.default_batch import DefaultBatch
 from kodec.log.batches.encode import codec_number, encode
 from kodec.log.batches.legacy_batch import LegacyBatch
 from kodec.log.batches.records import Record, TimestampType
-from kodec.runtime.compression import compress, decompress
-from kodec.runtime.errors import FormatError
+from kodec.runtime.compression import compress
 from kodec.runtime.fields import WriteOptions
 
 __all__ = ["empty_batch", "recompressed", "recompressed_wrapper", "same_format", "with_records"]
@@ -109,12 +108,7 @@ def recompressed(batch: DefaultBatch, codec: str, level: int | None, limit: int)
     """
     if not batch.count:
         return batch.data
-    stored = batch.head.records
-    assert isinstance(stored, bytes)
-    try:
-        content = decompress(batch.codec, stored, limit=limit)
-    except FormatError as error:
-        raise batch.located(error.within("records"), shift=batch.size - len(stored)) from None
+    content = batch.content(limit)
     attributes = replace(batch.head.attributes, compression=codec_number(v2.Compression, codec, 2))
     data = content if codec == "none" else compress(codec, content, level=level)
     return replace(batch.head, attributes=attributes, records=data).to_bytes(WriteOptions(level))
@@ -127,12 +121,7 @@ def recompressed_wrapper(batch: LegacyBatch, codec: str, level: int | None, limi
     FormatError, EncodeError.
     """
     message = batch.message
-    stored = message.value
-    assert isinstance(stored, bytes)
-    try:
-        content = decompress(legacy.codec_of_message(message), stored, limit=limit)
-    except FormatError as error:
-        raise batch.located(error.within("message.value"), shift=batch.size - len(stored)) from None
+    content = batch.content(limit)
     code = codec_number(legacy.Compression, codec, batch.magic)
     new = replace(message, attributes=replace(message.attributes, compression=code), len_value=None, crc=None)
     new.value = compress(legacy.codec_of_message(new), content, level=level)

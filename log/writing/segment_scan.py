@@ -15,6 +15,7 @@ from kodec.log.batches.sizes import MAX_RELATIVE, MAX_SEGMENT
 from kodec.log.directories.epochs import EpochRuns
 from kodec.log.directories.producer_state import ProducerState, read_snapshot
 from kodec.log.directories.segment import Segment
+from kodec.log.files.descriptors import open_regular
 from kodec.log.files.indexes import INDEX_INTERVAL, MAX_INDEX, IndexBuilder
 from kodec.log.files.listing import SegmentFiles
 from kodec.log.reading.foreign import is_foreign
@@ -203,7 +204,7 @@ def _first(batch: Batch) -> int:
 
 def _is_sound(path: Path, position: int) -> bool:
     """Whether the batch at `position` is right by its checksum, as far as its format is known."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(position)
         head = file.read(FRAME_SIZE)
         frame = Frame.peek(head)

@@ -14,7 +14,7 @@ from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.descriptors import make_folders
 from kodec.log.files.durable import sync_folder
 from kodec.log.files.listing import TopicPartition, list_partition
-from kodec.log.files.names import LOG_START_OFFSETS
+from kodec.log.files.names import CLEANER_OFFSETS, LOG_START_OFFSETS
 from kodec.log.files.paths import on_this_machine, partition_path, require_apart
 from kodec.pipeline.staging import Staging, require_free, staged
 from kodec.pipeline.workers import Engine, workers
@@ -86,17 +86,19 @@ def convert(
         require_free(target)
         with staged(target) as staging:
             found = crew.run_sized(_Convert(options, target, staging), sources, sizes)
-            starts: dict[TopicPartition, int] = {}
+            noted: dict[str, dict[TopicPartition, int]] = {LOG_START_OFFSETS: {}, CLEANER_OFFSETS: {}}
             staging.result.rmdir()
             make_folders(staging.result, sources[0].parent.stat())
             for root, report in found:
                 assert report.target is not None
                 staging.take(report.target, report.target.name)
-                if (noted := root / LOG_START_OFFSETS).is_file():
-                    starts |= read_offsets(noted)
+                for name, offsets in noted.items():
+                    if (root / name).is_file():
+                        offsets |= read_offsets(root / name)
                 report.target = target / report.target.name
-            if starts:
-                write_offsets(staging.result / LOG_START_OFFSETS, starts)
+            for name, offsets in noted.items():
+                if offsets:
+                    write_offsets(staging.result / name, offsets)
             sync_folder(staging.result)
             require_free(target)
             staging.publish(target)

@@ -11,10 +11,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 
-from kodec.runtime.compression.codec import Codec
-from kodec.runtime.errors import EncodeError, Truncated, Unsupported
+from kodec.runtime.compression.codec import Codec, joined
+from kodec.runtime.errors import EncodeError, LimitExceeded, Truncated, Unsupported
 
-__all__ = ["CODECS", "Codec", "compress", "decompress"]
+__all__ = ["AT_ONCE", "CODECS", "Codec", "compress", "decompress", "may_be_large", "pieces"]
 
 
 def _codecs() -> Iterator[Codec]:
@@ -26,6 +26,9 @@ def _codecs() -> Iterator[Codec]:
 CODECS: Mapping[str, Codec] = MappingProxyType({codec.name: codec for codec in _codecs()})
 """Every codec by name, with its levels: those of KIP-390 (Kafka 3.8)."""
 
+AT_ONCE = 16 << 20
+"""Output of more bytes than these is measured before it is held."""
+
 
 def decompress(codec: str, data: bytes | memoryview, *, limit: int) -> bytes:
     """Decompress `data`, the whole compressed part of one batch or wrapper message.
@@ -33,21 +36,55 @@ def decompress(codec: str, data: bytes | memoryview, *, limit: int) -> bytes:
     Args: `codec` is a name in `CODECS`; `limit` is the largest output to give, in bytes.
     Returns: at most `limit` bytes. What follows the part that Kafka's reader reads is ignored as
     there: junk after a gzip member, 1 to 3 bytes after snappy chunks, all after the LZ4 end mark.
-    Memory: never more than twice the output, and never more than `limit` plus a few MiB before an
-    output over the limit is refused (plus a zstd window, at most 128 MiB and touched only as far
-    as output was made).
+    Memory: the output, and a few MiB. What is over the limit is refused before more than `AT_ONCE` is held
+    (plus a zstd window, at most 128 MiB and touched only as far as output was made; one raw block of
+    snappy, whose size is known before, is always decompressed at once).
     Raises: `LimitExceeded` (option ``decompressed_bytes``); `Truncated`, `Malformed` or
     `Unsupported` for bytes that Kafka's reader refuses too, among them an empty payload, and for
     an unknown codec. Their `path` is empty, `at` counts in `data`.
     Threads: safe to call from several at once.
     Source: the classes in ``org.apache.kafka.common.compress``; each file here names its own.
     """
+    entry = _found(codec, data)
+    if limit <= AT_ONCE or entry.pieces is None:
+        return entry.decompress(data, limit)
+    try:
+        return entry.decompress(data, AT_ONCE)
+    except LimitExceeded:
+        # Measured first, holding a piece at a time.
+        for _ in entry.pieces(data, limit):
+            pass
+    return joined(entry.pieces(data, limit))
+
+
+def pieces(codec: str, data: bytes | memoryview, *, limit: int) -> Iterator[bytes]:
+    """What `decompress` returns, in pieces of a few MiB where the codec has such; raises as it does."""
+    entry = _found(codec, data)
+    if entry.pieces is None:
+        return iter((entry.decompress(data, limit),))
+    return entry.pieces(data, limit)
+
+
+def may_be_large(codec: str, data: bytes | memoryview, *, limit: int) -> bool:
+    """Whether the output may have more than `AT_ONCE` bytes, or pass the limit, by headers and sizes alone.
+
+    Where the headers say no sizes (gzip), only the limit is asked for.
+
+    Decompresses nothing. Raises: as `decompress`, for headers that are wrong.
+    """
+    entry = _found(codec, data)
+    if entry.most is not None:
+        return entry.most(data) > min(limit, AT_ONCE)
+    return entry.expansion is None or len(data) * entry.expansion > limit
+
+
+def _found(codec: str, data: bytes | memoryview) -> Codec:
     entry = CODECS.get(codec)
     if entry is None:
         raise Unsupported("", "unknown codec", at=0, need=" or ".join(CODECS), have=repr(codec))
     if not len(data) and codec != "none":
         raise Truncated("", f"{codec}: the payload is empty", at=0, need=1, have=0)
-    return entry.decompress(data, limit)
+    return entry
 
 
 def compress(codec: str, data: bytes | memoryview, *, level: int | None = None) -> bytes:

@@ -1,13 +1,14 @@
-"""What a codec is, and the one error that each raises when its output would pass the caller's ceiling."""
+"""What a codec is, how its output is joined, and the one error for output above the caller's ceiling."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 
 from kodec.runtime.errors import LimitExceeded
 
-__all__ = ["Codec", "over_limit"]
+__all__ = ["Codec", "joined", "over_limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,10 @@ class Codec:
         decompress: from what is compressed and the largest output, in bytes, to the output. It allocates no
             more than a few times that, whatever the bytes say, and raises FormatError.
         compress: from bytes and a level to what is compressed.
+        pieces: the same output as an iterator of pieces of a few MiB, so that it can be measured before it is
+            held; None where the codec can only decompress at once.
+        most: an upper bound of the output's size from the headers alone; None where these do not say it.
+        expansion: the most bytes that one compressed byte can become; None where that is not known.
         levels: the levels that may be asked for, as ranges; empty if the codec has none.
         default_level: the level that stands for None; None if the codec has none.
     """
@@ -29,6 +34,16 @@ class Codec:
     compress: Callable[[bytes | memoryview, int], bytes]
     levels: tuple[range, ...] = ()
     default_level: int | None = None
+    pieces: Callable[[bytes | memoryview, int], Iterator[bytes]] | None = None
+    most: Callable[[bytes | memoryview], int] | None = None
+    expansion: int | None = None
+
+
+def joined(pieces: Iterable[bytes]) -> bytes:
+    """One `bytes` of all pieces. `b"".join` would hold each byte twice."""
+    out = BytesIO()
+    out.writelines(pieces)  # holds none of them
+    return out.getvalue()
 
 
 def over_limit(codec: str, *, limit: int, need: int | None = None, at: int = 0) -> LimitExceeded:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
-from kodec.runtime.compression.codec import Codec, over_limit
+from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.crc import crc32
 from kodec.runtime.errors import Malformed, Truncated
 from kodec.runtime.zlibs import fastest_zlib
 
-__all__ = ["CODECS", "compress", "decompress"]
+__all__ = ["CODECS", "compress", "decompress", "pieces"]
 
 _inflate = fastest_zlib()
 
@@ -21,6 +22,7 @@ _FHCRC, _FEXTRA, _FNAME, _FCOMMENT, _RESERVED = 2, 4, 8, 16, 0xE0
 # for members after the first, or a run of tiny members would copy the rest once per member.
 _FIRST_INPUT, _MOST_INPUT = 4 << 10, 64 << 10
 _MOST_OUTPUT = 1 << 20
+_MOST_EXPANSION = 1032  # two bits of deflate give at most 258 bytes
 
 
 def _starts_member(data: bytes, pos: int) -> bool:
@@ -53,14 +55,13 @@ def _without_reserved_flags(view: memoryview, pos: int) -> bytes:
     return bytes(view[pos : pos + 3]) + bytes([view[pos + 3] & ~_RESERVED & 0xFF])
 
 
-def decompress(data: bytes | memoryview, limit: int) -> bytes:
+def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
     """Inflate every member in turn; stop without error at what is not a member header.
 
     Source: ``java.util.zip.GZIPInputStream``, whose CRC-32 and size checks are made here too.
     """
     view = memoryview(data)
     size = len(view)
-    pieces: list[bytes] = []
     total = pos = 0
     feed = _MOST_INPUT
     while True:
@@ -80,10 +81,10 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
             except _inflate.error as error:
                 raise Malformed("", f"gzip: {error}", at=start) from error
             if piece:
-                pieces.append(piece)
                 total += len(piece)
                 if total > limit:
                     raise over_limit("gzip", limit=limit, at=start)
+                yield piece
             elif not source and not member.eof:
                 have = size - start
                 raise Truncated(
@@ -96,7 +97,11 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
         if not _starts_member(data, pos):
             break
         feed = _FIRST_INPUT
-    return b"".join(pieces)
+
+
+def decompress(data: bytes | memoryview, limit: int) -> bytes:
+    """All `pieces` in one."""
+    return joined(pieces(data, limit))
 
 
 def compress(data: bytes | memoryview, level: int) -> bytes:
@@ -105,4 +110,14 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
     return zlib.compress(data, level, _GZIP)
 
 
-CODECS = (Codec("gzip", decompress, compress, levels=(range(-1, 0), range(1, 10)), default_level=-1),)
+CODECS = (
+    Codec(
+        "gzip",
+        decompress,
+        compress,
+        levels=(range(-1, 0), range(1, 10)),
+        default_level=-1,
+        pieces=pieces,
+        expansion=_MOST_EXPANSION,
+    ),
+)

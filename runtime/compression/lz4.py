@@ -9,12 +9,14 @@ verifies the content checksum and trusts the content size; its block reader does
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 import lz4.block  # type: ignore[import-untyped]  # publishes no types
 import lz4.frame  # type: ignore[import-untyped]  # publishes no types
 
-from kodec.runtime.compression.codec import Codec, over_limit
+from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
 
 __all__ = ["CODECS", "compress", "compress_legacy", "decompress", "decompress_legacy"]
@@ -80,37 +82,29 @@ def _read_header(view: memoryview, *, check: bool) -> tuple[int, int, int]:
     return flags, block_descriptor, end + 1
 
 
-def _read_block(view: memoryview, pos: int, end: int, *, stored: bool, max_block: int) -> bytes:
-    if stored:
-        return bytes(view[pos:end])
-    most = min(max_block, (end - pos) * _MOST_EXPANSION)
-    try:
-        block: bytes = lz4.block.decompress(view[pos:end], uncompressed_size=most)
-    except lz4.block.LZ4BlockError as error:
-        raise Malformed("", f"lz4: {error}", at=pos) from error
-    return block
+class _Block(NamedTuple):
+    """A block: where its size stands, where its bytes start and end, and what its frame says of it."""
+
+    at: int
+    start: int
+    end: int
+    stored: bool
+    checksum: int
+    descriptor: int
+
+    @property
+    def most(self) -> int:
+        """The most bytes that it can become."""
+        length = self.end - self.start
+        return length if self.stored else min(_MAX_BLOCK[self.descriptor >> 4], length * _MOST_EXPANSION)
 
 
-def _read_checked_block(view: memoryview, pos: int, end: int, *, block_descriptor: int) -> bytes:
-    """Read the block whose size word is at `pos` and whose checksum ends at `end`."""
-    # A frame of one block: so the library's xxHash32, and not Python, goes over up to 4 MiB.
-    descriptor = bytes((0x40 | _INDEPENDENT | _BLOCK_CHECKSUM, block_descriptor))
-    head = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
-    try:
-        block: bytes = lz4.frame.decompress(b"".join((head, view[pos:end], _END_MARK)))
-    except RuntimeError as error:
-        raise Malformed("", f"lz4: {error}", at=pos) from error
-    return block
-
-
-def _decompress(data: bytes | memoryview, limit: int, *, check_header: bool) -> bytes:
-    view = memoryview(data)
+def _blocks(view: memoryview, *, check_header: bool) -> Iterator[_Block]:
+    """The blocks of the first frame, all of which is there; none is decompressed."""
     size = len(view)
-    flags, block_descriptor, pos = _read_header(view, check=check_header)
-    max_block = _MAX_BLOCK[block_descriptor >> 4]
+    flags, descriptor, pos = _read_header(view, check=check_header)
+    max_block = _MAX_BLOCK[descriptor >> 4]
     checksum = 4 if flags & _BLOCK_CHECKSUM else 0
-    pieces: list[bytes] = []
-    total = 0
     while True:
         if size - pos < 4:
             raise Truncated("", "lz4: no end mark", at=pos, need=4, have=size - pos)
@@ -123,19 +117,56 @@ def _decompress(data: bytes | memoryview, limit: int, *, check_header: bool) -> 
             raise Malformed("", "lz4: block size", at=pos, need=f"at most {max_block}", have=length)
         if size - start < length + checksum:
             raise Truncated("", "lz4: block", at=start, need=length + checksum, have=size - start)
-        end = start + length
-        if checksum:
-            piece = _read_checked_block(view, pos, end + checksum, block_descriptor=block_descriptor)
-        else:
-            piece = _read_block(view, start, end, stored=word >= _STORED, max_block=max_block)
-        total += len(piece)
-        if total > limit:
-            raise over_limit("lz4", limit=limit, at=pos)
-        pieces.append(piece)
-        pos = end + checksum
+        yield _Block(pos, start, start + length, word >= _STORED, checksum, descriptor)
+        pos = start + length + checksum
     if flags & _CONTENT_CHECKSUM and size - start < 4:
         raise Truncated("", "lz4: content checksum", at=start, need=4, have=size - start)
-    return b"".join(pieces)
+
+
+def _read_block(view: memoryview, block: _Block) -> bytes:
+    if block.checksum:
+        return _read_checked_block(view, block)
+    if block.stored:
+        return bytes(view[block.start : block.end])
+    try:
+        found: bytes = lz4.block.decompress(view[block.start : block.end], uncompressed_size=block.most)
+    except lz4.block.LZ4BlockError as error:
+        raise Malformed("", f"lz4: {error}", at=block.start) from error
+    return found
+
+
+def _read_checked_block(view: memoryview, block: _Block) -> bytes:
+    # A frame of one block: so the library's xxHash32, and not Python, goes over up to 4 MiB.
+    descriptor = bytes((0x40 | _INDEPENDENT | _BLOCK_CHECKSUM, block.descriptor))
+    head = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
+    try:
+        whole = b"".join((head, view[block.at : block.end + block.checksum], _END_MARK))
+        found: bytes = lz4.frame.decompress(whole)
+    except RuntimeError as error:
+        raise Malformed("", f"lz4: {error}", at=block.at) from error
+    return found
+
+
+def _pieces(data: bytes | memoryview, limit: int, *, check_header: bool) -> Iterator[bytes]:
+    view = memoryview(data)
+    total = 0
+    for block in _blocks(view, check_header=check_header):
+        piece = _read_block(view, block)
+        total += len(piece)
+        if total > limit:
+            raise over_limit("lz4", limit=limit, at=block.at)
+        yield piece
+        del piece  # may be 4 MiB
+
+
+def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
+    """The blocks of the first frame, each at most 4 MiB."""
+    return _pieces(data, limit, check_header=True)
+
+
+def pieces_legacy(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
+    """The same, with any header checksum."""
+    return _pieces(data, limit, check_header=False)
 
 
 def decompress(data: bytes | memoryview, limit: int) -> bytes:
@@ -144,12 +175,12 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
     The header checksum and block checksums are verified; the content size and the content
     checksum may be there and are not.
     """
-    return _decompress(data, limit, check_header=True)
+    return joined(pieces(data, limit))
 
 
 def decompress_legacy(data: bytes | memoryview, limit: int) -> bytes:
     """Read like `decompress`, with any header checksum: both the right and the wrong one occur."""
-    return _decompress(data, limit, check_header=False)
+    return joined(pieces_legacy(data, limit))
 
 
 def compress(data: bytes | memoryview, level: int) -> bytes:
@@ -176,8 +207,20 @@ def compress_legacy(data: bytes | memoryview, level: int) -> bytes:
     return bytes(frame)
 
 
+def _most(data: bytes | memoryview) -> int:
+    return sum(block.most for block in _blocks(memoryview(data), check_header=False))
+
+
 _LEVELS = (range(1, 18),)
 CODECS = (
-    Codec("lz4", decompress, compress, _LEVELS, default_level=9),
-    Codec("lz4_legacy", decompress_legacy, compress_legacy, _LEVELS, default_level=9),
+    Codec("lz4", decompress, compress, _LEVELS, default_level=9, pieces=pieces, most=_most),
+    Codec(
+        "lz4_legacy",
+        decompress_legacy,
+        compress_legacy,
+        _LEVELS,
+        default_level=9,
+        pieces=pieces_legacy,
+        most=_most,
+    ),
 )

@@ -19,4 +19,4 @@ def compress(data: bytes | memoryview, level: int = 0) -> bytes:
     return bytes(data)
 
 
-CODECS = (Codec("none", decompress, compress),)
+CODECS = (Codec("none", decompress, compress, most=len),)

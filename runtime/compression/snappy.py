@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+import sys
+from collections.abc import Iterator
 
 import snappy  # type: ignore[import-untyped]  # publishes no types
 
-from kodec.runtime.compression.codec import Codec, over_limit
+from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import FormatError, Malformed, Truncated, Unsupported
 from kodec.runtime.varint import read_uvarint32
 
@@ -17,6 +19,7 @@ _HEADER = _MAGIC + struct.pack(">ii", 1, 1)  # version, lowest compatible versio
 _HEAD_WORD = _MAGIC[:4]
 _OFFICIAL = b"\xff\x06\x00\x00sNaPpY"
 _BLOCK = 32 << 10
+_MOST_EXPANSION = 22  # three bytes give at most 64
 
 _int32 = struct.Struct(">i")
 
@@ -24,9 +27,16 @@ _int32 = struct.Struct(">i")
 def _promised(view: memoryview, pos: int, end: int) -> int:
     """Read the size in front of a block: what the library allocates before it looks further."""
     try:
-        return read_uvarint32(view, pos, end)[0]
+        size, _ = read_uvarint32(view, pos, end)
     except FormatError as error:
         raise Malformed("", f"snappy: no size in front of the block ({error.reason})", at=pos) from None
+    return size
+
+
+def _require_possible(promised: int, at: int, length: int) -> None:
+    if promised > length * _MOST_EXPANSION:
+        need = f"at most {length * _MOST_EXPANSION}"
+        raise Malformed("", "snappy: size in front of the block", at=at, need=need, have=promised)
 
 
 def _block(view: memoryview, pos: int, end: int) -> bytes:
@@ -37,13 +47,11 @@ def _block(view: memoryview, pos: int, end: int) -> bytes:
     return block
 
 
-def decompress(data: bytes | memoryview, limit: int) -> bytes:
-    """Decompress xerial chunks of any size, through repeated headers; else one raw block.
+def _chunks(view: memoryview, limit: int) -> list[tuple[int, int]]:
+    """Where each block starts and ends; together they promise at most `limit` bytes.
 
-    Source: ``org.xerial.snappy.SnappyInputStream`` 1.1.10. As there, the versions in the first
-    header are not looked at, and 1 to 3 bytes after the last chunk are ignored.
+    The size of all is known before any of them is decompressed.
     """
-    view = memoryview(data)
     size = len(view)
     if size < len(_HEADER) or view[: len(_MAGIC)] != _MAGIC:
         if view[: len(_OFFICIAL)] == _OFFICIAL:
@@ -51,9 +59,10 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
         promised = _promised(view, 0, size)
         if promised > limit:
             raise over_limit("snappy", need=promised, limit=limit)
-        return _block(view, 0, size)
+        _require_possible(promised, 0, size)
+        return [(0, size)]
 
-    pieces: list[bytes] = []
+    chunks: list[tuple[int, int]] = []
     total, pos = 0, len(_HEADER)
     while size - pos >= 4:
         start = pos + 4
@@ -67,11 +76,36 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
         if size - start < length:
             raise Truncated("", "snappy: chunk", at=start, need=length, have=size - start)
         pos = start + length
-        total += _promised(view, start, pos)
+        promised = _promised(view, start, pos)
+        total += promised
         if total > limit:
             raise over_limit("snappy", need=total, limit=limit, at=start)
-        pieces.append(_block(view, start, pos))
-    return b"".join(pieces)
+        _require_possible(promised, start, length)
+        chunks.append((start, pos))
+    return chunks
+
+
+def _most(data: bytes | memoryview) -> int:
+    view = memoryview(data)
+    return sum(_promised(view, *chunk) for chunk in _chunks(view, sys.maxsize))
+
+
+def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
+    """Decompress xerial chunks of any size, through repeated headers; else one raw block, which is one piece.
+
+    Source: ``org.xerial.snappy.SnappyInputStream`` 1.1.10. As there, the versions in the first
+    header are not looked at, and 1 to 3 bytes after the last chunk are ignored.
+    """
+    view = memoryview(data)
+    for start, end in _chunks(view, limit):
+        yield _block(view, start, end)
+
+
+def decompress(data: bytes | memoryview, limit: int) -> bytes:
+    """All `pieces` in one."""
+    view = memoryview(data)
+    chunks = _chunks(view, limit)
+    return _block(view, *chunks[0]) if len(chunks) == 1 else joined(_block(view, *each) for each in chunks)
 
 
 def _check_next_header(view: memoryview, pos: int) -> None:
@@ -95,4 +129,12 @@ def compress(data: bytes | memoryview) -> bytes:
     return b"".join(out)
 
 
-CODECS = (Codec("snappy", decompress, lambda data, _: compress(data)),)
+CODECS = (
+    Codec(
+        "snappy",
+        decompress,
+        lambda data, _: compress(data),
+        pieces=pieces,
+        most=_most,
+    ),
+)

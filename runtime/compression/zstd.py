@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import zstandard
 
-from kodec.runtime.compression.codec import Codec, over_limit
+from kodec.runtime.compression.codec import Codec, joined, over_limit
 from kodec.runtime.errors import Malformed, Truncated, Unsupported
 
 __all__ = ["CODECS", "compress", "decompress"]
@@ -20,6 +22,7 @@ _MOST_WINDOW = 1 << 27  # the library's default, which Kafka does not raise
 # A decompressor keeps the pages of its window buffer that it has touched: a large one is thrown
 # away after use. Up to level 19 no window is larger than this.
 _KEPT_WINDOW = 8 << 20
+_PIECE = 1 << 20
 
 
 class _PerThread(threading.local):
@@ -80,11 +83,11 @@ def _read_header(view: memoryview, pos: int) -> tuple[int, int | None, bool, int
     return window, content, bool(flags & 4), pos + end
 
 
-def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> tuple[int, int]:
-    """Return (where the frame ends, the most bytes it can give) from its block headers alone."""
+def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> tuple[int, int, int]:
+    """Return (where the frame ends, the least and the most bytes it can give), by its block headers alone."""
     size = len(view)
     most_block = min(window, _MOST_BLOCK)
-    most = last = 0
+    least = most = last = 0
     while not last:
         if size - pos < 3:
             raise _truncated("block header", pos, 3, size - pos)
@@ -92,7 +95,11 @@ def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> 
         last, kind, length = word & 1, word >> 1 & 3, word >> 3
         if kind == _RESERVED:
             raise Malformed("", "zstd: reserved block type", at=pos)
-        most += length if kind in (_RAW, _RLE) else most_block
+        if kind in (_RAW, _RLE):
+            least += length
+            most += length
+        else:
+            most += most_block
         stored = 1 if kind == _RLE else length
         if size - pos - 3 < stored:
             raise _truncated("block", pos + 3, stored, size - pos - 3)
@@ -101,16 +108,57 @@ def _walk_blocks(view: memoryview, pos: int, window: int, *, checksum: bool) -> 
         if size - pos < 4:
             raise _truncated("frame checksum", pos, 4, size - pos)
         pos += 4
-    return pos, most
+    return pos, least, most
 
 
-def _read_frame(frame: memoryview, window: int, most: int) -> bytes:
+class _Frame(NamedTuple):
+    """A whole frame: its bytes, by their place in the data, and what its headers say."""
+
+    start: int
+    end: int
+    window: int
+    content: int | None
+    least: int
+    most: int
+
+
+def _frames(view: memoryview) -> Iterator[_Frame]:
+    """Every frame in turn; skippable frames are passed over."""
+    pos = 0
+    while pos < len(view):
+        skipped = _skippable_end(view, pos)
+        if skipped is not None:
+            pos = skipped
+            continue
+        window, content, checksum, blocks = _read_header(view, pos)
+        end, least, most = _walk_blocks(view, blocks, window, checksum=checksum)
+        yield _Frame(pos, end, window, content, least, most)
+        pos = end
+
+
+def _require_room(frame: _Frame, total: int, limit: int) -> None:
+    """Refuse a frame that is too large by its headers, or states a size that it cannot have.
+
+    The library allocates what a frame states.
+    """
+    content, most = frame.content, frame.most
+    if frame.least > limit - total:
+        raise over_limit("zstd", need=total + frame.least, limit=limit, at=frame.start)
+    if content is None:
+        return
+    if content > limit - total:
+        raise over_limit("zstd", need=total + content, limit=limit, at=frame.start)
+    if content > most:
+        raise Malformed("", "zstd: content size", at=frame.start, need=f"at most {most}", have=content)
+
+
+def _read_frame(view: memoryview, frame: _Frame, most: int) -> bytes:
     """Decompress one whole frame into at most `most` bytes, or raise the library's error."""
     decompressor = _per_thread.decompressor
-    if min(window, most) > _KEPT_WINDOW:
+    if min(frame.window, most) > _KEPT_WINDOW:
         decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
     # To the library, 0 would mean "no bound known".
-    return decompressor.decompress(frame, max_output_size=max(1, most))
+    return decompressor.decompress(view[frame.start : frame.end], max_output_size=max(1, most))
 
 
 def decompress(data: bytes | memoryview, limit: int) -> bytes:
@@ -119,35 +167,47 @@ def decompress(data: bytes | memoryview, limit: int) -> bytes:
     Source: ``com.github.luben.zstd.ZstdInputStreamNoFinalizer``.
     """
     view = memoryview(data)
-    pieces: list[bytes] = []
-    pos = total = 0
-    while pos < len(view):
-        skipped = _skippable_end(view, pos)
-        if skipped is not None:
-            pos = skipped
-            continue
-        window, content, checksum, blocks = _read_header(view, pos)
-        end, most = _walk_blocks(view, blocks, window, checksum=checksum)
+    parts: list[bytes] = []
+    total = 0
+    for frame in _frames(view):
+        _require_room(frame, total, limit)
         room = limit - total
-        if content is not None:
-            # The library allocates the size that a frame states, so the size is checked first.
-            if content > room:
-                raise over_limit("zstd", need=total + content, limit=limit, at=pos)
-            if content > most:
-                raise Malformed("", "zstd: content size", at=pos, need=f"at most {most}", have=content)
         try:
-            piece = _read_frame(view[pos:end], window, min(most, room + 1))
+            part = _read_frame(view, frame, min(frame.most, room + 1))
         except zstandard.ZstdError as error:
             # The frame is whole, so it is only unfinished if the output had no room for it.
-            if most > room and "did not decompress full frame" in str(error):
-                raise over_limit("zstd", limit=limit, at=pos) from error
-            raise Malformed("", f"zstd: {error}", at=pos) from error
-        total += len(piece)
+            if frame.most > room and "did not decompress full frame" in str(error):
+                raise over_limit("zstd", limit=limit, at=frame.start) from error
+            raise Malformed("", f"zstd: {error}", at=frame.start) from error
+        total += len(part)
         if total > limit:
-            raise over_limit("zstd", limit=limit, at=pos)
-        pieces.append(piece)
-        pos = end
-    return b"".join(pieces)
+            raise over_limit("zstd", limit=limit, at=frame.start)
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def pieces(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
+    """The same, 1 MiB at a time. The library keeps the frame's window beside it, as far as it fills."""
+    view = memoryview(data)
+    total = 0
+    for frame in _frames(view):
+        _require_room(frame, total, limit)
+        try:
+            # Not the reader of this thread: a large window stays with it.
+            reader = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW).stream_reader(
+                view[frame.start : frame.end]
+            )
+            while piece := reader.read(_PIECE):
+                total += len(piece)
+                if total > limit:
+                    raise over_limit("zstd", limit=limit, at=frame.start)
+                yield piece
+        except zstandard.ZstdError as error:
+            raise Malformed("", f"zstd: {error}", at=frame.start) from error
+
+
+def _most(data: bytes | memoryview) -> int:
+    return sum(frame.most for frame in _frames(memoryview(data)))
 
 
 def compress(data: bytes | memoryview, level: int) -> bytes:
@@ -161,4 +221,14 @@ def compress(data: bytes | memoryview, level: int) -> bytes:
     return mine.compressor.compress(data)
 
 
-CODECS = (Codec("zstd", decompress, compress, levels=(range(-131072, 23),), default_level=3),)
+CODECS = (
+    Codec(
+        "zstd",
+        decompress,
+        compress,
+        levels=(range(-131072, 23),),
+        default_level=3,
+        pieces=pieces,
+        most=_most,
+    ),
+)

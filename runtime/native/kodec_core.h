@@ -385,11 +385,16 @@ typedef struct {
   size_t size; /* in bytes */
   size_t room;
   size_t hope; /* how much room to start with */
+  int fixed;   /* the memory is somebody else's: where it is too small, `hope` says how much would do */
 } kd_buffer;
 
 KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   if (more > SIZE_MAX / 4 || buffer->size > SIZE_MAX / 4) return KD_MEMORY;
   size_t need = buffer->size + more + KD_SLACK;
+  if (buffer->fixed) {
+    buffer->hope = need;
+    return KD_MEMORY;
+  }
   size_t room = buffer->room == 0 ? buffer->hope + KD_SLACK : 2 * buffer->room;
   if (room < need) room = need;
   uint8_t *data = kd_resize(buffer->data, buffer->size, room);
@@ -419,7 +424,7 @@ KD_INLINE void kd_copy(uint8_t *to, const uint8_t *from, size_t size, size_t sou
     for (size_t i = 0; i < size; i += 32) memcpy(to + i, from + i, 32);
     return;
   }
-  memcpy(to, from, size);
+  if (to != from) memcpy(to, from, size);
 }
 
 /* ------------------------------------------------------------------ columns */

@@ -11,7 +11,10 @@
 #include "kodec_objects.h"
 
 /* To be raised with each change of what is below, and of what it is made of. */
-enum { KD_KERNEL_VERSION = 3 };
+enum { KD_KERNEL_VERSION = 4 };
+
+/* Of `before_content`: it is not always the same. */
+#define KD_VARIES SIZE_MAX
 
 /* A column of rows. */
 typedef struct {
@@ -70,7 +73,7 @@ typedef struct {
   int (*load)(const struct ArrowSchema *schema, const struct ArrowArray *array, void *input, kd_where *where);
   int (*write_rows)(void *unit, const void *input, int64_t first, int64_t last, kd_buffer *out, kd_where *where);
   int (*write_unit)(const void *unit, const uint8_t *content, size_t size, kd_buffer *out, kd_where *where);
-  void (*release)(kd_buffer *buffer);
+  size_t before_content; /* bytes of a unit before its content */
 
   int (*next)(const uint8_t *buf, size_t pos, size_t end, const kd_options *options, void *unit, size_t *next,
               kd_where *where);
@@ -100,8 +103,7 @@ typedef struct {
     return k##_walk(buf, pos, end, origin, check, most_rows, unit_bytes, heads, unit, next, where);            \
   }                                                                                                            \
   static int any_give_heads(void *heads, kd_arrow *out) { return k##_export_heads(heads, out); }               \
-  static void any_clear_heads(void *heads) { k##_clear_heads(heads); }                                         \
-  static void any_release(kd_buffer *buffer) { kd_free(buffer); }
+  static void any_clear_heads(void *heads) { k##_clear_heads(heads); }
 #define KD_FUNCTION_CODEC(k) \
   static const char *any_codec(const void *unit) { return k##_codec(unit); }
 #define KD_FUNCTION_ROWS(k)                                                                                 \

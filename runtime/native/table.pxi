@@ -13,6 +13,7 @@ cdef extern from "kodec_kernel.h" nogil:
         KD_COMPRESSED
         KD_LIMIT
         KD_MEMORY
+    const size_t KD_VARIES
     const char *const kd_status_names[]
 
     ctypedef struct kd_where:
@@ -26,6 +27,9 @@ cdef extern from "kodec_kernel.h" nogil:
     ctypedef struct kd_buffer:
         uint8_t *data
         size_t size
+        size_t room
+        size_t hope
+        int fixed
     ctypedef struct kd_fixed:
         kd_buffer values
     ctypedef struct kd_options:
@@ -113,7 +117,7 @@ cdef extern from "kodec_kernel.h" nogil:
         int (*load)(const ArrowSchema *, const ArrowArray *, void *, kd_where *) noexcept nogil
         int (*write_rows)(void *, const void *, int64_t, int64_t, kd_buffer *, kd_where *) noexcept nogil
         int (*write_unit)(const void *, const uint8_t *, size_t, kd_buffer *, kd_where *) noexcept nogil
-        void (*release)(kd_buffer *) noexcept nogil
+        size_t before_content
         int (*next)(const uint8_t *, size_t, size_t, const kd_options *, void *, size_t *, kd_where *) noexcept nogil
         int (*make)(
             const void *, const uint8_t *, size_t, const kd_options *, const kd_shape *, kd_texts *, PyObject *, kd_where *

@@ -1,5 +1,17 @@
 # Rows from Arrow columns to bytes. Part of face.pyx.
 
+cdef extern from "Python.h":
+    PyObject *bytes_of "PyBytes_FromStringAndSize"(const char *, Py_ssize_t) except NULL
+    char *start_of "PyBytes_AS_STRING"(PyObject *)
+    int _PyBytes_Resize(PyObject **, Py_ssize_t) except -1
+    void Py_DECREF(PyObject *)
+    ctypedef struct PyVarObject:
+        pass
+    void Py_SET_SIZE(PyVarObject *, Py_ssize_t)
+    void Py_XDECREF(PyObject *)
+
+cdef enum: LEAST_ROOM = 64 << 10
+
 cdef class Writer(Bound):
     """Writes rows from Arrow columns.
 
@@ -8,23 +20,56 @@ cdef class Writer(Bound):
     """
 
     cdef char *i
-    cdef kd_buffer rows_of_unit
     cdef kd_buffer out
+    # the bytes object that `out` is in, so that nothing is copied when it is taken
+    cdef PyObject *whole
+    # the content of the unit whose rows were written last: it is behind `out`, where a unit has it
+    cdef size_t written
+    cdef bint ready
+    cdef size_t before
     cdef object held
     cdef int64_t length
 
     def __cinit__(self):
-        memset(&self.rows_of_unit, 0, sizeof(self.rows_of_unit))
         memset(&self.out, 0, sizeof(self.out))
+        self.out.fixed = True
+        if self.k.write_unit != NULL and self.k.before_content != KD_VARIES:
+            self.before = self.k.before_content
         self.i = <char *>calloc(1, self.k.input_size)
         if self.i == NULL:
             raise MemoryError
 
     def __dealloc__(self):
-        if self.k != NULL:
-            self.k.release(&self.rows_of_unit)
-            self.k.release(&self.out)
+        Py_XDECREF(self.whole)
         free(self.i)
+
+    cdef int grow(self, size_t room) except -1:
+        """Have room for so many bytes. What is written stays, and what is behind it too."""
+        cdef size_t more = self.out.room + self.out.room // 2
+        room = max(room, more, LEAST_ROOM)
+        if self.whole == NULL:
+            self.whole = bytes_of(NULL, room)
+        else:
+            try:
+                _PyBytes_Resize(&self.whole, room)
+            except MemoryError:
+                # what was written is gone
+                self.out.data = NULL
+                self.out.room = self.out.size = 0
+                self.ready = False
+                raise
+        self.out.data = <uint8_t *>start_of(self.whole)
+        self.out.room = room
+        return 0
+
+    def expect(self, size_t size):
+        """Say how many bytes are likely to be taken at once: so many need not be moved as they grow."""
+        self.start()
+        try:
+            if size > self.out.room:
+                self.grow(size)
+        finally:
+            self.busy = False
 
     def set(self, **numbers):
         """Set numbers of the head by name, as in HEADS."""
@@ -70,53 +115,85 @@ cdef class Writer(Bound):
         try:
             if not 0 <= first <= last <= self.length:
                 raise ValueError("no such rows")
-            with nogil:
-                if self.k.write_unit != NULL:
-                    self.rows_of_unit.size = 0
-                    status = self.k.write_rows(self.u, self.i, first, last, &self.rows_of_unit, &self.w)
-                else:
-                    status = self.k.write_rows(self.u, self.i, first, last, &self.out, &self.w)
+            status = KD_MEMORY
+            while status == KD_MEMORY:
+                self.out.hope = 0
+                with nogil:
+                    status = self.write_rows(first, last)
+                if status == KD_MEMORY:
+                    self.larger()
         finally:
             self.busy = False
-        if status == KD_MEMORY:
-            raise MemoryError
         return STATUSES[status]
+
+    cdef int larger(self) except -1:
+        """More room, where what was to be written needs it."""
+        if self.out.hope <= self.out.room:
+            raise MemoryError
+        self.grow(self.out.hope)
+        return 0
+
+    cdef int write_rows(self, int64_t first, int64_t last) noexcept nogil:
+        cdef kd_buffer content = self.out
+        cdef int status
+        if self.k.write_unit == NULL:
+            return self.k.write_rows(self.u, self.i, first, last, &self.out, &self.w)
+        content.size += self.before
+        status = KD_MEMORY
+        if content.size <= content.room:
+            status = self.k.write_rows(self.u, self.i, first, last, &content, &self.w)
+            self.out.hope = content.hope
+        else:
+            self.out.hope = content.size
+        self.ready = status == KD_OK
+        self.written = content.size - self.out.size - self.before if self.ready else 0
+        return status
 
     @property
     def content(self):
         """The rows written last, as a unit holds them when it is not compressed."""
         self.start()
         try:
-            return PyBytes_FromStringAndSize(<char *>self.rows_of_unit.data, self.rows_of_unit.size)
+            if not self.written:
+                return b""
+            return PyBytes_FromStringAndSize(<char *>self.out.data + self.out.size + self.before, self.written)
         finally:
             self.busy = False
 
     def unit(self, content=None):
         """Write the unit around `content`, or around the rows written last; give the status."""
         cdef Py_buffer view
-        cdef int status
+        cdef int status = KD_MEMORY
+        cdef const uint8_t *data
+        cdef size_t size
         if self.k.write_unit == NULL:
             raise ValueError("a unit is a row: `rows` writes it")
+        if content is None and not self.ready:
+            raise ValueError("`rows` writes the content first")
+        if content is None and self.k.before_content == KD_VARIES:
+            content = self.content
         if content is not None:
             PyObject_GetBuffer(content, &view, PyBUF_SIMPLE)
         try:
             self.start()
             try:
-                if content is None:
+                while status == KD_MEMORY:
+                    self.out.hope = 0
+                    if content is None:
+                        data, size = self.out.data + self.out.size + self.before, self.written
+                    else:
+                        data, size = <const uint8_t *>view.buf, view.len
                     with nogil:
-                        status = self.k.write_unit(
-                            self.u, self.rows_of_unit.data, self.rows_of_unit.size, &self.out, &self.w
-                        )
-                else:
-                    with nogil:
-                        status = self.k.write_unit(self.u, <const uint8_t *>view.buf, view.len, &self.out, &self.w)
+                        status = self.k.write_unit(self.u, data, size, &self.out, &self.w)
+                    if status == KD_MEMORY:
+                        self.larger()
+                self.written = 0
+                self.ready = False
             finally:
                 self.busy = False
         finally:
             if content is not None:
                 PyBuffer_Release(&view)
-        if status == KD_MEMORY:
-            raise MemoryError
         return STATUSES[status]
 
     @property
@@ -129,10 +206,27 @@ cdef class Writer(Bound):
 
     def take(self):
         """All bytes that were written since it was called last."""
+        cdef PyObject *whole
+        cdef size_t size, room
         self.start()
         try:
-            given = PyBytes_FromStringAndSize(<char *>self.out.data, self.out.size)
-            self.out.size = 0
+            whole, self.whole = self.whole, NULL
+            size, self.out.size = self.out.size, 0
+            self.out.data = NULL
+            self.written = 0
+            self.ready = False
+            if whole == NULL:
+                return b""
+            room, self.out.room = self.out.room, 0
+            if room - size > room // 8:
+                _PyBytes_Resize(&whole, size)
+            else:
+                # A block that gave a little of itself back would not be one that the next is as large as: each
+                # would come from the system anew, a page fault for every 4 KiB.
+                start_of(whole)[size] = 0
+                Py_SET_SIZE(<PyVarObject *>whole, size)
+            given = <object>whole
+            Py_DECREF(whole)
         finally:
             self.busy = False
         return given

@@ -191,3 +191,13 @@ def test_what_the_tests_need_is_said_where_it_is_missing(
     assert main(with_tests) == 0
     assert "the tests need `hypothesis`: pip install 'kodec[testing]'" in capsys.readouterr().err
     assert main(with_tests) == 0 and "hypothesis" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder in which nothing can be made")
+def test_a_folder_that_cannot_be_written(formats: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = formats / "x.ksy"
+    schema.write_text(schema.read_text().replace("uint16", "u2"))
+    words = ["generate", "--schemas", str(formats), "--out", "/proc/self/nothing", "--target", "model"]
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert "kodec: [Errno" in said.err and "0 of " in said.err and "written" not in said.out

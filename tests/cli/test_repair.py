@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,7 @@ def test_recover_in_json_with_a_side_folder(
         "logsRead": 1,
         "bytesRead": 6158,
         "changes": len(steps),
+        "done": len(steps),
         "bytesTruncated": 8,
         "refused": 0,
         "applied": True,
@@ -119,6 +121,9 @@ def test_recover_stops_where_a_broker_runs(root: Path, capsys: pytest.CaptureFix
         )
     assert done.returncode == 1
     assert "in use: a broker" in done.stderr
+    # Nothing is said to be done that is not: no line of a change, and none of them counted.
+    (ending,) = done.stdout.splitlines()
+    assert re.search(r": 0 of \d+ changes done$", ending)
 
 
 def test_reindex(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,68 +1,71 @@
-"""One foreign schema read by stock ksc's Python and by ours, on the same bytes."""
+"""One foreign schema read by stock ksc's Python and by ours, on the same bytes.
+
+The comparison walks ksc's objects: every field, parameter and instance that they have must be there, and the
+same, in ours. Where one of both refuses what the other reads, a rule has to explain it by what is there, not
+by the words of an error. Rules are not enough for a corpus: there each member to which one applies is listed
+as well (`exceptions.yaml`).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
 import importlib
-import inspect
+import io
+import linecache
 import math
 import random
+import re
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
-from kodec.runtime.errors import EncodeError, FormatError, KodecError
+from kaitaistruct import KaitaiStream, KaitaiStruct
+
+from kodec.generator.targets.python.names import attribute
+from kodec.runtime.errors import EncodeError, FormatError, LimitExceeded, Malformed, Unsupported
 from kodec.runtime.fields import ReadOptions
 from kodec.runtime.streams import StreamNode
 
-__all__ = ["Finding", "NoOracle", "Reader", "inputs", "judge", "led", "same"]
+__all__ = ["Finding", "NoOracle", "Note", "Reader", "inputs", "judge", "led", "same"]
 
-# what the documents say that we refuse and ksc does not look at
-STRICTER = (
-    "bytes are left over",
-    "more elements than bytes",
-    "without bytes",
-    "nested too deep",
-    "too many elements",
-    "negative count",
-    "shifts by too many bits",
-    "an argument is not there",
-    "bits of the byte before were left",
-)
-# what ksc's Python refuses and the documents say that we keep
-# (IndexError: a switch without a case in a list, which the list of raw bytes then lacks; AttributeError: a
-# field that is absent as the value of an instance, which is None here; UndecidedEndiannessError: a byte order
-# that is known by no case, which we need only where a number is read)
-LAXER = (
-    "UnicodeDecodeError",
-    "RecursionError",
-    "MemoryError",
-    "OverflowError",
-    "IndexError",
-    "Endless",
-    "AttributeError",
-    "UndecidedEndiannessError",
-)
-ABSENT = "an expression needs it, and it is not there"
 # elements that may be empty need as many bytes behind them, and what was behind a layout is not written back
-WITHOUT_BYTES = ("more elements than bytes", "more elements without bytes")
-NODES = 4000
+WITHOUT_BYTES = "bytes present"
+NODES = 8000
 DEPTH = 12
 PATIENCE = 3.0
 OPTIONS = ReadOptions(elements=20_000, decompressed_bytes=1 << 20)
+MOST_SHIFT = 128
+ABSENT_INSTANCE = "an absent instance"
+ABSENT = "an expression needs it, and it is not there"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Note:
+    """A member that one of both does not give, and the rule that says why: stricter is ours, laxer ksc's."""
+
+    side: str
+    member: str
+    why: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What came of one input: agree, stricter, laxer, wrong or crash, and why."""
+    """What came of one input: agree, stricter, laxer, wrong or crash, why, and what rules explain.
+
+    Attributes:
+        both: where ours failed and where ksc's did, where both refuse.
+    """
 
     verdict: str
     reason: str = ""
+    notes: tuple[Note, ...] = ()
+    both: Note | None = None
 
 
 class NoOracle(Exception):
@@ -91,14 +94,23 @@ class _Enough(Exception):
 class Reader:
     """Both readers of one schema."""
 
-    def __init__(self, ours: type, theirs: type) -> None:
+    def __init__(self, ours: type, theirs: type, arguments: dict[str, Any] | None = None) -> None:
         self.ours = ours
         self.theirs = theirs
+        self.arguments = arguments or {}
         # with `ks-debug` a reader of ksc waits to be asked
         self.debug = hasattr(theirs, "SEQ_FIELDS")
 
     @classmethod
-    def load(cls, package: Path, module: str, name: str, ksc: Path, stock: str) -> Reader:
+    def load(
+        cls,
+        package: Path,
+        module: str,
+        name: str,
+        ksc: Path,
+        stock: str,
+        arguments: dict[str, Any] | None = None,
+    ) -> Reader:
         """The classes from the folders of generated modules; raises what an import raises."""
         sys.path[:0] = [str(package.parent), str(ksc)]
         found = importlib.import_module(f"{package.name}.{module}")
@@ -107,17 +119,29 @@ class Reader:
         except Exception as error:
             raise NoOracle(f"ksc's module: {type(error).__name__}: {error}") from error
         title = "".join(part.capitalize() for part in stock.split("_"))
-        return cls(getattr(found, name), getattr(stock_module, title))
+        return cls(getattr(found, name), getattr(stock_module, title), arguments)
 
     def read_ours(self, data: bytes) -> Any:
+        named = {attribute(name): value for name, value in self.arguments.items()}
         if issubclass(self.ours, StreamNode):
-            return self.ours.from_bytes(data, opt=OPTIONS)
-        return self.ours.from_bytes(data, OPTIONS, exact=False)  # type: ignore[attr-defined]  # generated
+            return self.ours.from_bytes(data, opt=OPTIONS, **named)
+        return self.ours.from_bytes(data, OPTIONS, exact=False, **named)  # type: ignore[attr-defined]  # generated
+
+    def read_theirs(self, data: bytes) -> Any:
+        """Raises: whatever ksc's Python does; Endless."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+        try:
+            found = self.theirs(*self.arguments.values(), KaitaiStream(io.BytesIO(data)))
+            if self.debug:
+                found._read()
+            return found
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def judge(self, data: bytes) -> Finding:
         mine = theirs = None
-        my_error: BaseException | None = None
-        their_error: BaseException | None = None
+        my_error: FormatError | None = None
+        their_error: Exception | None = None
         try:
             mine = self.read_ours(data)
         except FormatError as error:
@@ -125,38 +149,31 @@ class Reader:
         except Exception as error:
             return Finding("crash", _said(error))
         try:
-            signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
-            theirs = self.theirs.from_bytes(data)  # type: ignore[attr-defined]  # generated
-            if self.debug:
-                theirs._read()
+            theirs = self.read_theirs(data)
         except Exception as error:
             their_error = error
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        return self._verdict(mine, theirs, my_error, their_error)
-
-    def _verdict(
-        self, mine: Any, theirs: Any, my_error: BaseException | None, their_error: BaseException | None
-    ) -> Finding:
         if my_error is not None and their_error is not None:
-            return Finding("agree")
+            places = f"{_place(my_error.path)} / {_where(their_error)}"
+            return Finding("agree", both=Note("both", places, "both refuse the sample"))
         if my_error is not None:
-            known = any(text in str(my_error) for text in STRICTER)
-            return Finding("stricter" if known else "wrong", f"refused: {my_error}")
+            why = why_stricter(my_error) or (ABSENT_INSTANCE if _absent_at(my_error, theirs) else None)
+            note = Note("stricter", _place(my_error.path), why or "")
+            return Finding("stricter" if why else "wrong", f"refused: {my_error}", (note,) if why else ())
+        comparison = _Comparison()
         if their_error is not None:
-            known = type(their_error).__name__ in LAXER
-            return Finding("laxer" if known else "wrong", f"ksc refuses: {_said(their_error)}")
+            why = why_laxer(their_error, mine)
+            note = Note("laxer", _where(their_error), why or "")
+            reason = f"ksc refuses {note.member}: {_said(their_error)}"
+            return Finding("laxer" if why else "wrong", reason, (note,) if why else ())
         try:
-            _Comparison().same(mine, theirs, "")
+            comparison.same(mine, theirs, "")
         except _Differs as error:
             return Finding("wrong", str(error))
-        except KodecError as error:
-            return Finding("wrong", f"{type(error).__name__}: {error}")
         except _Enough:
             pass
         except Exception as error:
             return Finding("crash", _said(error))
-        return Finding("agree")
+        return Finding("agree", notes=tuple(sorted(comparison.notes)))
 
     def written(self, data: bytes) -> Finding:
         """What comes of writing what was read, with all its instances."""
@@ -180,10 +197,132 @@ class Reader:
             if again == value or same(again, value):
                 return Finding("same values", f"{len(data)} -> {len(made)} bytes")
         except FormatError as error:
-            if any(text in str(error) for text in WITHOUT_BYTES):
+            if isinstance(error, LimitExceeded) and error.limit == WITHOUT_BYTES:
                 return Finding("refused", str(error))
             return Finding("differs", str(error))
         return Finding("differs", f"{len(data)} -> {len(made)} bytes")
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def why_stricter(error: FormatError) -> str | None:
+    """The rule of docs/schema-language.md by which we refuse what ksc reads; None where there is none."""
+    have = error.have
+    match error:
+        case LimitExceeded(limit="bytes present") if error.need > have:  # type: ignore[operator]  # numbers
+            return "a count beyond the bytes"
+        case LimitExceeded(limit="depth" | "elements" | "decompressed_bytes" as limit):
+            return f"the limit `{limit}`"
+        case Malformed(reason="bytes are left over after the field's content"):
+            return "bytes are left over"
+        case Malformed(reason="negative count") if isinstance(have, int) and have < 0:
+            return "a negative count"
+        case Malformed(reason="an expression shifts by too many bits") if (
+            isinstance(have, int) and abs(have) > MOST_SHIFT
+        ):
+            return "a shift by more than 128 bits"
+        case Malformed(reason="an argument is not there"):
+            return "an absent argument"
+        case Unsupported(reason="bits of the byte before were left when an instance was read"):
+            return "bits behind an instance"
+    return None
+
+
+def why_laxer(error: BaseException, mine: Any) -> str | None:
+    """The rule by which ksc refuses what we read as `mine`; None where there is none."""
+    match error:
+        case UnicodeDecodeError() if _has(mine, lambda value: isinstance(value, str) and _escaped(value)):
+            return "text that is not of its encoding"
+        case IndexError() if "self._raw_" in _line(error) or "_io__raw_" in _line(error):
+            return "a list in which a switch has no case"
+        case AttributeError(name="_is_le"):
+            return "a byte order that is not known yet"
+        case AttributeError() if isinstance(error.obj, KaitaiStruct) and _absent_in(mine, error):
+            return "a value that is absent"
+        case TypeError() if _has(mine, lambda value: value is None):
+            return "a value that is absent"
+        case RecursionError() | MemoryError() | OverflowError() | Endless():
+            return f"ksc's {type(error).__name__}"
+    if type(error).__name__ == "UndecidedEndiannessError":
+        return "a byte order for which there is no case"
+    return None
+
+
+def _escaped(text: str) -> bool:
+    return any("\udc80" <= sign <= "\udcff" for sign in text)
+
+
+def _absent_in(mine: Any, error: AttributeError) -> bool:
+    """Whether a field that ksc's object lacks is absent in ours."""
+    name = attribute(error.name or "")
+    kinds = [*_nodes(mine)]
+    return any(hasattr(each, name) and getattr(each, name) is None for each in kinds)
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    """The objects in a value, by their fields: instances are not read."""
+    todo = [value]
+    for _ in range(NODES):
+        if not todo:
+            return
+        at = todo.pop()
+        if isinstance(at, list):
+            todo += at
+        elif dataclasses.is_dataclass(at):
+            yield at
+            todo += [getattr(at, spec.name) for spec in dataclasses.fields(at) if spec.compare]
+
+
+def _has(value: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a field in a value, or what an instance gave that was read, is so."""
+    if test(value) or (isinstance(value, list) and any(map(test, value))):
+        return True
+    for node in _nodes(value):
+        values = [getattr(node, spec.name) for spec in dataclasses.fields(node)]
+        values += list((getattr(node, "_values", None) or {}).values())
+        for each in values:
+            if any(map(test, each)) if isinstance(each, list) else test(each):
+                return True
+    return False
+
+
+def _frames(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    while trace is not None:
+        yield trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def _inner(error: BaseException) -> tuple[FrameType, int] | None:
+    """The innermost frame of ksc's generated code."""
+    found = None
+    for frame, line in _frames(error.__traceback__):
+        if isinstance(frame.f_locals.get("self"), KaitaiStruct):
+            found = frame, line
+    return found
+
+
+def _line(error: BaseException) -> str:
+    found = _inner(error)
+    return "" if found is None else linecache.getline(found[0].f_code.co_filename, found[1])
+
+
+def _where(error: BaseException) -> str:
+    """The member at which ksc's code failed: its class, and the field of the line, or the instance."""
+    found = _inner(error)
+    if found is None:
+        return ""
+    frame, _ = found
+    name = frame.f_code.co_name
+    if name == "_read" or name == "__init__":
+        assigned = re.match(r"\s*self\.(?:_raw_+|_unnamed)?(\w+?)(?:\.append\(| = )", _line(error))
+        name = assigned[1] if assigned else name
+    return f"{type(frame.f_locals['self']).__qualname__}.{name}"
+
+
+def _place(path: str) -> str:
+    """The end of the path of an error, without the indexes of lists."""
+    return ".".join(re.sub(r"\[\d+\]", "", path).split(".")[-2:])
 
 
 def same(first: Any, second: Any) -> bool:
@@ -198,15 +337,27 @@ def same(first: Any, second: Any) -> bool:
 
 
 class _Comparison:
+    """Two objects walked side by side: the members of ksc's, in the order in which it reads them."""
+
     def __init__(self) -> None:
         self.nodes = 0
         self.seen: set[int] = set()
+        self.notes: set[Note] = set()
 
     def same(self, mine: Any, theirs: Any, path: str) -> None:
         self.nodes += 1
         if self.nodes > NODES:
             raise _Enough
-        if isinstance(mine, StreamNode) or dataclasses.is_dataclass(mine):
+        if isinstance(theirs, enum.Enum):
+            if not isinstance(mine, enum.IntEnum):
+                raise _Differs(f"{path}: {_short(mine)} is no value of an enum, {theirs} is")
+            theirs = theirs.value
+        if isinstance(theirs, KaitaiStream):
+            if (mine.pos, mine.size) != (theirs.pos(), theirs.size()):
+                raise _Differs(f"{path}: a stream of {mine.size} bytes != one of {theirs.size()}")
+        elif dataclasses.is_dataclass(mine):
+            if not (isinstance(theirs, KaitaiStruct) or type(theirs) is type(mine)):
+                raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
             if id(mine) in self.seen or path.count(".") > 2 * DEPTH:
                 return
             self.seen.add(id(mine))
@@ -222,80 +373,106 @@ class _Comparison:
         elif isinstance(mine, float) and isinstance(theirs, (int, float)):
             if not (mine == theirs or (math.isnan(mine) and math.isnan(theirs))):
                 raise _Differs(f"{path}: {mine} != {theirs}")
-        else:
-            theirs = theirs.value if isinstance(theirs, enum.Enum) else theirs
-            if hasattr(theirs, "value") and type(theirs).__module__ not in ("builtins",):
-                theirs = theirs.value  # a wire type that stands for its value
-            text = isinstance(mine, str) and any("\udc80" <= sign <= "\udcff" for sign in mine)
-            if mine != theirs and not text and not hasattr(mine, "pos"):
-                raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
+        elif mine != theirs or isinstance(mine, bool) != isinstance(theirs, bool):
+            raise _Differs(f"{path}: {_short(mine)} != {_short(theirs)}")
 
     def members(self, mine: Any, theirs: Any, path: str) -> None:
-        for name in _names(mine):
-            if isinstance(getattr(type(mine), name, None), property):
-                self.instance(mine, theirs, name, f"{path}.{name}")
+        """Every field, parameter and instance of ksc's object; then that ours has no others."""
+        fields, instances = _members(theirs)
+        for name in fields:
+            if not hasattr(mine, attribute(name)):
+                self.unkept(mine, theirs, name, f"{path}.{name}")
                 continue
-            first = getattr(mine, name)
-            if not isinstance(mine, StreamNode) and not hasattr(theirs, name):
-                default = next(each.default for each in dataclasses.fields(mine) if each.name == name)
-                if first == default:
-                    continue  # absent: layouts have the default
-            second = (
-                getattr(theirs, name, None)
-                if hasattr(theirs, name)
-                else getattr(theirs, name.rstrip("_"), None)
-            )
-            self.same(first, second, f"{path}.{name}")
+            self.same(getattr(mine, attribute(name)), getattr(theirs, name), f"{path}.{name}")
+        known = {attribute(name) for name in fields}
+        for spec in dataclasses.fields(mine):
+            first = getattr(mine, spec.name)
+            absent = None if isinstance(mine, StreamNode) else spec.default
+            if spec.name not in known and first != absent:
+                raise _Differs(f"{path}.{spec.name}: {_short(first)}, ksc has none")
+        for name in instances:
+            self.instance(mine, theirs, name, f"{path}.{name}")
+
+    def unkept(self, mine: Any, theirs: Any, name: str, path: str) -> None:
+        """What ksc has and ours has not: only layouts may leave something out."""
+        if isinstance(mine, StreamNode):
+            raise _Differs(f"{path}: ksc has it, ours has not")
+        self.notes.add(Note("unkept", f"{type(theirs).__qualname__}.{name}", "not kept in layouts"))
 
     def instance(self, mine: Any, theirs: Any, name: str, path: str) -> None:
+        if not hasattr(type(mine), attribute(name)):
+            return self.unkept(mine, theirs, name, path)
         failed: FormatError | None = None
         first = second = None
         try:
-            first = getattr(mine, name)
+            first = getattr(mine, attribute(name))
         except FormatError as error:
             failed = error
+        member = f"{type(theirs).__qualname__}.{name}"
         try:
-            second = getattr(theirs, name if hasattr(type(theirs), name) else name.rstrip("_"))
+            second = getattr(theirs, name)
         except Exception as error:
             _forget_halves(error)
-            if failed is None and type(error).__name__ not in LAXER:
+            why = None if failed is not None else why_laxer(error, first)
+            if failed is None and why is None:
                 raise _Differs(f"{path}: ksc refuses: {_said(error)}, ours is {_short(first)}") from error
-            return
+            if why is not None:
+                self.notes.add(Note("laxer", member, why))
+            return None
         if failed is not None:
-            if any(text in str(failed) for text in STRICTER) or _absent(failed, theirs):
-                return
-            raise _Differs(f"{path}: refused: {failed}")
-        self.same(first, second, path)
+            why = why_stricter(failed) or (ABSENT_INSTANCE if _absent(failed, theirs) else None)
+            if why is None:
+                raise _Differs(f"{path}: refused: {failed}")
+            self.notes.add(Note("stricter", member, why))
+            return None
+        return self.same(first, second, path)
+
+
+def _members(value: Any) -> tuple[list[str], list[str]]:
+    """The fields (with parameters) and the instances of ksc's object; those of ours, where it is one."""
+    if isinstance(value, StreamNode):
+        fields = [spec.name for spec in dataclasses.fields(value)]
+    elif dataclasses.is_dataclass(value):
+        return [spec.name for spec in dataclasses.fields(value)], []
+    else:
+        fields = [name for name in vars(value) if name[0] != "_" or name.startswith("_unnamed")]
+    kind = type(value)
+    own = [name for each in kind.__mro__ for name, found in vars(each).items() if isinstance(found, property)]
+    return fields, [name for name in dict.fromkeys(own) if name[0] != "_"]
 
 
 def _absent(failed: FormatError, theirs: Any) -> bool:
     """Whether an expression needed an instance that is absent, which ksc's Python takes for None."""
     name = failed.path.rpartition(".")[2]
     found = getattr(type(theirs), name, None)
-    return ABSENT in str(failed) and isinstance(found, property) and getattr(theirs, name) is None
+    return failed.reason == ABSENT and isinstance(found, property) and getattr(theirs, name) is None
+
+
+def _absent_at(failed: FormatError, theirs: Any) -> bool:
+    """`_absent` for an error with a path from the root, of an object on it that has such an instance."""
+    found = False
+    for step in re.findall(r"[^.\[\]]+", failed.path):
+        found = found or _absent(failed, theirs) or _absent(failed, getattr(theirs, "_parent", None))
+        try:
+            theirs = theirs[int(step)] if step.isdigit() else getattr(theirs, step)
+        except (AttributeError, IndexError, TypeError):
+            break
+    return found
 
 
 def _forget_halves(error: BaseException) -> None:
-    """Have ksc's objects read again the instances that `error` ended.
+    """Have ksc's objects read again the instances that `error` ended, from where their streams stood before.
 
-    ksc keeps what it had of them, such as the first elements of a list, and gives that to who asks next.
+    ksc keeps what it had of them, such as the first elements of a list, and gives that to who asks next;
+    and it leaves the stream where it failed.
     """
-    trace = error.__traceback__
-    while trace is not None:
-        code, given = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+    for frame, _ in reversed([*_frames(error.__traceback__)]):
+        code, given = frame.f_code, frame.f_locals.get("self")
         # Ours keep nothing of what failed, and have slots.
         if hasattr(given, "__dict__") and isinstance(getattr(type(given), code.co_name, None), property):
             vars(given).pop(f"_m_{code.co_name}", None)
-        trace = trace.tb_next
-
-
-def _names(value: Any) -> Iterator[str]:
-    for spec in dataclasses.fields(value):
-        yield spec.name
-    if isinstance(value, StreamNode):
-        for name, found in inspect.getmembers(type(value)):
-            if isinstance(found, property) and not name.startswith("_"):
-                yield name
+            if "_pos" in frame.f_locals:
+                frame.f_locals.get("io", given._io).seek(frame.f_locals["_pos"])
 
 
 def _touch(value: Any) -> None:
@@ -310,7 +487,7 @@ def _touch(value: Any) -> None:
         if isinstance(at, list):
             todo += [(item, depth + 1) for item in at]
         elif isinstance(at, StreamNode) and depth < DEPTH:
-            for name in _names(at):
+            for name in (name for names in _members(at) for name in names):
                 try:
                     todo.append((getattr(at, name), depth + 1))
                 except FormatError:
@@ -382,15 +559,19 @@ def led(reader: Reader, base: bytes) -> bytes:
 
 def judge(
     reader: Reader, sample: bytes | None, seed: str, seconds: float
-) -> tuple[Counter[str], list[str], Counter[str]]:
-    """The verdicts of all inputs, reasons of what is wrong, and what came of writing back."""
+) -> tuple[Counter[str], list[str], Counter[str], set[Note]]:
+    """The verdicts of all inputs, what is wrong, what came of writing back, and what rules explain."""
     verdicts: Counter[str] = Counter()
     back: Counter[str] = Counter()
     reasons: list[str] = []
+    notes: set[Note] = set()
     stop = time.process_time() + seconds
     for what, data in inputs(sample, reader, seed):
         found = reader.judge(data)
         verdicts[found.verdict] += 1
+        notes.update(found.notes)
+        if sample is not None and what == "whole" and found.both is not None:
+            notes.add(found.both)
         if found.verdict in ("wrong", "crash") and len(reasons) < 5:
             reasons.append(f"{found.verdict} on {what} bytes: {found.reason}")
         if what != "cut" and found.verdict in ("agree", "laxer"):
@@ -402,4 +583,4 @@ def judge(
                 reasons.append(f"written back: crash: {made.reason}")
         if time.process_time() > stop:
             break
-    return verdicts, reasons, back
+    return verdicts, reasons, back, notes

@@ -127,3 +127,56 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (after / "x.ksy").write_text("seq: [")
     assert main(["check-evolution", str(before), str(after)]) == 1
     assert "not YAML" in capsys.readouterr().err
+
+
+KEY = "meta: {{id: {name}, endian: be}}\n{versions}seq:\n- {{id: {front}, type: {type}, valid: {valid}}}\n- {{id: group, type: s4}}\n"
+
+
+def key(name: str, valid: str, versions: str = "", front: str = "record_type", type: str = "s2") -> str:
+    return KEY.format(
+        name=name,
+        valid=valid,
+        versions=f"-versions: {versions}\n" if versions else "",
+        front=front,
+        type=type,
+    )
+
+
+BEFORE = {
+    "one": key("one", "{min: 8, max: 8}", "8", "version"),
+    "two": key("two", "{min: 0, max: 1}", "0-1", "version"),
+}
+AFTER = {"one": key("one", "{eq: 8}"), "two": key("two", "{eq: 1}"), "two_old": key("two_old", "{eq: 0}")}
+
+
+def folder(path: Path, schemas: dict[str, str]) -> Path:
+    path.mkdir()
+    for name, text in schemas.items():
+        (path / f"{name}.ksy").write_text(text)
+    return path
+
+
+def test_a_version_that_became_the_number_in_front_is_the_same_bytes(tmp_path: Path) -> None:
+    """As the keys of coordinators, whose definitions Kafka 4.1 wrote anew."""
+    before, after = folder(tmp_path / "old", BEFORE), folder(tmp_path / "new", AFTER)
+    assert violations(before, after) == []
+    assert [str(each) for each in violations(after, before)] == [
+        "new/two_old.ksy:1:1: two_old: the schema is gone"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "wanted"),
+    [
+        ({"one": key("one", "{eq: 9}")}, "one: versions 8 were valid, now 9 are"),
+        ({"one": key("one", "{eq: 8}", type="s4")}, "one.record_type: the type was `s2be`, and is `s4be` in version 8"),
+        ({"one": key("one", "{min: 8}")}, "one: versions 8 were valid, now none are"),
+        ({"one": AFTER["one"].replace("group, type: s4", "group, type: s8")}, "one.group: the type was `s4be`"),
+        ({"two_old": AFTER["two_old"].replace("group, type: s4", "group, type: s8")}, "two: versions 0-1 were valid, now 1 are"),
+        ({"two_old": key("two_old", "{eq: 2}")}, "two: versions 0-1 were valid, now 1 are"),
+    ],
+)  # fmt: skip
+def test_a_number_in_front_that_is_another(changed: dict[str, str], wanted: str, tmp_path: Path) -> None:
+    before, after = folder(tmp_path / "old", BEFORE), folder(tmp_path / "new", AFTER | changed)
+    found = [str(each) for each in violations(before, after)]
+    assert any(wanted in each for each in found), found

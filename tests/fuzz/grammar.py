@@ -35,7 +35,6 @@ class Grammar:
         self.draw = draw
         self.ident = ident
         self.types: list[Type] = []
-        self.stands = True
 
     def chance(self, share: float) -> bool:
         return self.draw.random() < share
@@ -76,13 +75,25 @@ class Grammar:
 
     def body(self, at: Type, fields: int) -> None:
         seq: list[dict[str, Any]] = []
+        early: dict[str, Any] = {}
+        if self.chance(0.35):
+            # what fields may ask for: it depends on where the stream stands then
+            early["w0"] = {"pos": self.place(at), "type": self.draw.choice(("u1", "u1", "s1", "b3", "u2"))}
+            at.kinds["w0"] = "int"
+            if self.chance(0.4):
+                early["w1"] = {"value": self.draw.choice(("w0 + 1", "_io.pos", "w0 & 3", "_io.eof ? 0 : 1"))}
+                at.kinds["w1"] = "int"
+            if self.chance(0.1):
+                early["w0"]["if"] = self.draw.choice(("_io.pos > 1", "not _io.eof"))
+                at.kinds |= dict.fromkeys(early, "maybe int")
         for index in range(fields):
             seq.append(self.field(at, f"f{index}", last=index + 1 == fields))
         at.spec["seq"] = seq
         if self.chance(0.4):
-            at.spec["instances"] = {
-                f"i{index}": self.instance(at, f"i{index}") for index in range(self.draw.choice((1, 1, 2, 3)))
-            }
+            for index in range(self.draw.choice((1, 1, 2, 3))):
+                early[f"i{index}"] = self.instance(at, f"i{index}")
+        if early:
+            at.spec["instances"] = early
 
     # -- fields --------------------------------------------------------------------------------
 
@@ -179,11 +190,21 @@ class Grammar:
         chosen = self.draw.choice(self.types)
         found["type"] = self.call(at, chosen)
         if self.chance(0.3):
-            if last and self.chance(0.4):
-                found["size-eos"] = True
-            else:
-                found["size"] = self.small(at)
+            self.wrapped(at, found, last=last)
         return f"type {chosen.name}"
+
+    def wrapped(self, at: Type, found: dict[str, Any], *, last: bool) -> None:
+        """Give an object bytes of its own."""
+        if last and self.chance(0.4):
+            found["size-eos"] = True
+        elif self.chance(0.1):
+            self.terminated(found)
+        else:
+            found["size"] = self.small(at)
+        if "terminator" not in found and self.chance(0.1):
+            found[self.draw.choice(("pad-right", "terminator"))] = self.draw.choice((0, 1))
+        if self.chance(0.1):
+            found["process"] = self.draw.choice((f"xor({self.int(at, 1)} & 255)", "rol(3)"))
 
     def call(self, at: Type, chosen: Type) -> str:
         args = [self.of_kind(at, kind, 1) for kind in chosen.params]
@@ -205,10 +226,7 @@ class Grammar:
             cases["_"] = one()
         found["type"] = {"switch-on": self.of_kind(at, by, 1), "cases": cases}
         if not numbers and self.chance(0.4):
-            if last and self.chance(0.4):
-                found["size-eos"] = True
-            else:
-                found["size"] = self.small(at)
+            self.wrapped(at, found, last=last)
         return "int" if numbers and "_" in cases else "any"
 
     def repeat(self, at: Type, found: dict[str, Any], kind: str, *, last: bool) -> None:
@@ -218,6 +236,8 @@ class Grammar:
             found["repeat-expr"] = self.small(at)
         if how == "until":
             until = f"_index >= {self.draw.randrange(4)}"
+            if self.chance(0.15):
+                until = f"_index == 4 or {self.bool(at, 2)}"
             if kind == "int" and self.chance(0.5):
                 until = f"_ == {self.draw.choice((0, 1, 255))} or _index == 5"
             if kind == "bytes" and self.chance(0.3):
@@ -234,6 +254,8 @@ class Grammar:
                 {"min": self.literal(kind)},
                 {"max": "200"},
                 {"expr": "_ < 200"},
+                {"expr": f"_ != {self.int(at, 1)}"},
+                {"max": f"{self.int(at, 1)} | 127"},
                 {"min": 1, "max": 100},
             ]
         if kind == "enum":
@@ -241,14 +263,6 @@ class Grammar:
         found["valid"] = self.draw.choice(rules)
 
     def instance(self, at: Type, name: str) -> dict[str, Any]:
-        # where the shared stream of ksc stands when an instance is asked for depends on what was before
-        self.stands = False
-        try:
-            return self._instance(at, name)
-        finally:
-            self.stands = True
-
-    def _instance(self, at: Type, name: str) -> dict[str, Any]:
         draw = self.draw
         if self.chance(0.6):
             kind = draw.choice(("int", "int", "bool", "str", "float", "enum", "bytes"))
@@ -257,14 +271,15 @@ class Grammar:
                 found["enum"] = "e"
                 kind = "enum"
         else:
-            found = {"pos": self.small(at)}
+            found = {"pos": self.place(at)} if self.chance(0.95) else {}
             kind = self.value(at, found, last=False)
             if self.chance(0.3) and kind != "any":
                 self.repeat(at, found, kind, last=False)
                 kind = f"list {kind}"
             if self.chance(0.2):
-                # `_io` of its conditions is then that of the object
-                found["io"] = "_io" if "_io" in str(found) else draw.choice(("_root._io", "_io"))
+                # an unsized field has the stream of its type
+                parts = [f"{each}._io" for each, its in at.kinds.items() if its.startswith("type ")]
+                found["io"] = draw.choice(("_root._io", "_io", *parts))
         if self.chance(0.15):
             found["if"] = self.bool(at, 1)
             kind = f"maybe {kind}"
@@ -306,6 +321,12 @@ class Grammar:
                     f"{name}.{one}" for one, its in inner.kinds.items() if its == kind and one[0] != "_"
                 ]
         return found
+
+    def place(self, at: Type) -> Any:
+        """A position, most often one that is there."""
+        if self.chance(0.3):
+            return self.draw.choice(("_io.pos", "_io.pos", "_io.pos + 1", "_io.pos - 1", "_root._io.pos"))
+        return self.small(at)
 
     def small(self, at: Type) -> Any:
         """A size or a count, most often small and right."""
@@ -359,7 +380,7 @@ class Grammar:
             if enums and self.chance(0.3):
                 return f"{draw.choice(enums)}.to_i"
             return draw.choice(("sizeof<u2>", "_io.size", f"{self.float(at, 0)}.to_i"))
-        return "_io.pos" if self.stands and self.chance(0.3) else one()
+        return draw.choice(("_io.pos", "_io.pos", "_root._io.pos")) if self.chance(0.3) else one()
 
     def bool(self, at: Type, depth: int) -> str:
         draw = self.draw
@@ -380,7 +401,7 @@ class Grammar:
             return f"({self.bool(at, depth - 1)} {draw.choice(('and', 'or'))} {self.bool(at, depth - 1)})"
         if what == 7:
             return f"not ({self.bool(at, depth - 1)})"
-        return "_io.eof" if self.stands and self.chance(0.3) else self.bool(at, 0)
+        return "_io.eof" if self.chance(0.3) else self.bool(at, 0)
 
     def str(self, at: Type, depth: int) -> str:
         draw = self.draw

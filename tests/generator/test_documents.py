@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from kodec.generator.driver import load, render_all
 from kodec.generator.layout import Layouts
-from kodec.generator.text import Text, code, markdown
+from kodec.generator.text import Text, cell, code, markdown
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = {"schemas": ROOT / "schemas", "formats": Path(__file__).resolve().parent / "formats"}
@@ -89,31 +93,130 @@ def test_places_are_those_of_the_layout(folder: str) -> None:
                         at = each.offset + (each.size or 0)
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "<script>alert(1)</script>",
-        "[a](javascript:x)",
-        "![a](x)",
-        "| a |",
-        "# a",
-        "a\n# b",
-        "&lt;",
-        "~~x~~",
-        "*x*",
-        "`a` <b>",
-    ],
-)
+HOSTILE = [
+    "https://x.y/\\`<svg onload=alert(1)>`",
+    "https://x.y/'\"onmouseover=alert(1)//. And http://x.y/<b>",
+    "<script>alert(1)</script>",
+    "[a](javascript:x) <javascript:alert(1)> [a]: javascript:x",
+    "![a](x) [^1] a\\",
+    "| a |\n|---|\n| b |",
+    "a\n:--\n===\n---",
+    "# a\n## b\n- c\n+ d\n1. e\n2) f\n> g\n    h\n\th",
+    "&lt; &#60; ~~x~~ *x* __x__ $x$ a  \nb",
+    "`a` <b> `` ` `c|d`",
+    "```\n<b>\n```\n~~~\n<b>",
+    "<!-- a",
+]
+_SIGNS = "`\\<>[]()|*_#-+=:!&~$^'\"/.1)\n a"
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    signs = st.characters(exclude_categories=("Cc", "Cs"))  # which no text of a schema has
+    parts = st.one_of(st.sampled_from(HOSTILE), st.text(_SIGNS, max_size=12), st.text(signs, max_size=5))
+    return "".join(draw(st.lists(parts, max_size=5)))
+
+
+def rendered(page: str) -> tuple[set[str], list[str], str]:
+    """The kinds of tokens of a page, the targets of its links, and its text."""
+    kinds: set[str] = set()
+    links: list[str] = []
+    words: list[str] = []
+    for block in MarkdownIt("commonmark").enable("table").parse(page):
+        for token in [block, *(block.children or ())]:
+            kinds.add(token.type)
+            if token.type == "link_open":
+                links.append(str(token.attrs["href"]))
+            if token.type in ("text", "code_inline", "softbreak"):
+                words.append(token.content or " ")
+    return kinds, links, "".join(words)
+
+
+_PLAIN = {
+    "paragraph_open",
+    "paragraph_close",
+    "inline",
+    "text",
+    "softbreak",
+    "code_inline",
+    "link_open",
+    "link_close",
+}
+_ROW = {
+    f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+}
+
+
+@pytest.mark.parametrize("raw", HOSTILE)
 def test_text_of_a_schema_is_text_on_the_page(raw: str) -> None:
-    found = re.sub(r"`[^`]*`", "", markdown(Text(raw)))
-    assert re.search(r"(?<!\\)[<>|&*~\[\]!]|^#", found, re.M) is None
+    is_text_on_the_page(raw)
+
+
+@given(texts())
+def test_any_text_of_a_schema_is_text_on_the_page(raw: str) -> None:
+    is_text_on_the_page(raw)
+
+
+def is_text_on_the_page(raw: str) -> None:
+    """In a paragraph, a heading, an item of a list and a cell: no element but code and links that it has."""
+    paragraph, one = markdown(Text(raw)), cell(Text(raw))
+    urls = set(re.findall(r"https?://", raw))
+    for page, more in (
+        (paragraph, set()),
+        (f"# {one}", {"heading_open", "heading_close"}),
+        (f"- {one}", {f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")}),
+        (f"| a | b |\n|---|---|\n| {one} | end |", _ROW),
+    ):
+        kinds, links, words = rendered(page)
+        assert kinds <= _PLAIN | more
+        assert all(link.startswith(tuple(urls)) for link in links) if links else True
+        if not urls and "`" not in raw:
+            shown = words.removeprefix("ab").removesuffix("end") if more is _ROW else words
+            assert "".join(shown.split()) == "".join(raw.split())
+        if more is _ROW:
+            assert words.startswith("ab") and words.endswith("end")
+
+
+def test_no_text_of_a_schema_is_markup_on_its_page(tmp_path: Path) -> None:
+    bad = "https://x.y/\\`<svg onload=alert(1)>` [a](javascript:b) | <b> \\"
+    quoted = json.dumps(bad)
+    schema = f"""\
+meta: {{id: x, title: {quoted}, endian: be}}
+doc: {quoted}
+doc-ref: [{quoted}, {quoted}]
+-orig-id: {quoted}
+seq:
+- {{id: a, type: u1, enum: e, doc: {quoted}, doc-ref: {quoted}, -orig-id: {quoted}}}
+- {{id: b, type: str, size: 9, encoding: ASCII, valid: {json.dumps(json.dumps(bad.replace(chr(92), "")))}}}
+- {{id: c, type: t(a.to_i), if: a.to_i == 1}}
+types:
+  t:
+    doc: {quoted}
+    params: [{{id: p, type: u1, doc: {quoted}}}]
+    seq: [{{id: d, contents: {quoted}}}]
+    instances: {{i: {{value: p + 1, doc: {quoted}}}}}
+enums:
+  e: {{0: {{id: zero, doc: {quoted}}}, 1: one}}
+"""
+    (tmp_path / "x.ksy").write_text(schema)
+    pages = render_all(tmp_path, targets=["documents"]).modules
+    heads = {f"heading_{end}" for end in ("open", "close")}
+    lists = {f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")}
+    for page in pages.values():
+        kinds, links, _ = rendered(page)
+        assert kinds <= _PLAIN | _ROW | heads | lists | {"html_block", "html_inline"}
+        for html in re.findall(r"<(?![h/]).*?>", re.sub(r"`[^`]*`|\\\\|\\<", "", page)):
+            assert re.fullmatch(r'<!-- @generated [^<>]* -->|<a id="[\w-]*">', html), html
+        assert {link for link in links if re.fullmatch(r"(x\.md)?(#[\w-]+)?", link) is None} == {
+            "https://x.y/"
+        }
 
 
 def test_code_ends_nowhere_else() -> None:
     assert code("a`b|c\nd") == "`a'b\\|c\\u000ad`"
     assert (
         markdown(Text("see `a_b` and c_d at https://x.org/a_b#c_d"))
-        == "see `a_b` and c\\_d at https://x.org/a_b#c_d"
+        == "see `a_b` and c\\_d at <https://x.org/a_b#c_d>"
     )
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable
@@ -507,3 +508,25 @@ def test_a_count_of_what_is_never_there(problems: Callable[..., list[Problem]]) 
     )
     (found,) = problems(schema)
     assert found.text == "`-derive` needs `all`, which is not there"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("seq:\n" + "- {id: a, type: u1}\n" * 5000, "more than 4096 in `seq`"),
+        ("seq: [{id: a, type: u1}]\ninstances:\n" + "".join(f"  i{n}: {{value: 1}}\n" for n in range(4097)), "more than 4096 in `instances`"),
+        ("seq: [{id: a, type: u1}]\n" + "# comment\n" * 104_858, "the file is larger than 1048576 bytes"),
+    ],
+    ids=["fields", "instances", "bytes"],
+)  # fmt: skip
+def test_schemas_that_are_too_large(text: str, wanted: str, problems: Find) -> None:
+    assert any(wanted in str(each) for each in problems(text))
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A FIFO would wait for ever."""
+    os.mkfifo(tmp_path / "a.ksy")
+    (tmp_path / "b.ksy").mkdir()
+    with pytest.raises(SchemaError) as caught:
+        load(tmp_path)
+    assert [each.text for each in caught.value.problems] == ["not a regular file"] * 2

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import struct
 import zlib
 from collections.abc import Callable
@@ -689,3 +691,204 @@ def test_elements_without_bytes_behind_bits_that_are_forgotten_end(codec: Codec)
     )
     with pytest.raises(Malformed, match="b: an element without bytes would repeat for ever"):
         x.X.from_bytes(b"\xc1\x02\x03", opt=ReadOptions(elements=1000))
+
+
+# what an expression asks of the stream it asks when stock ksc does: here by instances at `_io.pos`
+MOMENTS: dict[str, Row] = {
+    "a sized switch looks before its bytes are read": Case(
+        "seq:\n- {id: x, type: u1}\n- {id: y, size: 4, type: {switch-on: n, cases: {1: p, 2: q}}}\ninstances: {n: {pos: _io.pos + 1, type: u1}}\ntypes:\n  p: {seq: [{id: a, type: u1}]}\n  q: {seq: [{id: b, type: u2}]}\n",
+        b"\x09\x07\x02\x08\x09\x01\x01",
+        {"n": 2, "y.b": 0x0702},
+    ),
+    "and so do its cases": Case(
+        "seq:\n- {id: x, type: u1}\n- {id: y, size: 4, type: {switch-on: x, cases: {_io.pos: p, 5: q}}}\ntypes:\n  p: {seq: [{id: a, type: u1}]}\n  q: {seq: [{id: b, type: u2}]}\n",
+        b"\x01\x07\x02\x08\x09",
+        {"y.a": 7},
+    ),
+    "a repeated switch": Case(
+        "seq:\n- {id: y, size: 2, type: {switch-on: _io.pos, cases: {0: p, 4: p}}, repeat: eos}\ntypes:\n  p: {seq: [{id: a, type: u1}]}\n",
+        b"\x01\x02\x03\x04\x05\x06",
+        {"y[0].a": 1, "y[1]": b"\x03\x04", "y[2].a": 5},
+    ),
+    "a size, a count, an argument, the key of a process": Case(
+        "seq:\n- {id: y, size: m & 3, type: p(_io.pos), repeat: expr, repeat-expr: n}\n- {id: z, size: 2, process: xor(k)}\ninstances:\n  n: {pos: _io.pos, type: u1}\n  m: {pos: _io.pos, type: u1}\n  k: {pos: _io.pos - 1, type: u1}\ntypes:\n  p: {params: [{id: a, type: u4}], seq: [{id: b, size-eos: true}]}\n",
+        b"\x02\x09\x05\x06\x06\x04",
+        {"n": 2, "y[0].b": b"\x02\x09", "y[0].a": 2, "y[1].b": b"\x05\x06", "y[1].a": 4},
+    ),
+    "a rule among neighbours of fixed width": Case(
+        "seq:\n- {id: a, type: u1, valid: {expr: _ < n}}\n- {id: b, type: u1}\n- {id: c, type: u1}\ninstances:\n  n: {value: m + 1}\n  m: {pos: _io.pos, type: u1}\n",
+        b"\x05\x05\x01",
+        {"m": 5},
+    ),
+    "a rule that asks its parent": Case(
+        "seq:\n- {id: a, type: p}\ninstances:\n  m: {pos: _io.pos, type: u1}\ntypes:\n  p: {seq: [{id: b, type: u1, valid: {expr: _ < _parent.m}}, {id: c, type: u1}, {id: d, type: u1}]}\n",
+        b"\x05\x06\x01",
+        {"m": 6},
+    ),
+    "a value that is there once keeps": Case(
+        "seq:\n- {id: a, type: u1}\n- {id: b, type: p}\n- {id: c, type: p}\ninstances:\n  m: {value: a + 1, if: _io.pos == 2}\ntypes:\n  p: {seq: [{id: x, type: u1, valid: {expr: _parent.m == 6}}]}\n",
+        b"\x05\x06\x01",
+        {"m": 6, "c.x": 1},
+    ),
+    "an instance that was absent may be there later": Case(
+        "seq:\n- {id: a, type: u1}\n- {id: b, type: p}\n- {id: c, type: p}\ninstances:\n  m: {pos: 1, type: u1, if: _io.pos > 1}\ntypes:\n  p: {seq: [{id: x, type: u1, valid: {expr: _parent.m == 6}}]}\n",
+        b"\x05\x06\x01",
+        {"m": 6, "c.x": 1},
+    ),
+    "the stream of the root within an instance": Case(
+        "seq:\n- {id: a, type: u1}\ninstances:\n  i: {pos: 1, type: p}\ntypes:\n  p: {seq: [{id: x, type: u1}, {id: y, size: _root._io.pos}, {id: z, type: u1, if: _parent._io.pos == 4}]}\n",
+        b"\x09\x07\x05\x06\x08",
+        {"i.x": 7, "i.y": b"\x05\x06", "i.z": 8},
+    ),
+    "an instance that is asked for when all is read": Case(
+        "seq:\n- {id: a, type: u1}\n- {id: b, size: 4}\ninstances:\n  i: {pos: 1, type: p}\ntypes:\n  p: {seq: [{id: x, type: u1}], instances: {l: {value: _io.pos}, k: {pos: _io.pos - 1, type: u1}}}\n",
+        b"\x09\x07\x05\x06\x08",
+        {"i.x": 7, "i.l": 5, "i.k": 8},
+    ),
+    "a size before the byte of bits ends": Case(
+        "seq:\n- {id: a, type: b4}\n- {id: b, size: 'n'}\n- {id: c, size: '_io.eof ? 2 : 1', type: p}\ninstances: {n: {value: '_io.eof ? 0 : 1'}}\ntypes:\n  p: {seq: [{id: x, type: u1}]}\n",
+        b"\x10\x61\x62",
+        {"b": b"a", "c.x": 0x62},
+    ),
+    "no case: the bytes are not trimmed": Case(
+        "seq:\n- {id: n, type: u1}\n- {id: y, size: 3, terminator: 0, type: {switch-on: n, cases: {1: p}}}\n- {id: z, size: 3, pad-right: 0, process: xor(0), type: {switch-on: n, cases: {1: p}}}\n- {id: w, terminator: 0, type: {switch-on: n, cases: {1: p}}}\n- {id: v, type: u1}\ntypes:\n  p: {seq: [{id: q, type: u1}]}\n",
+        b"\x02\x07\x00\x01\x08\x00\x00\x09",
+        {"y": b"\x07\x00\x01", "z": b"\x08\x00\x00", "w": None, "v": 9},
+    ),
+    "bits to the end of the stream": Case(
+        "seq:\n- {id: a, type: b4, repeat: eos}\n", b"\x12\x34\x56", {"a": [1, 2, 3, 4, 5, 6]}
+    ),
+    "little-endian bits to the end of the stream": Case(
+        "seq:\n- {id: a, type: b4le, repeat: eos}\n", b"\x21\x43\x65", {"a": [1, 2, 3, 4, 5, 6]}
+    ),
+    "objects of bits to the end of the stream": Case(
+        "seq:\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: x, type: b1}, {id: y, type: b2}]}\n",
+        b"\x24\x92\x49",
+        {"a[7].x": False, "a[7].y": 1, "a.__len__()": 8},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MOMENTS)
+def test_an_expression_is_evaluated_when_stock_ksc_does(case: str, codec: Codec) -> None:
+    row = MOMENTS[case]
+    x = codec(row.schema).X
+    read = x.from_bytes(row.data)
+    assert {path: of(read, path) for path in row.values} == row.values
+    assert read.to_bytes() == row.data
+    assert x.from_bytes(read.to_bytes()) == read
+
+
+def test_an_argument_that_depends_on_the_position_behind_an_object(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: u1}\n- {id: a, size: n, type: p(_io.pos)}\ntypes:\n  p: {params: [{id: at, type: u4}], seq: [{id: b, size: at - 1}]}\n"
+    )
+    read = x.X.from_bytes(b"\x02ab")
+    assert read.a.at == 3 and read.to_bytes() == b"\x02ab"
+    read.n, read.a.b = 1, b"ab"
+    with pytest.raises(EncodeError):
+        read.to_bytes()
+    assert x.X(n=2, a=x.P(at=3, b=b"cd")).to_bytes() == b"\x02cd"
+    wrong = x.X(n=3, a=x.P(at=3, b=b"cd"))
+    with pytest.raises(EncodeError, match="a: "):
+        wrong.to_bytes()
+
+
+LINKED = "seq:\n- {id: q, type: p}\ntypes:\n  p:\n    seq: [{id: n, type: u1}]\n    instances: {next: {pos: n, type: p, if: n > 0}}\n"
+NEST = "seq:\n- {id: q, type: p}\ntypes:\n  p: {seq: [{id: n, type: u1}, {id: next, type: p, if: n > 0}]}\n"
+DEEPER = ReadOptions(depth=100_000)
+
+
+def down(value: Any, steps: int) -> Any:
+    for _ in range(steps):
+        value = value.next
+    return value
+
+
+def test_instances_that_are_read_later_count_as_deep_as_they_are(codec: Codec) -> None:
+    x = codec(LINKED).X
+    data = bytes(range(1, 200)) + b"\x00"
+    # each instance and each object in it is a level
+    read = x.from_bytes(data)
+    assert down(read.q, 49).n == 50
+    with pytest.raises(LimitExceeded, match="next: nested too deep: need 101, limit 100"):
+        down(read.q, 50)
+    with pytest.raises(LimitExceeded, match="nested too deep"):
+        down(x.from_bytes(data, opt=ReadOptions(depth=9)).q, 4)
+    assert down(x.from_bytes(data, opt=ReadOptions(depth=9)).q, 3).n == 4
+    assert down(x.from_bytes(data, opt=DEEPER).q, 199).n == 0
+    # a failure leaves no level behind
+    for _ in range(3):
+        with pytest.raises(LimitExceeded):
+            down(read.q, 50)
+    assert read.to_bytes() == data
+
+
+@pytest.mark.parametrize("schema", [LINKED, NEST], ids=["instances", "fields"])
+def test_what_walks_through_objects_is_bounded(schema: str, codec: Codec) -> None:
+    x = codec(schema).X
+    instances = schema == LINKED
+    full = bytes([*range(1, 50), 0]) if instances else b"\1" * 98 + b"\0"
+    read = x.from_bytes(full)
+    assert down(read.q, 49 if instances else 98).n == 0
+    # as deep as the default allows, everything works
+    for made in (copy.deepcopy(read), pickle.loads(pickle.dumps(read))):
+        assert made == read and made.to_bytes() == full and repr(made) == repr(read)
+        assert down(made.q, 49 if instances else 98).n == 0
+    assert pickle.loads(pickle.dumps(down(read.q, 40))).n == down(read.q, 40).n
+
+
+def nested(x: Any, depth: int) -> Any:
+    made = x.P(n=0)
+    for _ in range(depth):
+        made = x.P(n=1, next=made)
+    return x.X(q=made)
+
+
+def test_what_is_deeper_than_python_goes_is_an_error_of_ours(codec: Codec) -> None:
+    x = codec(NEST)
+    with pytest.raises(
+        LimitExceeded, match=r"^q\.next\.next\.next.*nested too deep for Python.*setrecursionlimit"
+    ):
+        x.X.from_bytes(b"\1" * 5000, opt=DEEPER)
+    deep, other = nested(x, 5000), nested(x, 5000)
+    with pytest.raises(EncodeError, match=r"^q\.next\.next\.next.*nested too deep for Python"):
+        deep.to_bytes()
+    # these walk without Python's stack
+    assert deep == other and repr(deep) == repr(other)
+    assert repr(nested(x, 2)) == "X(q=P(n=1, next=P(n=1, next=P(n=0, next=None))))"
+    down(other.q, 5000).n = 7
+    assert deep != other and other != deep
+    linked = codec(LINKED).X.from_bytes(bytes([*range(1, 250), 0]), opt=DEEPER)
+    for _ in range(2):
+        down(linked.q, 249)
+        for walk in (copy.deepcopy, pickle.dumps):
+            with pytest.raises(LimitExceeded, match="P: nested too deep to be pickled or copied"):
+                walk(linked)
+
+
+def test_instances_four_hundred_levels_deep(codec: Codec) -> None:
+    x = codec(LINKED.replace("type: u1", "type: u2")).X
+    data = struct.pack(">402H", *range(2, 804, 2), 0)
+    with pytest.raises(LimitExceeded, match="nested too deep"):
+        down(x.from_bytes(data).q, 400)
+    read = x.from_bytes(data, opt=DEEPER)
+    assert down(read.q, 400).n == 802
+    with pytest.raises(EncodeError, match=r"^q\.next\.next\.next.*nested too deep for Python"):
+        read.to_bytes()
+
+
+def test_objects_are_compared_and_shown_by_their_fields(codec: Codec) -> None:
+    x = codec(
+        "seq:\n- {id: n, type: f4}\n- {id: a, type: p, repeat: eos}\ntypes:\n  p: {seq: [{id: b, terminator: 0}]}\n"
+    )
+    made = x.X(n=1.0, a=[x.P(b=b"q"), x.P(b=b"r")])
+    assert made == x.X(n=1, a=[x.P(b=b"q"), x.P(b=b"r")]) and made != x.X(n=1.0, a=[x.P(b=b"q")])
+    assert made != x.X(n=1.0, a=[x.P(b=b"q"), x.P(b=b"s")]) and made != x.P(b=b"q") and made != 3
+    assert (made == None) is False  # noqa: E711  # what `==` gives
+    assert repr(made) == "X(n=1.0, a=[P(b=b'q'), P(b=b'r')])"
+    made.a.append(made)
+    other = copy.deepcopy(made)
+    assert made == other and repr(made) == "X(n=1.0, a=[P(b=b'q'), P(b=b'r'), ...])"
+    with pytest.raises(TypeError):
+        hash(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import struct
+import tracemalloc
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -163,3 +164,29 @@ def test_a_type_whose_values_depend_on_each_other_says_so(tmp_path: Path) -> Non
         "x": "nothing derives the size of `a`",
         "x::p": "`b` ends at a value of its own",
     }
+
+
+@pytest.mark.parametrize(
+    "seq",
+    [
+        "[{id: a, size: 1073741824}]",
+        "[{id: a, type: str, size: 1073741824, encoding: ASCII}]",
+        "[{id: a, type: u1, repeat: expr, repeat-expr: 10000000}]",
+        "[{id: a, type: part, repeat: expr, repeat-expr: 1000}]\n"
+        "types: {part: {seq: [{id: b, type: u1, repeat: expr, repeat-expr: 1000}]}}",
+        "[{id: a, type: t0}]\ntypes:\n"
+        + "".join(
+            f"  t{n}: {{seq: [{{id: a, type: t{n + 1}}}, {{id: b, type: t{n + 1}}}, {{id: c, size: 3}}]}}\n"
+            for n in range(30)
+        )
+        + "  t30: {seq: [{id: z, type: u1}]}\n",
+    ],
+    ids=["bytes", "text", "elements", "lists of lists", "types in types"],
+)
+def test_values_that_take_too_much_have_no_vectors(seq: str, tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(f"meta: {{id: x, endian: be}}\nseq: {seq}\n")
+    tracemalloc.start()
+    (text,) = render_all(tmp_path, targets=["vectors"]).modules.values()
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+    assert json.loads(text)["without"]["x"] == "a value takes more than 16384 bytes"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -207,3 +211,82 @@ def test_what_a_folder_lacks_of_primitives_comes_with_it(tmp_path: Path) -> None
     made(tmp_path / "new").unlink()
     (change,) = plan_import(jar(tmp_path, definition()), tmp_path / "new").changes
     assert change.message == "GroupThingValue"
+
+
+def test_keys_that_definitions_do_not_call_keys_are_named(
+    tmp_path: Path, schemas: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in all jars before Kafka 4.1."""
+    source = jar(tmp_path, definition(type="data", name="GroupThingKey", validVersions="7"), "3.9.1")
+    assert main(["import-kafka", str(source), "--schemas", str(schemas)]) == 3
+    said = capsys.readouterr().err
+    assert "kafka-group-coordinator-3.9.1.jar does not say which messages are keys" in said
+    assert "GroupThingKey" in said
+    assert main(["import-kafka", str(jar(tmp_path, definition())), "--schemas", str(schemas)]) == 3
+    assert "keys" not in capsys.readouterr().err
+
+
+def lying_jar(folder: Path, size: int) -> Path:
+    """A jar whose headers say of an entry that it has 100 bytes."""
+    path = folder / "kafka-group-coordinator-4.4.0.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(ENTRY, b" " * size)
+    data = path.read_bytes()
+    assert data.count(struct.pack("<I", size)) == 2
+    path.write_bytes(data.replace(struct.pack("<I", size), struct.pack("<I", 100)))
+    return path
+
+
+def test_a_header_that_lies_about_the_size_costs_no_memory(tmp_path: Path) -> None:
+    source = lying_jar(tmp_path, 64 << 20)
+    tracemalloc.start()
+    with pytest.raises(BadDefinition, match=r"damaged|larger"):
+        read_definitions(source)
+    assert tracemalloc.get_traced_memory()[1] < 6 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_entry_compressed_as_no_jar_has_it(tmp_path: Path, method: int) -> None:
+    path = tmp_path / "kafka-clients-4.4.0.jar"
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr(ENTRY, definition())
+    with pytest.raises(BadDefinition, match="compressed as no entry"):
+        read_definitions(path)
+
+
+def test_all_definitions_of_a_jar_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kodec.importer.definitions.MOST_IN_JAR", 100)
+    with pytest.raises(BadDefinition, match="its definitions are larger than 100 bytes"):
+        read_definitions(jar(tmp_path, definition()))
+
+
+def test_damaged_entries_of_any_kind_are_our_error(tmp_path: Path) -> None:
+    """Every byte of a jar changed: definitions, or an error that says which file it is."""
+    data = jar(tmp_path, definition()).read_bytes()
+    path = tmp_path / "broken.jar"
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :])
+        with contextlib.suppress(BadDefinition, zipfile.BadZipFile):
+            read_definitions(path)
+
+
+def test_half_a_character_is_an_error(
+    tmp_path: Path, schemas: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    field = {"name": "Text", "type": "string", "versions": "0+", "default": "\ud800"}
+    for text in (definition(field), definition(field | {"default": "a", "about": "\udfff"})):
+        assert main(["import-kafka", str(jar(tmp_path, text)), "--schemas", str(schemas), "--apply"]) == 1
+        assert "half a character" in capsys.readouterr().err
+        assert not made(schemas).exists()
+
+
+def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+    """A FIFO among the files would wait for ever."""
+    jar(tmp_path, definition())
+    for name in ("a.json", "b.jar"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "c.json").mkdir()
+    assert [each.name for each in read_definitions(tmp_path)] == ["GroupThingValue"]
+    with pytest.raises(BadDefinition, match="regular file"):
+        read_definitions(tmp_path / "b.jar")

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import adoption_lab
 import client_readers
 import compatibility
 import kafka_reads_ours
@@ -117,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
             repair(options.maven_repository)
         elif options.sink:
             sink_lab.make(options.maven_repository)
+            adoption_lab.make(options.maven_repository)
             say(f"all in {time.monotonic() - begun:.0f} s")
             return 0
         else:
@@ -125,6 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
                 views.make(CACHE / "work" / "views", out, options.maven_repository)
                 repair(options.maven_repository)
                 sink_lab.make(options.maven_repository)
+                adoption_lab.make(options.maven_repository)
     except Unusable as problem:
         print(f"error: {problem}", file=sys.stderr)
         return EXIT_UNUSABLE

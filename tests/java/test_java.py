@@ -6,6 +6,8 @@ import json
 import random
 import re
 import struct
+import subprocess
+import zipfile
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -36,6 +38,17 @@ KINDS = {
 LOGS = sorted((ROOT / "tests" / "data").glob("kafka-*/logs/*/*.log"))
 # of libraries, whose words for what is wrong are their own
 _OTHER_WORDS = ("gzip: ", "snappy: ", "lz4: ", "zstd: ")
+
+
+def test_the_committed_jar_has_these_classes(classes: Path, javac: str) -> None:
+    found = subprocess.run([javac, "-version"], capture_output=True, text=True, check=True)
+    version = (found.stdout + found.stderr).partition(".")[0].strip()
+    with zipfile.ZipFile(ROOT / "pipeline" / "jvm" / "kodec-spark.jar") as jar:
+        if f"Created-By: {version}" not in jar.read("META-INF/MANIFEST.MF").decode().splitlines():
+            pytest.skip("it was compiled with another javac, whose bytes are others")
+        names = [name for name in jar.namelist() if name.endswith(".class")]
+        assert len(names) > 50
+        assert [name for name in names if (classes / name).read_bytes() != jar.read(name)] == []
 
 
 # -- what a value is in both ---------------------------------------------------------------------------

@@ -40,13 +40,17 @@ class _Edit:
 
 @dataclass(slots=True, eq=False)
 class _Renaming:
-    """A change of names: one goes, one comes; `after` is there before this one is."""
+    """A change of names: one goes, one comes; `after` is there before this one is.
+
+    In an exchange, `other` is a second name that comes with it.
+    """
 
     number: int
     gone: str | None = None
     name: str = ""
     node: _File | _Folder | None = None
     after: _Renaming | None = None
+    other: tuple[str, _File | _Folder] | None = None
     state: _State = "pending"
 
 
@@ -104,6 +108,8 @@ def _rename(names: dict[str, _File | _Folder], change: _Renaming) -> None:
         names.pop(change.gone, None)
     if change.node is not None:
         names[change.name] = change.node
+    if change.other is not None:
+        names[change.other[0]] = change.other[1]
 
 
 class Disk:
@@ -168,6 +174,12 @@ class Disk:
             there.changes.append(come)
         if here is not None:
             here.changes.append(_Renaming(number, gone=old, after=come if there is not None else None))
+
+    def exchanged(self, folder: Identity, one: str, other: str, first: Identity, second: Identity) -> None:
+        """What had the first name has the other one, and the other way round."""
+        if (around := self._folder(folder)) is not None:
+            here, there = self._nodes[first], self._nodes[second]
+            around.changes.append(_Renaming(self._next(), name=one, node=there, other=(other, here)))
 
     def removed(self, folder: Identity, name: str) -> None:
         if (node := self._folder(folder)) is not None:

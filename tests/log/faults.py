@@ -20,6 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self
 
+from kodec.log.files import durable, fingerprint
+
 from .disk import Disk, Identity
 
 CALLS = (
@@ -39,6 +41,7 @@ CALLS = (
     "fchown",
     "fchmod",
     "utime",
+    "exchange",
 )
 # What the model does not know: who begins to use one of these has to add it.
 UNKNOWN = ("link", "symlink", "writev", "pwritev", "sendfile", "copy_file_range", "splice")
@@ -65,6 +68,7 @@ class Faults:
         disk: the same, as known already.
         dies: called in the place of an error: it does not return, as the process ends there.
         meets: called before the call, which does not fail then.
+        full: the disk is full: no write succeeds until a file that holds something was removed.
         lies: lets some fsyncs succeed that did nothing.
         chance: what the system is free to do.
     """
@@ -83,6 +87,7 @@ class Faults:
         disk: Disk | None = None,
         dies: Callable[[], NoReturn] | None = None,
         meets: Callable[[], None] | None = None,
+        full: bool = False,
         lies: Callable[[], bool] = lambda: False,
         chance: random.Random | None = None,
     ) -> None:
@@ -96,10 +101,12 @@ class Faults:
         self._short = short
         self._dies = dies
         self._meets = meets
+        self.full = full
         self._lies = lies
         self._chance = random.Random(0) if chance is None else chance
         self._real: dict[str, Callable[..., Any]] = {}
         self._names: dict[int, str] = {}
+        self._reread: dict[tuple[int, ...], tuple[int, int, int, int, int, int]] = {}
         self._inside = False
 
     def __enter__(self) -> Self:
@@ -112,6 +119,10 @@ class Faults:
                     if self._real[name] in able:
                         able.add(wrapped)
                 setattr(os, name, wrapped)
+        self._swap = durable._swap
+        durable._swap = self._exchange
+        identity = self._identity = fingerprint._identity
+        fingerprint._identity = lambda status: self._reread.get(found := identity(status), found)
         _watch()
         Faults._current = self
         return self
@@ -122,6 +133,8 @@ class Faults:
         Faults._current = None
         for name, real in self._real.items():
             setattr(os, name, real)
+        durable._swap = self._swap
+        fingerprint._identity = self._identity
 
     def lose(self, chance: random.Random | None = None) -> None:
         """The machine goes down: what no fsync that succeeded has covered is gone, or, by chance, some of it.
@@ -143,6 +156,10 @@ class Faults:
             file = self._names.get(first, "") if isinstance(first, int) else os.path.basename(first)  # noqa: PTH119  # str or bytes
             self._inside = True
             try:
+                if self.full and name in ("write", "pwrite"):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
+                if name in ("unlink", "remove") and _is_there(first, named.get("dir_fd")):
+                    self.full &= not os.stat(first, dir_fd=named.get("dir_fd"), follow_symlinks=False).st_size
                 due = name in self._calls and self._is_due(name, file)
                 if due and self._meets is not None:
                     self._meets()
@@ -173,6 +190,21 @@ class Faults:
                 self._inside = False
 
         return call
+
+    def _exchange(self, one: bytes, other: bytes) -> int:
+        """In the place of what `exchange` asks the system for."""
+        if "exchange" in self._calls and self._is_due("exchange", os.fsdecode(os.path.basename(one))):  # noqa: PTH119
+            if self._dies is not None:
+                self._dies()
+            return self._error
+        names = [_place(os.fsdecode(each), None) for each in (one, other)]
+        nodes = [_of(os.fsdecode(each)) for each in (one, other)]
+        error = self._swap(one, other)
+        if not error and self.disk is not None:
+            (around, first), (also, second) = names
+            assert around == also, "exchanges between folders are not modelled"
+            self.disk.exchanged(around, first, second, *nodes)
+        return error
 
     def _is_due(self, name: str, file: str) -> bool:
         number = len(self.made)
@@ -245,9 +277,12 @@ class Faults:
             return
         content = self.disk.reread(_of(fd), self._chance)
         if content is not None:
+            before = fingerprint._identity(os.fstat(fd))
             again = self._real["open"](f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_TRUNC)
             self._real["pwrite"](again, content, 0)
             os.close(again)
+            # The system drops pages, and leaves the times of the file as they are.
+            self._reread[self._identity(os.fstat(fd))] = before
 
 
 def _unknown(name: str) -> Callable[..., Any]:

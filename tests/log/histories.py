@@ -613,7 +613,7 @@ class History:
         require(end >= self.model.told_start, f"the log ends at {end}, before {self.model.told_start}")
         with kodec.PartitionLog(self.folder) as log:
             problems = [str(each) for each in verify_partition(log) if not each.note]
-        if self.model.holes or (self.model.compacted and not self.told_of_compaction()):
+        if self.model.holes or self.model.compacted:
             # A compaction that ended with its process before its checkpoint: nothing there tells of it.
             problems = [each for each in problems if "no gap between segments" not in each]
         if self.model.holes:
@@ -629,10 +629,6 @@ class History:
             # What the disk has not got is not known: it may show at the next end of the machine only.
             self.disk = Disk(self.base)
             self.model.lied = False
-
-    def told_of_compaction(self) -> bool:
-        """Whether the checkpoint of the log directory knows that the log was compacted."""
-        return kodec.LogDirectory(self.root).roots[0].cleaner_offsets().get(TOPIC, 0) > 0
 
     def remove_spoilt(self) -> None:
         """Do what a person has to where the disk has lied about a checkpoint, which readers refuse."""

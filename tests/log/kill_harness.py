@@ -31,7 +31,7 @@ from pathlib import Path
 import kodec
 from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
-from kodec.log.recovery.apply import default_quarantine
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.recovery.planning import plan_root
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.config import LogConfig

@@ -1,8 +1,10 @@
 """Logs that were written without a broker, given to one: what is written, and what is refused."""
 
+import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -10,10 +12,13 @@ import pytest
 
 import kodec
 from kodec.cli.main import main
-from kodec.log.adoption import adopt
 from kodec.log.adoption.adopt import plan_adoption
+from kodec.log.directories.directory import LogRoot
+from kodec.log.files.lock import locked
 from kodec.log.views.metadata import read_metadata
 from kodec.log.writing.addition import staging_folder
+
+from .faults import Faults
 
 LOGS = Path(__file__).parents[1] / "data" / "kafka-4.3.1" / "logs"
 NOW = 1_700_000_000_000
@@ -43,7 +48,14 @@ def written(tmp_path: Path) -> Path:
             log = directory.partition("orders", number, start_offset=100, topic_id=UUID(int=9))
             log.append([kodec.Record(value=b"%d" % n, timestamp=NOW + n) for n in range(50)])
     (root / "log-start-offset-checkpoint").write_text("0\n1\norders 0 120\n")
+    (root / ".lock").unlink()
     return root
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, but the lock."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def records(root: Path) -> list[kodec.Record]:
@@ -174,31 +186,8 @@ def test_links_in_the_source_are_refused(broker: Path, written: Path, tmp_path: 
     assert [text for text in plan.problems if "orders-1: " in text and "is a symbolic link" in text]
     with pytest.raises(ValueError, match="is a symbolic link"):
         plan.apply()
-    # One that comes between the plan and the copy.
-    plan.partitions[1].problems.clear()
-    with pytest.raises(ValueError, match="is a symbolic link"):
-        plan.apply()
     for path in (broker / "orders-1").iterdir():
         assert path.read_bytes() != b"of root alone"
-
-
-def test_the_broker_looks_at_the_logs_whatever_ends_the_adoption(
-    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = plan_adoption(written, broker, now=NOW)
-    first = plan.partitions[0].target
-
-    def stopping(path: Path, topic_id: UUID) -> None:
-        if first.joinpath(f"{100:020d}.log").exists():
-            raise KeyboardInterrupt
-        write(path, topic_id)
-
-    write = adopt.write_partition_metadata
-    monkeypatch.setattr(adopt, "write_partition_metadata", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        plan.apply()
-    assert len(records(broker)) == 30
-    assert not (broker / ".kafka_cleanshutdown").exists()
 
 
 def test_a_source_in_use_is_refused(broker: Path, written: Path) -> None:
@@ -244,6 +233,338 @@ def test_where_there_is_nothing_to_adopt_nothing_is_said_to_be_done(
     said = capsys.readouterr()
     assert said.err.count("is not empty") == 1
     assert not {"done", "nothing is written without --apply"} & set(said.out.splitlines())
+
+
+# -- plans that are stale -----------------------------------------------------------------------------
+
+
+def one_batch() -> bytes:
+    return kodec.encode([kodec.Record(value=b"of the broker", timestamp=1)])
+
+
+def empty_log(root: Path) -> Path:
+    return root / "orders-0" / f"{0:020d}.log"
+
+
+def _appends(broker: Path, written: Path) -> None:
+    empty_log(broker).write_bytes(one_batch())
+
+
+def _takes_the_folder_away(broker: Path, written: Path) -> None:
+    shutil.rmtree(broker / "orders-0")
+
+
+def _adds_a_segment(broker: Path, written: Path) -> None:
+    (written / "orders-0" / f"{900:020d}.log").touch()
+
+
+def _changes_a_byte(broker: Path, written: Path) -> None:
+    # of the same size and time, as a copy that keeps both
+    path = next((written / "orders-0").glob("*.log"))
+    status, data = path.stat(), bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _deletes_records(broker: Path, written: Path) -> None:
+    (written / "log-start-offset-checkpoint").write_text("0\n1\norders 0 130\n")
+
+
+def _creates_the_topic_again(broker: Path, written: Path) -> None:
+    (broker / "orders-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAABQ")
+
+
+def _formats_for_another_cluster(broker: Path, written: Path) -> None:
+    properties = broker / "meta.properties"
+    properties.write_text(properties.read_text().replace("cluster.id=", "cluster.id=x"))
+
+
+def _loses_the_metadata(broker: Path, written: Path) -> None:
+    shutil.rmtree(broker / "__cluster_metadata-0")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _appends,
+        _takes_the_folder_away,
+        _adds_a_segment,
+        _changes_a_byte,
+        _deletes_records,
+        _creates_the_topic_again,
+        _formats_for_another_cluster,
+        _loses_the_metadata,
+    ],
+)
+def test_a_plan_is_refused_where_anything_that_it_was_made_from_has_changed(
+    broker: Path, written: Path, change: Callable[[Path, Path], None]
+) -> None:
+    plan = plan_adoption(written, broker, now=NOW)
+    change(broker, written)
+    before = files(broker), files(written)
+    with pytest.raises(kodec.errors.StalePlan, match="since the plan was made: plan again"):
+        plan.apply()
+    assert (files(broker), files(written)) == before
+    assert not [path for path in broker.iterdir() if "unfinished" in path.name]
+    assert not (written / ".lock").exists()
+
+
+def test_what_changes_while_logs_are_copied_is_found(broker: Path, written: Path) -> None:
+    def takes_records(size: int) -> None:
+        empty_log(broker).write_bytes(one_batch())
+
+    plan = plan_adoption(written, broker, now=NOW)
+    during = plan_adoption(written, broker, now=NOW, progress=takes_records)
+    with pytest.raises(kodec.errors.StalePlan):
+        during.apply()
+    assert empty_log(broker).read_bytes() == one_batch()
+    with pytest.raises(kodec.errors.StalePlan):
+        plan.apply()
+
+
+def test_two_adoptions_at_once_and_one_after_the_other(broker: Path, written: Path) -> None:
+    refused = []
+
+    def again(size: int) -> None:
+        with pytest.raises(BlockingIOError, match="in use"):
+            other.apply()
+        refused.append(size)
+
+    other = plan_adoption(written, broker, now=NOW)
+    plan = plan_adoption(written, broker, now=NOW)
+    object.__setattr__(plan, "progress", again)
+    plan.apply()
+    assert refused
+    wanted = records(broker)
+    for each in (plan, other):
+        with pytest.raises(kodec.errors.StalePlan):
+            each.apply()
+    assert records(broker) == wanted and len(wanted) == 30
+
+
+# -- what is refused ----------------------------------------------------------------------------------
+
+
+def test_a_source_or_metadata_of_another_cluster_is_refused(
+    broker: Path, written: Path, tmp_path: Path
+) -> None:
+    own = (broker / "meta.properties").read_text()
+    other = own.replace("cluster.id=", "cluster.id=x")
+    (written / "meta.properties").write_text(other)
+    with pytest.raises(ValueError, match="is of cluster x"):
+        plan_adoption(written, broker, now=NOW)
+    (written / "meta.properties").write_text(own)
+    assert plan_adoption(written, broker, now=NOW).problems == []
+    (broker / "meta.properties").write_text(other)
+    with pytest.raises(ValueError, match=r"is of cluster .*, and .*broker of x"):
+        plan_adoption(written, broker, now=NOW)
+    (written / "meta.properties").unlink()
+    shutil.copytree(broker / "__cluster_metadata-0", tmp_path / "controller" / "__cluster_metadata-0")
+    (tmp_path / "controller" / "meta.properties").write_text(own)
+    with pytest.raises(ValueError, match="is of cluster"):
+        plan_adoption(written, broker, metadata=tmp_path / "controller", now=NOW)
+
+
+def test_a_log_directory_that_the_metadata_does_not_know_is_refused(broker: Path, written: Path) -> None:
+    properties = broker / "meta.properties"
+    directory = LogRoot(broker).meta_properties()
+    assert directory is not None and directory.directory_id is not None
+    properties.write_text(properties.read_text().replace(directory.directory_id, "AAAAAAAAAAAAAAAAAAAAgA"))
+    with pytest.raises(ValueError, match="knows no log directory AAAAAAAAAAAAAAAAAAAAgA of broker 1"):
+        plan_adoption(written, broker, now=NOW)
+
+
+@pytest.mark.parametrize("where", [30, -1], ids=["a header", "a record"])
+def test_a_source_that_fails_verification_is_refused(broker: Path, written: Path, where: int) -> None:
+    path = next((written / "orders-0").glob("*.log"))
+    data = bytearray(path.read_bytes())
+    data[where] ^= 4
+    # Damage at the end would be a torn tail.
+    path.write_bytes(bytes(data) + with_offset(150))
+    before = files(broker)
+    plan = plan_adoption(written, broker, now=NOW)
+    assert "orders-0: verify finds a problem in it" in plan.problems[0] and "CrcMismatch" in plan.problems[0]
+    with pytest.raises(ValueError, match="CrcMismatch"):
+        plan.apply()
+    assert files(broker) == before
+
+
+def with_offset(offset: int) -> bytes:
+    return kodec.encode([kodec.Record(value=b"later", timestamp=NOW)], base_offset=offset)
+
+
+# -- the disk -----------------------------------------------------------------------------------------
+
+
+def test_what_the_broker_had_is_in_quarantine(broker: Path, written: Path, tmp_path: Path) -> None:
+    had = files(broker / "orders-0")
+    plan = plan_adoption(written, broker, now=NOW)
+    with pytest.raises(ValueError, match="outside of log directories"):
+        plan.apply(quarantine=broker / "q")
+    kept = plan.apply()
+    assert kept == [tmp_path / "broker.quarantine" / name for name in ("orders-0", "orders-1")]
+    assert files(kept[0]) == had
+    assert not [path for path in broker.iterdir() if path.name.endswith("-delete")]
+
+
+def test_where_names_cannot_be_exchanged_the_folder_is_moved_away_first(
+    broker: Path, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kodec.log.files.durable._swap", lambda one, other: errno.ENOSYS)
+    had = files(broker / "orders-0")
+    (place, _) = plan_adoption(written, broker, now=NOW).apply()
+    assert files(place) == had and len(records(broker)) == 30
+    assert not [path for path in broker.iterdir() if path.name.endswith("-delete")]
+
+
+def test_what_was_adopted_is_on_the_disk(broker: Path, written: Path) -> None:
+    wanted = records(written)
+    # One takes the place of a folder, and one has none to take.
+    shutil.rmtree(broker / "orders-1")
+    plan = plan_adoption(written, broker, now=NOW)
+    with Faults(root=broker) as faults:
+        plan.apply()
+        faults.lose()
+    # The model knows no owners: what gives a file to one is followed by an fsync of the file.
+    last = {(call.name, call.file): number for number, call in enumerate(faults.made)}
+    for name in (f"{100:020d}.log", f"{100:020d}.index", "partition.metadata", "leader-epoch-checkpoint"):
+        assert last["fchmod", name] < last["fsync", name]
+    assert records(broker) == wanted
+    assert len(list(kodec.LogDirectory(broker).partition("orders", 1).records())) == 50
+    assert list(kodec.verify(broker / "orders-0")) == [] == list(kodec.verify(broker / "orders-1"))
+    assert not (broker / ".kafka_cleanshutdown").exists()
+    assert (broker / "recovery-point-offset-checkpoint").read_text() == "0\n1\nother 0 7\n"
+
+
+def test_whatever_fails_a_log_is_the_old_one_or_the_new_one_and_the_broker_checks_it(
+    broker: Path, written: Path, tmp_path: Path
+) -> None:
+    shutil.rmtree(broker / "__cluster_metadata-0")
+    shutil.rmtree(written / "orders-0")
+    found = kodec.PartitionLog(broker / "orders-1").metadata()
+    assert found is not None
+    ids = {"orders": found.topic_id}
+    source, copy, number = files(written), tmp_path / "first", 0
+    shutil.copytree(broker, copy)
+    new = {path.name: path.read_bytes() for path in (written / "orders-1").glob("*.log")}
+    while True:
+        shutil.rmtree(broker)
+        shutil.copytree(copy, broker)
+        shutil.rmtree(tmp_path / "broker.quarantine", ignore_errors=True)
+        plan = plan_adoption(written, broker, topic_ids=ids, now=NOW)
+        failed: OSError | None = None
+        calls = ("pwrite", "fsync", "rename", "replace", "exchange", "unlink", "mkdir")
+        faults = Faults(number, errno.ENOSPC, calls=calls, root=broker)
+        with faults:
+            try:
+                plan.apply()
+            except OSError as error:
+                failed = error
+            faults.lose()
+        assert files(written) == source
+        there = {path.name: path.read_bytes() for path in (broker / "orders-1").glob("*.log")}
+        assert there in ({f"{0:020d}.log": b""}, new), (number, faults.failed)
+        assert there == new or failed is not None
+        assert there != new or not (broker / ".kafka_cleanshutdown").exists()
+        if faults.failed is None:
+            assert failed is None
+            return
+        number += 1
+
+
+def test_a_full_disk_leaves_no_half_copy(broker: Path, written: Path) -> None:
+    before = files(broker)
+    writes = 0
+    while True:
+        plan = plan_adoption(written, broker, now=NOW)
+        faults = Faults(writes, errno.ENOSPC, calls=("pwrite",), forever=True)
+        try:
+            with faults:
+                plan.apply()
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+        if faults.failed is None:
+            break
+        left = {name: data for name, data in files(broker).items() if name.startswith("orders")}
+        assert left == {name: data for name, data in before.items() if name.startswith("orders")}
+        writes += 1
+    assert writes > 6 and len(records(broker)) == 30
+
+
+# -- several log directories --------------------------------------------------------------------------
+
+
+def second(broker: Path) -> Path:
+    """Another log directory of the same broker."""
+    root = broker.with_name("second")
+    root.mkdir()
+    properties = LogRoot(broker).meta_properties()
+    assert properties is not None and properties.directory_id is not None
+    text = (broker / "meta.properties").read_text()
+    (root / "meta.properties").write_text(text.replace(properties.directory_id, "AAAAAAAAAAAAAAAAAAAAgA"))
+    return root
+
+
+def test_each_partition_goes_where_the_broker_has_it(broker: Path, written: Path) -> None:
+    other = second(broker)
+    shutil.rmtree(broker / "__cluster_metadata-0")
+    found = kodec.PartitionLog(broker / "orders-0").metadata()
+    assert found is not None
+    ids = {"orders": found.topic_id}
+    (broker / "orders-1").rename(other / "orders-1")
+    shutil.copytree(written / "orders-1", written / "orders-2")
+    plan = plan_adoption(written, [broker, other], topic_ids=ids, now=NOW)
+    # The broker has the third nowhere: into the one with fewer.
+    assert [each.target.parent.name for each in plan.partitions] == ["broker", "second", "second"]
+    plan.apply()
+    assert len(records(broker)) == 30
+    both = kodec.LogDirectory(broker, other)
+    assert [len(list(both.partition("orders", number).records())) for number in (1, 2)] == [50, 50]
+    shutil.copytree(broker / "orders-0", other / "orders-0")
+    assert "it is in both" in plan_adoption(written, [broker, other], topic_ids=ids, now=NOW).problems[0]
+
+
+def test_each_partition_goes_where_the_metadata_has_it(broker: Path, written: Path, tmp_path: Path) -> None:
+    # The metadata has all of them in the one, and does not know the other.
+    other = second(broker)
+    with pytest.raises(ValueError, match="knows no log directory"):
+        plan_adoption(written, [other, broker], now=NOW)
+    (other / "meta.properties").write_text(
+        (other / "meta.properties").read_text().replace("node.id=1", "node.id=2")
+    )
+    with pytest.raises(ValueError, match="not of the same broker"):
+        plan_adoption(written, [broker, other], now=NOW)
+    with pytest.raises(ValueError, match="in place"):
+        plan_adoption(broker, [broker, other], now=NOW)
+
+
+# -- what is said -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_said_to_be_adopted_before_it_is(
+    broker: Path, written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["adopt", str(written), "--into", str(broker), "--allow-expired", "--apply"]
+    with locked(broker) as lock, lock.claim(broker):
+        assert main([*command, "--json"]) == 1
+        said = capsys.readouterr()
+        assert said.out == "" and "in use" in said.err
+    assert main([*command, "--json"]) == 0
+    assert [json.loads(line)["applied"] for line in capsys.readouterr().out.splitlines()] == [True, True]
+
+
+def test_an_error_in_the_middle_says_what_was_done(
+    broker: Path, written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Of the second, what the broker had cannot be put away.
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "orders-1").write_bytes(b"in the way")
+    command = ["adopt", str(written), "--into", str(broker), "--allow-expired", "--apply"]
+    assert main([*command, "--quarantine", str(tmp_path / "kept")]) == 1
+    said = capsys.readouterr()
+    assert [line.partition(":")[0] for line in said.out.splitlines()] == ["orders-0"]
+    assert "1 of 2 topic-partitions were adopted" in said.err and "done" not in said.out
 
 
 @pytest.mark.parametrize("above", [0, 1])

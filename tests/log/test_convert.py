@@ -389,7 +389,7 @@ def test_refusals_leave_nothing_behind(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes()[:-10])
     with pytest.raises(kodec.errors.FormatError):
         plan_conversion(folder, out / "topic-0", magic=1, compression="none").apply()
-    assert [path.name for path in out.iterdir()] == [".lock"]
+    assert list(out.iterdir()) == []
     (out / "topic-0").mkdir()
     with pytest.raises(FileExistsError):
         plan_conversion(folder, out / "topic-0").apply()

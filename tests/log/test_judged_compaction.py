@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import kodec
 from kodec.log.cleaning.compaction import plan_compaction
 
 from .judged import KEPT, entries_of, held, put
@@ -32,6 +33,22 @@ def test_the_same_entries_as_kafka(case: dict[str, Any], tmp_path: Path) -> None
         ).apply()
         assert report.end_offset == round_["end"]
         assert entries_of(held(folder)) == entries_of(round_["files"])
+
+
+def test_gaps_that_kafka_leaves_are_explained(tmp_path: Path) -> None:
+    """By the checkpoint that the cleaner writes; here also by what it left behind them."""
+    empty, gaps = 0, 0
+    for number, round_ in enumerate(each for case in CASES for each in case["rounds"]):
+        folder = tmp_path / str(number) / "topic-0"
+        put(folder, round_["files"])
+        *closed, _ = sorted(folder.glob("*.log"))
+        empty += sum(not path.stat().st_size for path in closed)
+        for end in (0, round_["end"]):
+            (folder.parent / "cleaner-offset-checkpoint").write_text(f"0\n1\ntopic 0 {end}\n")
+            found = [each for each in kodec.verify(folder) if each.what == "offsets"]
+            assert all(each.note for each in found), found
+        gaps += len(found)
+    assert empty > 5 and gaps > 10
 
 
 def test_the_cases_have_what_matters() -> None:

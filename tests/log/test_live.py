@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -166,12 +167,33 @@ def test_a_segment_whose_files_are_being_replaced(tmp_path: Path, monkeypatch: p
     def completed() -> None:
         for kind in ("index", "timeindex"):
             (folder / f"{0:020d}.{kind}.new").replace(folder / f"{0:020d}.{kind}")
-        delete(folder, 10)
+        for path in folder.glob(f"{10:020d}.*"):
+            path.rename(f"{path}.deleted")
 
     with monkeypatch.context() as patch:
         patch.setattr(verification, "_MOMENT", 0.0)
         assert len(problems(tmp_path)) > 1
     at_the_second_look(monkeypatch, completed)
+    assert problems(tmp_path) == []
+
+
+def test_a_torn_tail_under_a_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a broker is appending is whole a moment later; what stays as it is is damage."""
+    log = three(tmp_path) / f"{20:020d}.log"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-5])
+    waited = at_the_second_look(monkeypatch, lambda: log.write_bytes(whole) and None)
+    assert problems(tmp_path) == [] and len(waited) == 1
+    log.write_bytes(whole[:-5])
+    found = problems(tmp_path)
+    assert "torn tail" in found[0]
+    # One to which a broker appends all the time may end in the middle of a batch at each look.
+    with monkeypatch.context() as patch:
+        sizes = itertools.count(len(whole) - 60)
+        patch.setattr(verification.time, "sleep", lambda _: log.write_bytes(whole[: next(sizes)]))
+        assert "torn tail" not in "".join(problems(tmp_path))
+    # allocated ahead, as long as it is open
+    log.write_bytes(whole + bytes(1000))
     assert problems(tmp_path) == []
 
 

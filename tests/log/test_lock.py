@@ -18,7 +18,7 @@ import pytest
 import kodec
 from kodec.errors import LogFailed
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.files.lock import claimed, locked
+from kodec.log.files.lock import claimed, is_locked, locked
 from kodec.log.verification.verify import verify_partition
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.writer import LogWriter
@@ -417,3 +417,32 @@ def test_a_reader_that_is_closed_has_its_file_no_more(read: Callable[..., Any], 
         next(reader)
         assert len(list(Path("/proc/self/fd").iterdir())) == before + 1
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_writer_that_is_open_when_the_interpreter_ends_says_nothing(tmp_path: Path) -> None:
+    program = f"""
+import kodec
+writer = kodec.LogWriter({str(tmp_path / "one" / "topic-0")!r})
+directory = kodec.LogDirectoryWriter({str(tmp_path / "logs")!r})
+directory.partition("topic", 0).append([kodec.Record(value=b"v", timestamp=1)])
+writer.append([kodec.Record(value=b"v", timestamp=1)])
+"""
+    (tmp_path / "one").mkdir()
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+    for root in (tmp_path / "one", tmp_path / "logs"):
+        assert not is_locked(root)
+        assert len(list(kodec.LogDirectory(root).partition("topic", 0).records())) == 1
+
+
+def test_the_file_of_a_lock_that_is_not_to_stay(tmp_path: Path) -> None:
+    with locked(tmp_path, stays=False):
+        assert (tmp_path / ".lock").exists()
+    assert not (tmp_path / ".lock").exists()
+    # Others in this process want it to stay; it was there before.
+    with locked(tmp_path, stays=False), locked(tmp_path):
+        pass
+    assert (tmp_path / ".lock").exists()
+    with locked(tmp_path, stays=False):
+        pass
+    assert (tmp_path / ".lock").exists()

@@ -13,7 +13,7 @@ import pytest
 import kodec
 from kodec.log.files.durable import make_root, replace_file
 from kodec.log.files.names import file_name
-from kodec.log.recovery.apply import default_quarantine
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.recovery.planning import plan_recovery
 from kodec.log.writing.config import LogConfig
 from kodec.log.writing.segment_writer import SegmentWriter

@@ -17,6 +17,7 @@ from kodec.log.cleaning.retention import Reason, TrimPlan, plan_trim
 from kodec.log.verification.verify import verify_partition
 
 from . import made
+from .faults import Faults
 from .made import DAY, START, batch
 
 NOW = START + 100 * DAY
@@ -251,3 +252,56 @@ def test_stopped_at_every_step(
             break
         steps += 1
     assert steps > 10
+
+
+# -- a full disk --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({"before_offset": 30}, [30, 40, 50, 60, 70, 80, 90]),
+        ({"before_offset": 35}, [30, 40, 50, 60, 70, 80, 90]),
+        ({"retention_bytes": 0}, [100]),
+    ],
+    ids=["whole segments", "a part of one", "all"],
+)
+def test_on_a_full_disk(tmp_path: Path, options: dict[str, int], left: list[int]) -> None:
+    folder = ten(tmp_path)
+    plan = plan_trim(folder, now=NOW, **options)
+    with Faults(full=True) as faults:
+        plan.apply()
+    assert not faults.full and bases(folder) == left
+    with kodec.PartitionLog(folder) as log:
+        assert log.leftovers == [] and log.end_offset == 100
+        assert log.start_offset == plan.new_start_offset
+        assert [str(each) for each in verify_partition(log) if not each.note] == []
+
+
+def test_the_only_segment_goes_on_a_full_disk(tmp_path: Path) -> None:
+    folder = made.make(tmp_path / "topic-0", [(0, [batch(0, [(b"k", b"v")] * 10)])])
+    (folder / f"{0:020d}.timeindex").write_bytes(b"\0" * 12)
+    with Faults(full=True):
+        plan_trim(folder, now=NOW, retention_bytes=0).apply()
+    with kodec.PartitionLog(folder) as log:
+        assert (log.start_offset, log.end_offset, log.leftovers) == (10, 10, [])
+
+
+def test_where_nothing_goes_a_full_disk_leaves_all_as_it_was(tmp_path: Path) -> None:
+    folder = ten(tmp_path)
+    before = made.files(folder)
+    plan = plan_trim(folder, now=NOW, before_offset=5)
+    with Faults(full=True), pytest.raises(OSError, match="No space left"):
+        plan.apply()
+    assert made.files(folder) == before
+
+
+def test_an_error_in_the_middle_says_what_was_deleted(tmp_path: Path) -> None:
+    folder = ten(tmp_path)
+    plan = plan_trim(folder, now=NOW, before_offset=35)
+    with Faults(4, calls=("rename", "replace")), pytest.raises(OSError, match="Input/output") as error:
+        plan.apply()
+    # Of the second the log has its new name already.
+    assert error.value.__notes__ == [f"{folder}: 1 of 3 segments were deleted"]
+    plan_trim(folder, now=NOW, before_offset=35).apply()
+    assert bases(folder)[0] == 30

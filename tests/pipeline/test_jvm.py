@@ -9,6 +9,8 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,7 @@ def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, 
         {"subscribe": "segments"},
         {"subscribe": "segments", "startingOffsets": '{"segments":{"0":-1}}'},
         {"subscribe": "nowhere"},
-        {"minOffsetsPerTrigger": "1"},
+        {"minOffsetsPerTrigger": "0"},
         {"subscibe": "orders"},
         {"startingOffsets": "sometime"},
         {"startingOffsets": '{"segments":{"0":3}} {}'},
@@ -172,7 +174,7 @@ def test_damage_loss_and_wrong_options_are_errors_of_the_same_words(spark: Any, 
         wanted = python(broken, **options)
         assert isinstance(wanted, str) and wanted in str(caught.value)
         # of what is known before tasks run it is all: no trace of Java or Python
-        assert wanted == str(caught.value).strip() or "Job aborted" in str(caught.value)
+        assert wanted == str(caught.value).strip() or f"file of a log: {wanted}." in str(caught.value)
     with pytest.raises(Exception) as caught:
         frame(spark, tmp_path / "nowhere")
     assert str(caught.value).strip() == f"kafka-log: path: there is no {tmp_path / 'nowhere'}"
@@ -310,3 +312,141 @@ def test_a_log_of_another_system(spark: Any, tmp_path: Path, write_segment: Writ
     every = python(tmp_path / "logs", **options)
     assert isinstance(every, list) and {row["topic"] for row in every} == {"good"} and len(every) == 10
     assert in_order(rows(frame(spark, tmp_path / "logs", **options))) == in_order(every)
+
+
+def test_a_query_is_pinned_when_it_is_planned(spark: Any, tmp_path: Path, in_python: str) -> None:
+    def append(count: int) -> None:
+        with kodec.LogDirectoryWriter(tmp_path / "logs") as logs:
+            logs.partition("t", 0).append([kodec.Record(value=b"v") for _ in range(count)])
+
+    append(1000)
+    for source in ("kafka-log", in_python):
+        found = spark.read.format(source).load(str(tmp_path / "logs"))
+        pinned, before = found.rdd, found.count()
+        assert pinned.count() == len(found.collect()) == before
+        append(100)
+        assert pinned.count() == len(found.collect()) == before
+        # each query of the JVM's is planned; the tables of Python's sources keep what they have planned
+        assert found.count() == (before + 100 if source == "kafka-log" else before)
+        assert spark.read.format(source).load(str(tmp_path / "logs")).count() == before + 100
+
+
+def test_filters_at_every_edge(spark: Any, tmp_path: Path) -> None:
+    """Each bound is that of the condition: not one offset, or one millisecond, more is left out."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for first in (0, 6):
+        data = [
+            kodec.encode([kodec.Record(offset=n, timestamp=1000 + n) for n in (at, at + 1, at + 2)])
+            for at in (first, first + 3)
+        ]
+        (folder / f"{first:020d}.log").write_bytes(b"".join(data))
+    tests: dict[str, Callable[[int, int], bool]] = {
+        "=": lambda a, b: a == b,
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        ">": lambda a, b: a > b,
+        ">=": lambda a, b: a >= b,
+    }
+    query = frame(spark, tmp_path)
+    wanted = {
+        condition: [n for n in range(12) if passes(n, edge)]
+        for edge in (2, 3, 6)
+        for name, passes in tests.items()
+        for condition in (f"offset {name} {edge}L", f"timestamp {name} timestamp_millis({1000 + edge})")
+    }
+    each = [query.where(text).select(f.lit(text).alias("condition"), "offset") for text in wanted]
+    found: dict[str, list[int]] = {text: [] for text in wanted}
+    for row in reduce(DataFrame.union, each).collect():
+        found[row.condition].append(row.offset)
+    assert {text: sorted(offsets) for text, offsets in found.items()} == wanted
+
+
+def test_explain_and_statistics(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    query = frame(spark, LOGS, subscribe="segments,codec-zstd")
+    query.where("topic = 'segments' AND offset > 5 AND offset <= 9 AND key = X'6B30'").limit(3).explain()
+    text = capsys.readouterr().out
+    assert "topic in [segments], offset >= 6, offset <= 9, key = 0x6b30, PushedFilters: [" in text
+    assert "GreaterThan(offset,5)" in text
+    query.limit(3).explain()
+    assert ", limit 3, PushedFilters: []" in capsys.readouterr().out
+    # it is small, which Spark knows by its size alone
+    spark.range(10**9).selectExpr("id AS offset").join(query, "offset").explain()
+    assert "BroadcastHashJoin" in capsys.readouterr().out
+    logs = [path for name in ("segments-0", "codec-zstd-0") for path in (LOGS / name).glob("*.log")]
+    stats = query._jdf.queryExecution().optimizedPlan().stats()
+    assert stats.sizeInBytes() == sum(path.stat().st_size for path in logs)
+
+
+def test_damage_in_a_task_is_one_sentence(
+    spark: Any, tmp_path: Path, write_segment: Write, in_python: str
+) -> None:
+    path = write_segment(tmp_path / "t-0", 0, 10)
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    for source, most in (("kafka-log", 1), (in_python, 5)):
+        query = spark.read.format(source).load(str(tmp_path))
+        for action in (query.collect, query.rdd.count, query.toArrow):
+            with pytest.raises(Exception, match=r"RecordBatch\(base_offset=5\)\.crc: stored 0x") as caught:
+                action()
+            lines = str(caught.value).strip().splitlines()
+            assert len(lines) <= most and str(path) in lines[-1]
+
+
+def test_writes_from_other_threads_and_by_sql(spark: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    values = "cast(id AS string) AS value", "'t' AS topic", "0 AS `partition`"
+
+    def write() -> None:
+        spark.range(5).selectExpr(*values).write.format("kafka-log").mode("append").save(str(out))
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(write).result()
+    table = f"`kafka-log`.`{out}`"
+    spark.sql(f"INSERT INTO {table} (value, topic, `partition`) SELECT X'61', 't', 0")
+    columns = "key, value, topic, partition, offset + 10, timestamp, timestampType"
+    spark.sql(f"INSERT INTO {table} SELECT {columns} FROM {table}")
+    offsets = [row.offset for row in spark.sql(f"SELECT offset FROM {table} ORDER BY offset").collect()]
+    assert offsets == [*range(6), *range(10, 16)]
+    spark.sql("DROP TABLE IF EXISTS sunk")
+    spark.sql(f"CREATE TABLE sunk USING `kafka-log` OPTIONS (path '{out}', subscribe 't')")
+    try:
+        spark.sql("INSERT INTO sunk (value, topic, `partition`) VALUES (X'62', 't', 0)")
+        assert spark.table("sunk").count() == 13
+        with pytest.raises(Exception, match=r'^kafka-log: mode: .*use mode\("append"\)$'):
+            spark.sql(f"INSERT OVERWRITE sunk SELECT * FROM {table}")
+    finally:
+        spark.sql("DROP TABLE sunk")
+
+
+def test_what_is_wrong_with_a_write_is_one_sentence(spark: Any, tmp_path: Path) -> None:
+    good = spark.range(5).selectExpr("cast(id AS string) AS value", "'t' AS topic", "0 AS `partition`")
+    out = str(tmp_path / "out")
+
+    def said(written: DataFrame, path: str = out, mode: str = "append", **options: str) -> str:
+        with pytest.raises(Exception) as caught:
+            written.write.format("kafka-log").options(**options).mode(mode).save(path)
+        return str(caught.value).strip()
+
+    assert said(good, "s3a://b/logs") == (
+        "kafka-log: path: s3a://b/logs: only local paths can be written, like /data/logs"
+    )
+    assert said(good, mode="overwrite") == (
+        'kafka-log: mode: segments are added to a log directory: use mode("append")'
+    )
+    assert said(good, topik="t").startswith("kafka-log: topik: there is no such option of writing; did you")
+    assert said(good.drop("topic")).startswith("kafka-log: topic: there is no column topic")
+    good.selectExpr("*", "5L AS offset").limit(1).write.format("kafka-log").mode("append").save(out)
+    assert "offset" in said(good.selectExpr("*", "5L AS offset").limit(1))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_streams_progress(spark: Any, tmp_path: Path, write_segment: Write) -> None:
+    path = write_segment(tmp_path / "logs" / "t-0", 0, 30)
+    options = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "20"}
+    stream = spark.readStream.format("kafka-log").options(**options).load(str(tmp_path / "logs"))
+    query = stream.writeStream.format("noop").trigger(availableNow=True).start()
+    assert query.awaitTermination(120)
+    found = [each["sources"][0]["metrics"] for each in query.recentProgress if each["numInputRows"]]
+    assert [each["maxOffsetsBehindLatest"] for each in found] == ["10", "0"]
+    assert all(each["minOffsetsBehindLatest"] == each["maxOffsetsBehindLatest"] for each in found)
+    assert int(found[-1]["bytesRead"]) >= path.stat().st_size and found[-1]["rangesSkipped"] == "0"

@@ -9,8 +9,8 @@ import pytest
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits
 from kodec.log.files.listing import SegmentFiles, TopicPartition
-from kodec.pipeline.options import Options
-from kodec.pipeline.plan import SourceSegment, list_segments, pack, tasks_of
+from kodec.pipeline.options import OptionError, Options
+from kodec.pipeline.plan import SourceSegment, found_logs, list_segments, pack, tasks_of
 
 
 def listed(path: Path, **options: str) -> list[tuple[str, int]]:
@@ -49,6 +49,18 @@ def test_file_urls_and_several_paths(log_dir: Path) -> None:
     paths = json.dumps([(log_dir / "paid-0").as_uri(), str(log_dir / "orders-1")])
     found = list_segments(Options.parse({"paths": paths}))
     assert [str(part.topic_partition) for part in found] == ["orders-1", "paid-0"]
+
+
+def test_a_folder_and_a_link_to_it_are_one_log(log_dir: Path, tmp_path: Path) -> None:
+    """As two replicas it would be ranked, and each of its segments looked at, twice."""
+    (tmp_path / "link").symlink_to(log_dir)
+    paths = json.dumps([str(log_dir), str(tmp_path / "link"), str(tmp_path / "link" / "orders-0")])
+    found = found_logs(Options.parse({"paths": paths}))
+    assert {str(owner): len(logs) for owner, logs in found.items()} == {
+        "orders-0": 1,
+        "orders-1": 1,
+        "paid-0": 1,
+    }
 
 
 @pytest.mark.parametrize(
@@ -158,6 +170,23 @@ def test_offsets_leave_out_segments(log_dir: Path) -> None:
             "endingOffsets": f'{{"orders": {{"0": {last + 1}}}}}',
         }
         assert listed(log_dir, **given) == [("orders-0", base) for base in bases]
+
+
+def test_a_path_without_a_file_of_kafkas_is_an_error(tmp_path: Path) -> None:
+    """Many a folder is named like a topic-partition's: /usr/lib/llvm-14."""
+    (tmp_path / "lib" / "llvm-14" / "bin").mkdir(parents=True)
+    (tmp_path / "lib" / "llvm-14" / "readme.log").write_text("text")
+    for path in (tmp_path, tmp_path / "lib", tmp_path / "lib" / "llvm-14"):
+        text = rf"^kafka-log: path: {path}: no file of Kafka's is in llvm-14$"
+        with pytest.raises(OptionError, match=text):
+            listed(path)
+        assert listed(path, allowEmpty="true") == []
+    for name in ("leader-epoch-checkpoint", "partition.metadata", f"{0:020d}.timeindex"):
+        (tmp_path / "lib" / "llvm-14" / name).touch()
+        assert listed(tmp_path) == []
+        (tmp_path / "lib" / "llvm-14" / name).unlink()
+    (tmp_path / "lib" / "meta.properties").touch()
+    assert listed(tmp_path) == listed(tmp_path / "lib" / "llvm-14") == []
 
 
 def _segments(*sizes: int) -> list[SourceSegment]:

@@ -130,6 +130,74 @@ def test_rows_without_some_columns_get_what_the_options_say(tmp_path: Path) -> N
     assert [len(found) for found in read(root).values()] == [2, 1]
 
 
+def test_an_option_goes_before_a_column(tmp_path: Path) -> None:
+    """As in Spark's Kafka sink."""
+    cases: list[tuple[dict[str, str], list[str]]] = [
+        ({"topic": "a"}, ["a-0", "a-1"]),
+        ({"partition": "7"}, ["orders-7"]),
+        ({"topic": "a", "partition": "7"}, ["a-7"]),
+    ]
+    for number, (options, wanted) in enumerate(cases):
+        root = tmp_path / str(number)
+        writer = sink(root, **options)
+        writer.commit([writer.write(iter(batches(rows(50))))])
+        assert sorted(read(root)) == wanted
+        assert sum(map(len, read(root).values())) == 50
+
+
+def test_offsets_that_are_all_null_are_none(tmp_path: Path) -> None:
+    columns, root = f"{ALL}, offset bigint", tmp_path / "logs"
+    writer = sink(root, columns)
+    none = [{**row, "offset": None} for row in rows(20)]
+    writer.commit([writer.write(iter(batches(none, columns))) for _ in range(2)])
+    assert [row[0] for row in read(root)["orders-1"]] == list(range(20))
+    some = [{**row, "offset": 100 + n} for n, row in enumerate(rows(20))]
+    with pytest.raises(KodecError, match="offset is null in some rows"):
+        sink(root, columns).write(iter(batches(none + some, columns)))
+    writer = sink(root, columns)
+    messages = [writer.write(iter(batches(each, columns))) for each in (none, some)]
+    with pytest.raises(KodecError, match="offset is null in some rows"):
+        writer.commit([*messages])
+    writer.abort([*messages])
+    assert [row[0] for row in read(root)["orders-1"]] == list(range(20))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+
+
+def test_a_task_that_outlives_its_write_leaves_nothing(tmp_path: Path) -> None:
+    writer = sink(tmp_path / "logs")
+
+    def found() -> Iterator[pa.RecordBatch]:
+        yield from batches(rows(10, partitions=1))
+        pickle.loads(pickle.dumps(writer)).abort([None])
+        yield from batches(rows(10))
+
+    with pytest.raises(FileNotFoundError):
+        writer.write(found())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_micro_batch_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Context:
+        def partitionId(self) -> int:
+            return 0
+
+        def getLocalProperty(self, name: str) -> str:
+            return "7" if name.endswith("batchId") else "query"
+
+    def fails() -> Iterator[pa.RecordBatch]:
+        yield from batches(rows(10))
+        raise OSError("the source has gone")
+
+    options = {"path": str(tmp_path / "logs"), "checkpointLocation": "/state"}
+    made = [StreamSink(struct(ALL), WriteOptions.parse(options), False) for _ in range(2)]
+    monkeypatch.setattr("pyspark.TaskContext.get", Context)
+    with pytest.raises(OSError, match="gone"):
+        made[0].write(fails())
+    # Spark makes another one to end what the first one began
+    made[1].abort([None], 7)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_batch_that_the_caller_counts_is_written_once(tmp_path: Path) -> None:
     for _ in range(2):
         writer = sink(tmp_path / "logs", queryId="q", batchId="7")

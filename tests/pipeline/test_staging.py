@@ -1,10 +1,13 @@
 """How what a job has made becomes visible: whole, or not at all."""
 
+import errno
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kodec.log.files import durable
 from kodec.pipeline.staging import staged
 
 
@@ -50,6 +53,50 @@ def test_publishing_replaces_what_is_there(tmp_path: Path) -> None:
     assert tree(tmp_path) == ["out", "out/new"]
 
 
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="cannot exchange names")
+def test_there_is_always_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is killed while it publishes leaves the old one or the new one: one step exchanges them."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+
+    def swapped(one: bytes, other: bytes) -> int:
+        assert tree(tmp_path / "out") == ["old"]
+        error = swap(one, other)
+        assert tree(tmp_path / "out") == ["new"]
+        return error
+
+    def moved(self: Path, target: Any) -> Path:
+        raise AssertionError(f"{self} was renamed")
+
+    swap = durable._swap
+    with staged(tmp_path / "out") as staging:
+        (staging.result / "new").touch()
+        monkeypatch.setattr(durable, "_swap", swapped)
+        monkeypatch.setattr(Path, "rename", moved)
+        staging.publish(tmp_path / "out")
+    assert tree(tmp_path) == ["out", "out/new"]
+
+
+def test_where_names_cannot_be_exchanged_the_target_is_moved_away_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "_swap", lambda one, other: errno.ENOSYS)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    with staged(tmp_path / "out") as staging:
+        (staging.result / "new").touch()
+        staging.publish(tmp_path / "out")
+    assert tree(tmp_path) == ["out", "out/new"]
+
+
+def test_an_error_of_the_exchange_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durable, "_swap", lambda one, other: errno.EACCES)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(PermissionError), staged(tmp_path / "out") as staging:
+        staging.publish(tmp_path / "out")
+    assert tree(tmp_path) == ["out"]
+
+
 def test_publishing_that_fails_puts_back_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +109,7 @@ def test_publishing_that_fails_puts_back_what_was_there(
             raise OSError("disk full")
         return rename(self, target)
 
+    monkeypatch.setattr("kodec.log.files.durable._swap", lambda one, other: errno.EINVAL)
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="disk full"), staged(tmp_path / "out") as staging:
         staging.publish(tmp_path / "out")

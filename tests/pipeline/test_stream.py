@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 import kodec
 from kodec.errors import FormatError
@@ -85,6 +85,24 @@ def test_at_most_so_many_offsets(logs: Path) -> None:
         start = end
     assert sorted(row for step in steps for row in step) == sorted(read(stream, at(0, 5), at(30, 10)))
     assert all(0 < len(step) <= 8 for step in steps)
+
+
+def test_at_least_so_many_offsets(logs: Path, write_segment: Write) -> None:
+    stream = reader(logs, minOffsetsPerTrigger="7", maxTriggerDelay="1h")
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMinRows(7)
+    # as of Spark's Kafka source the first micro-batch does not wait
+    assert stream.latestOffset(at(28, 10), limit) == at(30, 10)
+    write_segment(logs / "t-0", 30, 6)
+    assert stream.latestOffset(at(30, 10), limit) == at(30, 10)
+    assert stream.latestOffset(at(30, 10), ALL) == at(36, 10)
+    write_segment(logs / "t-0", 36, 1)
+    assert stream.latestOffset(at(30, 10), limit) == at(37, 10)
+    # one that is to end does not wait either
+    stream.prepareForTriggerAvailableNow()
+    assert stream.latestOffset(at(36, 10), limit) == at(37, 10)
+    stream = reader(logs, minOffsetsPerTrigger="50", maxTriggerDelay="0")
+    assert [stream.latestOffset(at(36, 10), limit) for _ in range(2)] == [at(37, 10)] * 2
 
 
 def test_a_query_that_ends_ends_where_the_log_was(logs: Path, write_segment: Write) -> None:
@@ -189,7 +207,8 @@ def test_damage_stops_the_stream_or_is_skipped(logs: Path) -> None:
     [
         ({"endingOffsets": "latest"}, "endingOffsets: a stream has no end"),
         ({"endingTimestamp": "5"}, "endingTimestamp: a stream has no end"),
-        ({"minOffsetsPerTrigger": "5"}, "up to maxOffsetsPerTrigger"),
+        ({"minOffsetsPerTrigger": "x"}, "expected a whole number above 0"),
+        ({"maxTriggerDelay": "5 parsecs"}, "expected a time, like 90s or 15m"),
         ({"maxOffsetsPerTrigger": "0"}, "expected a whole number above 0"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -25,7 +24,6 @@ def mypy(folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--cache-dir={folder / 'cache'}", PROGRAM, WRONG],
         cwd=folder,
-        env={**os.environ, "MYPYPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,
@@ -46,7 +44,7 @@ def pyright(folder: Path) -> str:
         node, modules = oracle.node()
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    config = {"include": ["."], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": "strict"}
+    config = {"include": ["."], "typeCheckingMode": "strict"}
     (folder / "pyrightconfig.json").write_text(json.dumps(config))
     done = subprocess.run(
         [node, str(modules / "pyright" / "index.js"), "--pythonpath", sys.executable],

@@ -30,7 +30,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.roles import TRANSPARENT
 from kodec.generator.schema.widths import field_bits
 from kodec.generator.targets.documents import streams
-from kodec.generator.text import Text, code, markdown
+from kodec.generator.text import cell, code, markdown
 from kodec.generator.wire import INTRINSICS, WIRE
 
 __all__ = ["Choices", "EnumPage", "EnumRow", "Page", "Row", "Table", "TypePage", "pages"]
@@ -121,11 +121,6 @@ def _anchor(name: str) -> str:
     return name.replace("::", "-")
 
 
-def _cell(text: Text) -> str:
-    """Markdown on one line, for a table."""
-    return " ".join(markdown(text).split())
-
-
 class _Pages:
     def __init__(self, model: Model, layouts: Layouts, schema: Schema) -> None:
         self.model = model
@@ -136,7 +131,7 @@ class _Pages:
         return Page(
             self.schema,
             _path(self.schema),
-            _cell(self.schema.title) or code(self.schema.id),
+            cell(self.schema.title) or code(self.schema.id),
             streams.LEGEND if self.schema.streamed else "",
             tuple(self.type(struct) for struct in self.schema.structs),
             tuple(self.enum(enum) for enum in self.schema.enums),
@@ -152,8 +147,8 @@ class _Pages:
     def enum(self, enum: Enum) -> EnumPage:
         rows = []
         for item in enum.items:
-            notes = [_cell(item.doc), *_since(item.since, item.until)]
-            rows.append(EnumRow(item.value, item.id, " ".join(note for note in notes if note)))
+            notes = [cell(item.doc), *_since(item.since, item.until)]
+            rows.append(EnumRow(item.value, code(item.id), " ".join(note for note in notes if note)))
         return EnumPage(code(enum.name.rpartition("::")[2]), _anchor(enum.name), tuple(rows))
 
     # -- types
@@ -225,7 +220,7 @@ class _Pages:
 
     def facts(self, struct: Struct) -> Iterator[str]:
         for source in struct.doc_ref:
-            yield f"Source: {markdown(source)}"
+            yield f"Source: {cell(source)}"
         if struct.wire in INTRINSICS:
             yield f"Stands for its value: {WIRE[struct.wire].document}."
         elif struct.wire in TRANSPARENT:
@@ -237,22 +232,22 @@ class _Pages:
         if struct.flexible is not None:
             yield f"Flexible versions: {struct.flexible}."
         if struct.topic:
-            yield f"In the topic {markdown(struct.topic)}."
+            yield f"In the topic {cell(struct.topic)}."
         if struct.endian is not None:
             yield streams.endian(struct.endian, self.shown)
         for param in struct.params:
             kind = self.link(param.type) if "::" in param.type or self._is_schema(param.type) else param.type
             kind = f"a list of {kind}" if param.array else kind
             kind += f", {self.link(param.enum)}" if param.enum is not None else ""
-            yield f"Parameter {code(param.id)}, {kind}. {_cell(param.doc)}".strip()
+            yield f"Parameter {code(param.id)}, {kind}. {cell(param.doc)}".strip()
         for each in struct.instances:
             if each.peek_type is not None and not self.schema.streamed:
                 where = f"{self.plain(each.peek_type)} at byte {each.peek_at}"
-                yield f"{code(each.id)}: looked at before all is read, {where}. {_cell(each.doc)}".strip()
+                yield f"{code(each.id)}: looked at before all is read, {where}. {cell(each.doc)}".strip()
             elif each.value is not None and struct.wire not in INTRINSICS:
                 enum = f", {self.link(each.enum)}" if each.enum is not None else ""
                 when = f", where {self.shown(each.condition)}" if each.condition is not None else ""
-                yield f"{code(each.id)} is {self.shown(each.value)}{enum}{when}. {_cell(each.doc)}".strip()
+                yield f"{code(each.id)} is {self.shown(each.value)}{enum}{when}. {cell(each.doc)}".strip()
         if struct.row:
             names = [each.name if isinstance(each, Column) else each for each in struct.columns]
             yield f"One value is one row{': ' + ', '.join(map(code, names)) if names else ''}."
@@ -328,7 +323,7 @@ class _Pages:
     def notes(self, struct: Struct, spec: Field) -> Iterator[str]:
         """All that is said of a field, sentence by sentence."""
         if spec.doc:
-            said = _cell(spec.doc)
+            said = cell(spec.doc)
             yield said if said[-1:] in ".!?:" else f"{said}."
         if spec.condition is not None:
             yield f"Only where {self.shown(spec.condition)}."
@@ -347,13 +342,13 @@ class _Pages:
                 yield f"{code(new)} stands in for {code(old)}{when}."
         for tag in spec.tags:
             default = "" if tag.default is None else f", {self.shown(tag.default)} where it is absent"
-            doc = f" {_cell(tag.doc)}" if tag.doc else ""
+            doc = f" {cell(tag.doc)}" if tag.doc else ""
             yield f"Tag {tag.number} is {code(tag.id)}: {self.plain(tag.type)}{default}.{doc}"
         if spec.default is not None:
             yield f"Default: {self.shown(spec.default)}."
         yield from _since(spec.since, spec.until)
         if spec.orig_id:
-            yield f"Elsewhere called {markdown(spec.orig_id)}."
+            yield f"Elsewhere called {cell(spec.orig_id)}."
 
 
 def _is_long(kind: TypeRef) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kodec.generator.passes import why_streamed
 from kodec.generator.problems import Problem
-from kodec.generator.schema.model import Field, Param
+from kodec.generator.schema.model import Field, Instance, Param, Tag
 from kodec.generator.target import File, Request, mark
 from kodec.generator.targets.java.expressions import Beyond
 from kodec.generator.targets.java.module import ClassOf
@@ -57,12 +57,19 @@ class _Java:
         schema = back.model.schema(schema_id)
         for struct in schema.structs:
             taken: dict[str, str] = {}
-            members: list[Param | Field] = [*struct.params, *struct.fields]
+            tags = [tag for spec in struct.fields if (it := back.tag_section(spec)) for tag in it.tags]
+            members: list[Param | Field | Instance | Tag] = [
+                *struct.params,
+                *struct.fields,
+                *struct.instances,
+                *tags,
+            ]
             for spec in members:
                 name = lower(spec.id)
                 if name in taken:
                     text = f"`{taken[name]}` and `{spec.id}` are both `{component(spec.id)}` in Java"
-                    yield Problem(spec.place, struct.name, text)
+                    place = struct.place if isinstance(spec, Tag) else spec.place
+                    yield Problem(place, struct.name, text)
                 taken[name] = spec.id
             for each in struct.fields:
                 if back.layouts.optional(struct, each):

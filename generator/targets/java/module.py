@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 
 from kodec.generator.layout import Layout, Run, Variant
+from kodec.generator.reserved import Taken
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Enum, Field, Param, Prim, Ref, Schema, Struct, Switch
 from kodec.generator.schema.roles import codec_enum, codec_field, transparent
 from kodec.generator.targets.java.expressions import plain
-from kodec.generator.targets.java.names import Names, camel, component, constant, local
+from kodec.generator.targets.java.names import Names, camel, component, constant
 from kodec.generator.targets.java.reader import Reader, Scope, load, parts_of, stored
 from kodec.generator.targets.java.rows import rows_of
 from kodec.generator.targets.java.types import BYTES, JType
@@ -131,7 +132,7 @@ class ClassOf:
                 doc = self._unsigned(spec, kind)
                 yield made(kind, component(spec.id), doc)
                 continue
-            parsed, stored = self._codec_names(spec)
+            parsed, stored = self._codec_names(struct, spec)
             note = "Null where only the head was read"
             if parsed == component(spec.id):
                 yield made(kind, parsed, Text.of(spec.doc, f" {note}."))
@@ -156,12 +157,19 @@ class ClassOf:
             return Text.of(spec.doc, " Unsigned: see Long.toUnsignedString.")
         return spec.doc
 
-    @staticmethod
-    def _codec_names(spec: Field) -> tuple[str, str]:
+    def _own_components(self, struct: Struct) -> Taken:
+        """The components that are called as the schema calls them."""
+        tags = [tag for spec in struct.fields if (it := self.back.tag_section(spec)) for tag in it.tags]
+        return Taken(
+            component(name) for name in [each.id for each in struct.fields] + [tag.id for tag in tags]
+        )
+
+    def _codec_names(self, struct: Struct, spec: Field) -> tuple[str, str]:
         """The components of a compressible field: parsed, and as stored."""
-        plain_is_parsed = isinstance(spec.type, (Switch, Ref))
-        name = component(spec.id)
-        return (name, f"{name}Stored") if plain_is_parsed else (f"{name}Inner", name)
+        taken, name = self._own_components(struct), component(spec.id)
+        if isinstance(spec.type, (Switch, Ref)):
+            return name, taken.claim(f"{name}Stored")
+        return taken.claim(f"{name}Inner"), name
 
     def _constants(self, struct: Struct) -> Iterator[Member]:
         if struct.topic:
@@ -199,6 +207,7 @@ class ClassOf:
                 )
 
     def _enums_of(self, struct: Struct) -> Iterator[Method]:
+        taken = self._own_components(struct)
         for spec in struct.fields:
             if spec.enum is None or spec.repeat is not None or not self.types.stored(struct, spec):
                 continue
@@ -207,7 +216,7 @@ class ClassOf:
                 continue
             name, enum = component(spec.id), self.names.enum(spec.enum, self.schema)
             yield Method(
-                f"public {enum} {name}Enum()",
+                f"public {enum} {taken.claim(f'{name}Enum')}()",
                 f"The member of the enum that {{@code {name}}} is; null where it has none.",
                 (f"return {enum}.of({name});",),
             )
@@ -237,8 +246,8 @@ class ClassOf:
     def _readers(self, struct: Struct) -> Iterator[Method]:
         dynamic = [param for param in struct.params if param.type != "bool"]
         flags = [param for param in struct.params if param.type == "bool"]
-        more = "".join(f", long {local(param.id)}" for param in dynamic)
-        args = "".join(f", {local(param.id)}" for param in dynamic)
+        more = "".join(f", long {self.names.local(param.id)}" for param in dynamic)
+        args = "".join(f", {self.names.local(param.id)}" for param in dynamic)
         inner = transparent(struct)
         returns = self._returns(struct)
         stem = "read" if inner is None else f"read{self.names.function(struct)}"
@@ -286,17 +295,16 @@ class ClassOf:
             with code.block(f"if (in.end - in.pos < {need})"):
                 code.add(f"in.need({self.reader.fields_of_run(names)});")
             at = f"in.pos + {place.offset}" if place.offset else "in.pos"
-            code.add("byte[] buf = in.buf;", f"long {local(version)} = {load(place.what, at)};")
-        with code.block(f"switch ((int) {local(version)})"):
+            code.add("byte[] buf = in.buf;", f"long {self.names.local(version)} = {load(place.what, at)};")
+        with code.block(f"switch ((int) {self.names.local(version)})"):
             for variant in variants:
                 for number in variant.versions:
                     code.add(f"case {number}:")
                 code.add(f"    return {name}V{variant.versions[0]}(in{args});")
             code.add("default:")
             text = java_literal(str(struct.versions))
-            code.add(
-                f"    throw Input.unknownVersion({java_literal(version)}, {local(version)}, {text}, {at});"
-            )
+            given = f"{java_literal(version)}, {self.names.local(version)}"
+            code.add(f"    throw Input.unknownVersion({given}, {text}, {at});")
         return Method(
             f"public static {returns} {name}(Input in{more})",
             f"Reads {_article(struct.id)}, versions {struct.versions}; the input is behind it then.",
@@ -309,11 +317,11 @@ class ClassOf:
         """How stored content becomes parsed content."""
         codec = holder.codec
         assert codec is not None
-        parsed, stored = self._codec_names(holder)
+        parsed, stored = self._codec_names(struct, holder)
         scope = Scope(struct, self.types)
         for spec in struct.fields:
             kind = self.types.field(struct, spec)
-            scope.names[spec.id] = f"v.{component(spec.id)}()", kind
+            scope.names[spec.id] = f"this.{component(spec.id)}", kind
         by = ex.text_of(codec.by)
         place = self.back.places(struct).get(by.partition(".")[0], 0)
         number, kind = scope.java.value(self.reader.layouts.inline(struct, codec.by))
@@ -324,7 +332,6 @@ class ClassOf:
         when = None
         if codec.when is not None:
             when = plain(scope.java.condition(self.reader.layouts.inline(struct, codec.when)))
-        code.add(f"{returns} v = this;")
         with code.block(f"switch ({number if kind.kind == 'int' else f'(int) {number}'})"):
             for item in items:
                 text = java_literal(item.id)
@@ -364,7 +371,7 @@ class ClassOf:
         code = Code()
         path = java_literal(holder.id)
         plain_is_parsed = parsed == component(holder.id)
-        code.add(f"byte[] data = {stored};")
+        code.add(f"byte[] data = this.{stored};")
         with code.block("if (data == null)"):
             code.add("return this;")
         code.add("int at = stop - data.length;", "String codec;")
@@ -385,13 +392,7 @@ class ClassOf:
         code.add("} catch (FormatException error) {", f"    error.within({path});")
         code.add('    throw codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);', "}")
         scope.names[holder.id] = "found", kind
-        code.add(f"{returns} v = this;")
-        checks = Code()
-        self.reader.derived_checks(checks, struct, layout, scope, after_head=True)
-        if checks.lines:
-            code.add(*checks.lines)
-        else:
-            code.lines.pop()
+        self.reader.derived_checks(code, struct, layout, scope, after_head=True)
         args = []
         for spec in struct.fields:
             if spec is holder:
@@ -399,9 +400,9 @@ class ClassOf:
                 continue
             section = self.back.tag_section(spec)
             if section is not None:
-                args += [*(component(tag.id) for tag in section.tags), component(spec.id)]
+                args += [f"this.{component(name)}" for name in (*(tag.id for tag in section.tags), spec.id)]
             elif self.types.stored(struct, spec):
-                args.append(component(spec.id))
+                args.append(f"this.{component(spec.id)}")
         code.add(f"return new {returns}({', '.join(args)});")
         return Method(
             f"public {returns} parsed(int start, int stop, ReadOptions given)",
@@ -412,9 +413,11 @@ class ClassOf:
     def _from(
         self, struct: Struct, flags: list[Param], more: str, args: str, returns: str
     ) -> Iterator[Method]:
-        wanted = more + "".join(f", boolean {local(param.id)}" for param in flags)
-        given = args + "".join(f", {local(param.id)}" for param in flags)
-        read = _chosen("read", [(local(param.id), camel(param.id)) for param in flags], f"(in{args})")
+        wanted = more + "".join(f", boolean {self.names.local(param.id)}" for param in flags)
+        given = args + "".join(f", {self.names.local(param.id)}" for param in flags)
+        read = _chosen(
+            "read", [(self.names.local(param.id), camel(param.id)) for param in flags], f"(in{args})"
+        )
         yield Method(
             f"public static {returns} from(byte[] data{wanted})",
             f"Reads {_article(struct.id)} that is all of {{@code data}}. Throws FormatException.",
@@ -465,7 +468,7 @@ class ClassOf:
             used = sorted(ex.names(value))
             code = Code()
             for name in used:
-                code.add(f"long {local(name)} = peek{camel(name)}(buf, at);")
+                code.add(f"long {self.names.local(name)} = peek{camel(name)}(buf, at);")
             code.add(f"return {plain(scope.java.number(value))};")
             yield Method(
                 f"public static long peek{camel(each.id)}(byte[] buf, int at)",

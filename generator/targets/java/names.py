@@ -2,55 +2,34 @@
 
 from __future__ import annotations
 
+from kodec.generator.reserved import Reserved, Taken
 from kodec.generator.schema.model import Schema, Struct
 from kodec.generator.targets.python.facts import Facts
 
-__all__ = ["Names", "camel", "component", "constant", "local", "lower"]
+__all__ = ["Names", "camel", "column_name", "component", "constant", "lower"]
 
-_WORDS = frozenset(
-    """
+_WORDS = """
     abstract assert boolean break byte case catch char class const continue default do double else enum
     extends final finally float for goto if implements import instanceof int interface long native new
     package private protected public return short static strictfp super switch synchronized this throw
     throws transient try void volatile while true false null _ var yield record sealed permits
-    """.split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
+""".split()  # noqa: SIM905  # fifty words on fifty lines are no list to read
+# what the methods that read call things beside the fields, by names without a `_` inside
+_LOCALS = Reserved(
+    _WORDS,
+    """
+    at buf checkCrc computed data elements end error expected found in item last most n opt p room start stop
+    wanted
+    """.split(),  # noqa: SIM905  # the same
 )
-# a record cannot have components of these names
-_COMPONENTS = frozenset(
-    ["clone", "finalize", "getClass", "hashCode", "notify", "notifyAll", "toString", "wait", "equals"]
+# what a record cannot have as a component, and the methods without arguments that its class has
+_COMPONENTS = Reserved(
+    _WORDS,
+    "clone finalize getClass hashCode notify notifyAll toString wait all codec".split(),  # noqa: SIM905
+    prefixes=("peek",),
 )
-# what generated code calls things
-_LOCALS = frozenset(
-    [
-        "at",
-        "before",
-        "buf",
-        "chosen",
-        "codec",
-        "computed",
-        "count",
-        "data",
-        "end",
-        "error",
-        "found",
-        "in",
-        "index",
-        "inner",
-        "item",
-        "last",
-        "n",
-        "opt",
-        "outer",
-        "p",
-        "pos",
-        "room",
-        "start",
-        "stop",
-        "tags",
-        "v",
-    ]
-)
-_CLASSES = frozenset(
+_MEMBERS = Reserved(_WORDS)
+_CLASSES = Reserved(
     """
     ArithmeticException ArrayList Arrays Boolean Buffer Checksums Codecs Double Enum Fields Float
     FormatException IndexOutOfBoundsException Input Integer List Load Long Math Object Objects Override
@@ -71,17 +50,14 @@ def camel(name: str) -> str:
     return found[:1].upper() + found[1:]
 
 
-def local(name: str) -> str:
-    """The local variable of a field."""
-    found = lower(name)
-    taken = found in _WORDS or found in _LOCALS or found.startswith(("startOf", "endOf"))
-    return f"{found}_" if taken else found
-
-
 def component(name: str) -> str:
     """The component of a record that a field is."""
-    found = lower(name)
-    return f"{found}_" if found in _WORDS or found in _COMPONENTS else found
+    return _COMPONENTS.free(lower(name))
+
+
+def column_name(name: str) -> str:
+    """The array of a column."""
+    return _MEMBERS.free(lower(name))
 
 
 def constant(name: str) -> str:
@@ -95,31 +71,26 @@ class Names:
     def __init__(self, back: Facts, root: str) -> None:
         self.back = back
         self.root = root
-        self.tops = {schema.id: self._free(camel(schema.id)) for schema in back.model.schemas}
+        # of two things of one name, a package is what Java sees last
+        self._locals = Reserved(_LOCALS.words, root.split(".")[:1])
+        self.tops = {schema.id: _CLASSES.free(camel(schema.id)) for schema in back.model.schemas}
         self.types: dict[str, str] = {}
         self.enums: dict[str, str] = {}
         for schema in back.model.schemas:
             top = self.tops[schema.id]
-            taken = {top}
+            taken = Taken([top])
             for struct in schema.structs:
                 if struct is schema.root:
                     self.types[struct.name] = top
                     continue
-                name = self._free(camel(back.function(struct)))
-                while name in taken:
-                    name += "_"
-                taken.add(name)
-                self.types[struct.name] = name
+                self.types[struct.name] = taken.claim(_CLASSES.free(camel(back.function(struct))))
             for enum in schema.enums:
-                name = self._free(camel(enum.name.rpartition("::")[2]))
-                while name in taken:
-                    name += "_"
-                taken.add(name)
-                self.enums[enum.name] = name
+                name = camel(enum.name.rpartition("::")[2])
+                self.enums[enum.name] = taken.claim(_CLASSES.free(name))
 
-    @staticmethod
-    def _free(name: str) -> str:
-        return f"{name}_" if name in _CLASSES else name
+    def local(self, name: str) -> str:
+        """The local variable of a field. It has no `_` inside, as what is made of it has: `crc_bits`."""
+        return self._locals.free(lower(name))
 
     def package(self, schema: Schema) -> str:
         """The package of a schema's class: that of its folder."""

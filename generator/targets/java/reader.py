@@ -23,7 +23,7 @@ from kodec.generator.schema.model import (
 from kodec.generator.schema.roles import transparent
 from kodec.generator.schema.versions import VersionRange
 from kodec.generator.targets.java.expressions import Java, plain
-from kodec.generator.targets.java.names import Names, camel, component, local
+from kodec.generator.targets.java.names import Names, camel, component, lower
 from kodec.generator.targets.java.types import LONG, JType, Types
 from kodec.generator.targets.java.views import Code
 from kodec.generator.targets.python.expressions import emit as python_text
@@ -63,12 +63,12 @@ class Scope:
             return self.names[name]
         spec = self.struct.field(name)
         if spec is not None:
-            return local(name), self.types.field(self.struct, spec)
+            return self.types.names.local(name), self.types.field(self.struct, spec)
         if self.struct.param(name) is not None:
-            return local(name), LONG
+            return self.types.names.local(name), LONG
         instance = self.struct.instance(name)
         if instance is not None and instance.peek_type is not None:
-            return local(name), LONG
+            return self.types.names.local(name), LONG
         return None
 
     @property
@@ -103,7 +103,7 @@ class _Ranges:
                 self.starts |= {derive.first, spec.id}
                 end = "in.pos"
                 if ids.index(spec.id) > ids.index(last):
-                    end = f"endOf{camel(last)}"
+                    end = f"endOf_{lower(last)}"
                     self.after.setdefault(last, []).append(("end", spec, derive, end))
                 owner = last if end == "in.pos" else spec.id
                 self.after.setdefault(owner, []).append(("check", spec, derive, end))
@@ -130,7 +130,7 @@ class Reader:
     def _number(self, stem: str) -> str:
         """A name of its own for what is needed in a block."""
         self._numbered += 1
-        return f"{stem}{self._numbered}"
+        return f"{stem}_{self._numbered}"
 
     # -- one layout -------------------------------------------------------------------------------
 
@@ -184,13 +184,13 @@ class Reader:
         for each in found:
             assert each.peek_type is not None
             at = f"in.pos + {each.peek_at}" if each.peek_at else "in.pos"
-            code.add(f"long {local(each.id)} = {load(each.peek_type, at)};")
+            code.add(f"long {self.names.local(each.id)} = {load(each.peek_type, at)};")
 
     def _result(self, struct: Struct, absent: set[str]) -> str:
         inner = transparent(struct)
         if inner is not None:
             if inner.id not in absent:
-                return local(inner.id)
+                return self.names.local(inner.id)
             return self.types.absent(struct, inner)
         args: list[str] = []
         for spec in struct.fields:
@@ -199,13 +199,13 @@ class Reader:
                 continue
             section = self.back.tag_section(spec)
             if section is not None:
-                args += [*(local(tag.id) for tag in section.tags), local(spec.id)]
+                args += [*(self.names.local(tag.id) for tag in section.tags), self.names.local(spec.id)]
             elif not self.types.stored(struct, spec):
                 continue
             elif spec.codec is not None:
-                args += [f"{local(spec.id)}Parsed", local(spec.id)]
+                args += [f"{self.names.local(spec.id)}_parsed", self.names.local(spec.id)]
             else:
-                args.append(local(spec.id))
+                args.append(self.names.local(spec.id))
         return f"new {self.names.type(struct.name, self.schema)}({', '.join(args)})"
 
     # -- runs of fixed width ----------------------------------------------------------------------
@@ -213,7 +213,7 @@ class Reader:
     def _run(self, code: Code, run: Run, scope: Scope, ranges: _Ranges) -> None:
         for item in run.fields:
             if item.field is not None and item.field.id in ranges.starts:
-                code.add(f"int startOf{camel(item.field.id)} = in.pos{_plus(item.offset)};")
+                code.add(f"int startOf_{lower(item.field.id)} = in.pos{_plus(item.offset)};")
         code.add(f"in.need({self.fields_of_run(parts_of(run))});")
         checks: list[tuple[Field, str, str, Scope]] = []
         self._unpack(code, run, "", 0, scope, checks)
@@ -242,7 +242,7 @@ class Reader:
                 continue
             spec = item.field
             assert spec is not None
-            name = f"{prefix}{camel(spec.id)}" if prefix else local(spec.id)
+            name = f"{prefix}_{lower(spec.id)}" if prefix else self.names.local(spec.id)
             if item.inner is not None:
                 assert isinstance(spec.type, Ref)
                 inner = self.model.struct(spec.type.target)
@@ -281,10 +281,10 @@ class Reader:
         values: dict[str, str],
     ) -> None:
         first = group.members[0][0].id
-        raw = f"{prefix}{camel(first)}Bits" if prefix else f"{local(first)}Bits"
+        raw = f"{prefix}_{lower(first)}_bits" if prefix else f"{self.names.local(first)}_bits"
         code.add(f"long {raw} = Load.bits(buf, {where}, {size});")
         for member, shift, width in group.members:
-            name = f"{prefix}{camel(member.id)}" if prefix else local(member.id)
+            name = f"{prefix}_{lower(member.id)}" if prefix else self.names.local(member.id)
             kind = self.types.single(member)
             if kind.kind == "bool":
                 text = f"({raw} & {1 << shift:#x}L) != 0"
@@ -346,8 +346,8 @@ class Reader:
             if what == "end":
                 code.add(f"int {end} = in.pos;")
                 continue
-            start, mine = f"startOf{camel(derive.first)}", local(owner.id)
-            at = f"startOf{camel(owner.id)}"
+            start, mine = f"startOf_{lower(derive.first)}", self.names.local(owner.id)
+            at = f"startOf_{lower(owner.id)}"
             name = java_literal(owner.id)
             if derive.is_checksum:
                 with code.block("if (in.opt.checkCrc())"):
@@ -454,32 +454,27 @@ class Reader:
             self._after(code, spec, scope, ranges)
             return
         kind = self.types.field(struct, original)
-        var = local(spec.id)
+        var = self.names.local(spec.id)
         if tagged is not None:
-            for tag in tagged.tags:
-                made = Field(tag.id, tag.type, spec.place, default=tag.default)
-                code.add(
-                    f"{self.types.of(tag.type).text} {local(tag.id)} = {self.types.absent(NOTHING, made)};"
-                )
+            self._absent_tags(code, spec, tagged)
             code.add(f"List<TaggedField> {var} = new ArrayList<>();")
         elif spec.codec is not None:
-            code.add(f"{kind.text} {var}Parsed = {self.types.absent(struct, original)};")
+            code.add(f"{kind.text} {var}_parsed = {self.types.absent(struct, original)};")
             code.add(f"byte[] {var} = null;")
         else:
             unset = "null" if original.nullable is not None else self.types.absent(struct, original)
             code.add(f"{kind.text} {var} = {unset};")
         if spec.id in ranges.starts:
-            code.add(f"int startOf{camel(spec.id)} = in.pos;")
+            code.add(f"int startOf_{lower(spec.id)} = in.pos;")
         with code.block(f"if ({plain(scope.java.condition(spec.condition))})"):
             self._there(code, struct, spec, tagged, scope, ranges, declared=True)
         self._not_null(code, spec, spec.null_versions)
         self._after(code, spec, scope, ranges)
 
-    @staticmethod
-    def _not_null(code: Code, spec: Field, versions: VersionRange | None) -> None:
+    def _not_null(self, code: Code, spec: Field, versions: VersionRange | None) -> None:
         """Refuse null in a layout of versions that do not allow it."""
         if versions is not None and not versions:
-            with code.block(f"if ({local(spec.id)} == null)"):
+            with code.block(f"if ({self.names.local(spec.id)} == null)"):
                 why = "null in a version that does not allow it"
                 code.add(_malformed(spec.id, why, "in.pos", '"a value"', '"null"'))
 
@@ -495,9 +490,9 @@ class Reader:
         declared: bool,
     ) -> None:
         """Read a field that is there; `declared` where its variable is."""
-        var = local(spec.id)
+        var = self.names.local(spec.id)
         if spec.id in ranges.starts and not declared:
-            code.add(f"int startOf{camel(spec.id)} = in.pos;")
+            code.add(f"int startOf_{lower(spec.id)} = in.pos;")
         if tagged is not None:
             self._tags(code, spec, tagged, declared)
             return
@@ -505,7 +500,7 @@ class Reader:
             stop = self._stop(spec, self._shown(struct, spec), scope)
             if not declared:
                 kind = self.types.field(struct, spec)
-                code.add(f"{kind.text} {var}Parsed = {self.types.absent(struct, spec)};")
+                code.add(f"{kind.text} {var}_parsed = {self.types.absent(struct, spec)};")
             code.add(f"{'' if declared else 'byte[] '}{var} = in.bytes({stop});")
             return
         if spec.repeat is not None:
@@ -529,7 +524,7 @@ class Reader:
         return f"in.span({java_literal(path)}, {plain(scope.java.number(spec.size))})"
 
     def _repeat(self, code: Code, struct: Struct, spec: Field, scope: Scope, declared: bool) -> None:
-        var = local(spec.id)
+        var = self.names.local(spec.id)
         shown = java_literal(self._shown(struct, spec))
         single = self.types.single(spec)
         if declared:
@@ -582,14 +577,15 @@ class Reader:
             return spec.size.value
         return self.layouts.least_of(spec.type) if spec.size is None else 0
 
+    def _absent_tags(self, code: Code, spec: Field, section: Field) -> None:
+        for tag in section.tags:
+            absent = self.types.absent(NOTHING, Field(tag.id, tag.type, spec.place, default=tag.default))
+            code.add(f"{self.types.of(tag.type).text} {self.names.local(tag.id)} = {absent};")
+
     def _tags(self, code: Code, spec: Field, section: Field, declared: bool) -> None:
-        var = local(spec.id)
+        var = self.names.local(spec.id)
         if not declared:
-            for tag in section.tags:
-                made = Field(tag.id, tag.type, spec.place, default=tag.default)
-                code.add(
-                    f"{self.types.of(tag.type).text} {local(tag.id)} = {self.types.absent(NOTHING, made)};"
-                )
+            self._absent_tags(code, spec, section)
             code.add(f"List<TaggedField> {var} = new ArrayList<>();")
         tags, index, outer = self._number("tags"), self._number("index"), self._number("outer")
         code.add(f"Input.Tags {tags} = in.tags({java_literal(spec.id)});", f"int {outer} = in.end;")
@@ -602,7 +598,7 @@ class Reader:
                 with code.deeper():
                     wrap = f".within({java_literal(tag.id)})"
                     scope = Scope(NOTHING, self.types)
-                    self._element(code, tag.type, made, scope, local(tag.id), tag.id, wrap)
+                    self._element(code, tag.type, made, scope, self.names.local(tag.id), tag.id, wrap)
                     code.add(f"in.endsExactly({java_literal(tag.id)});")
                     self._not_null(code, made, tag.null_versions)
                 keyword = "} else if"

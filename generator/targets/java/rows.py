@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from kodec.generator.layout import BitGroup, Run
+from kodec.generator.reserved import Taken
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import (
     Bits,
@@ -27,7 +28,7 @@ from kodec.generator.schema.model import (
 )
 from kodec.generator.schema.roles import RowContent, codec_enum, listed_rows, row_content
 from kodec.generator.targets.java.expressions import Beyond, Java, plain
-from kodec.generator.targets.java.names import camel, local, lower
+from kodec.generator.targets.java.names import camel, column_name, lower
 from kodec.generator.targets.java.reader import Reader, load, opposite
 from kodec.generator.targets.java.types import BOOL, INT, JType, integer, prim_type
 from kodec.generator.targets.java.views import Code, Member, Method, TypeView
@@ -36,11 +37,6 @@ from kodec.generator.wire import VARINTS, WIRE
 
 __all__ = ["rows_of"]
 
-_TAKEN = frozenset(
-    """
-    ALL count wanted clear head rows add hidden codec contentStart contentEnd unitEnd capacity reserve grow
-    """.split()  # noqa: SIM905  # a list of words
-)
 _ARRAYS = {
     "int8": "byte",
     "int16": "short",
@@ -84,11 +80,19 @@ class _Value:
     spec: Field
     owner: Struct
     nullable: bool = False
-    number: int = 0
+    is_local: bool = True
 
     @property
     def is_span(self) -> bool:
         return self.type is None
+
+    @property
+    def start(self) -> str:
+        return f"{self.name}_start" if self.is_local else f"{self.name}Start"
+
+    @property
+    def length(self) -> str:
+        return f"{self.name}_length" if self.is_local else f"{self.name}Length"
 
 
 _Path = tuple[str, ...]
@@ -153,7 +157,10 @@ class _Rows:
         self.codec_at: _Path | None = None
         self._numbers = 0
         self._inside = False
-        self._used: set[str] = set()
+        self._values = Taken()
+        self._members = Taken(["count", "capacity", "unitEnd"])
+        self._constants = Taken(["ALL"])
+        self._called: dict[str, str] = {}
 
     # -- the class --------------------------------------------------------------------------------
 
@@ -198,20 +205,18 @@ class _Rows:
     def _new(self, path: _Path, spec: Field, owner: Struct, kind: JType | None, prefix: str = "") -> _Value:
         values = self.element if self._inside else self.head
         if self._inside:
-            name = local(f"{prefix}{spec.id}" if prefix else spec.id)
-            while name in self._used:
-                name += "_"
-            self._used.add(name)
+            name = self._values.claim(self.reader.names.local(f"{prefix}{spec.id}"))
         else:
-            name = "head" + "".join(map(camel, path))
+            name = self._members.claim("head" + "".join(map(camel, path)), ("", "Start", "Length"))
+            self._values.claim(name)
         nullable = spec.nullable is not None
-        found = _Value(name, kind, spec, owner, nullable)
+        found = _Value(name, kind, spec, owner, nullable, self._inside)
         values[path] = found
         return found
 
     def _number(self, stem: str) -> str:
         self._numbers += 1
-        return f"{stem}{self._numbers}"
+        return f"{stem}_{self._numbers}"
 
     def _java(self, at: _Path) -> Java:
         values = self.element if self._inside else self.head
@@ -238,7 +243,7 @@ class _Rows:
                 ids = [each.id for item in step.fields if (each := item.field) is not None]
             else:
                 if step.field.id in starts:
-                    code.add(f"int startOf{camel(step.field.id)} = p;")
+                    code.add(f"int {_start(at, step.field.id)} = p;")
                 self._one(code, step.field, struct, at, stop, prefix)
                 ids = [step.field.id]
             for ident in ids:
@@ -250,7 +255,7 @@ class _Rows:
         mine = values.get((*at, spec.id))
         if mine is None or derive.plus is not None:
             raise NotFlat
-        start = f"startOf{camel(derive.first)}"
+        start = _start(at, derive.first)
         test = f"{mine.name} != p - {start}"
         if derive.is_checksum:
             test = f"checkCrc && {mine.name} != Checksums.{derive.kind}(buf, {start}, p)"
@@ -266,7 +271,7 @@ class _Rows:
         checks: list[tuple[Field, _Value, _Path]] = []
         for item in run.fields:
             if item.field is not None and item.field.id in starts:
-                code.add(f"int startOf{camel(item.field.id)} = p{_plus(item.offset)};")
+                code.add(f"int {_start(at, item.field.id)} = p{_plus(item.offset)};")
         self._loads(code, run, struct, at, 0, checks)
         for spec, value, where in checks:
             self._check(code, spec, value, where)
@@ -356,7 +361,7 @@ class _Rows:
 
     def _span(self, code: Code, value: _Value, start: str, length: str, *, declare: bool) -> None:
         kind = "int " if self._inside and declare else ""
-        code.add(f"{kind}{value.name}Start = {start};", f"{kind}{value.name}Length = {length};")
+        code.add(f"{kind}{value.start} = {start};", f"{kind}{value.length} = {length};")
 
     def _check(self, code: Code, spec: Field, value: _Value, at: _Path) -> None:
         valid = spec.valid
@@ -452,7 +457,6 @@ class _Rows:
     def _blob(
         self, code: Code, spec: Field, value: _Value, size: str | None, guard: str | None, stop: str
     ) -> None:
-        name = value.name
         if guard is not None:
             fixed = isinstance(spec.size, ex.Literal) and spec.size.value
             if not value.nullable and (fixed or spec.default not in (None, ex.Literal(""))):
@@ -461,15 +465,15 @@ class _Rows:
             self._span(code, value, "p", length, declare=True)
             code.add(f"if ({guard}) {{")
         elif self._inside:
-            code.add(f"int {name}Start;", f"int {name}Length;")
+            code.add(f"int {value.start};", f"int {value.length};")
         lines = Code(depth=1 if guard is not None else 0)
         if size is None:
-            lines.add(f"{name}Start = p;", f"{name}Length = {stop} - p;", f"p = {stop};")
+            lines.add(f"{value.start} = p;", f"{value.length} = {stop} - p;", f"p = {stop};")
         else:
             wide = self._number("size")
             lines.add(f"long {wide} = {size};")
             self._give_up(lines, f"{wide} < 0 || {wide} > {stop} - p")
-            lines.add(f"{name}Start = p;", f"{name}Length = (int) {wide};", f"p += (int) {wide};")
+            lines.add(f"{value.start} = p;", f"{value.length} = (int) {wide};", f"p += (int) {wide};")
         code.add(*lines.lines)
         if guard is not None:
             code.add("}")
@@ -508,7 +512,7 @@ class _Rows:
         self._give_up(code, f"{count} < 0 || {count} > ({stop} - p) / {least}")
         code.add(f"room -= {count};")
         self._give_up(code, "room < 0")
-        wanted = f"{name}Start != null"
+        wanted = f"this.{name}Start != null"
         code.add(f"if ({wanted}) {{", f"    grow{camel(name)}((int) {count});", "}")
         code.add(f"for (int {index} = 0; {index} < {count}; {index}++) {{")
         before = dict(self.element)
@@ -521,22 +525,31 @@ class _Rows:
             ]
             code.add(f"if ({wanted}) {{")
             for each, value in made:
-                inner = f"{name}{camel(each.name)}"
+                inner = self._inner_name(name, each)
                 if value.is_span:
-                    code.add(f"    this.{inner}Start[{name}Count] = {value.name}Start;")
-                    code.add(f"    this.{inner}Length[{name}Count] = {value.name}Length;")
+                    code.add(f"    this.{inner}Start[this.{name}Count] = {value.start};")
+                    code.add(f"    this.{inner}Length[this.{name}Count] = {value.length};")
                 else:
-                    code.add(f"    this.{inner}[{name}Count] = {value.name};")
-            code.add(f"    {name}Count++;", "}")
+                    code.add(f"    this.{inner}[this.{name}Count] = {value.name};")
+            code.add(f"    this.{name}Count++;", "}")
         code.add("}")
         self.lists[path] = _List(path, name, tuple(made))
 
     # -- columns ----------------------------------------------------------------------------------
 
-    @staticmethod
-    def _column_name(column: Column) -> str:
-        name = lower(column.name)
-        return f"{name}_" if name in _TAKEN else local(column.name)
+    def _column_name(self, column: Column) -> str:
+        """The array of a column, or what the names of its arrays start with."""
+        if column.name not in self._called:
+            suffixes = ("", "Start", "Length", "Count")
+            self._called[column.name] = self._members.claim(column_name(column.name), suffixes)
+        return self._called[column.name]
+
+    def _inner_name(self, name: str, column: Column) -> str:
+        """The same of a column of a list's elements."""
+        key = f"{name}.{column.name}"
+        if key not in self._called:
+            self._called[key] = self._members.claim(f"{name}{camel(column.name)}", ("", "Start", "Length"))
+        return self._called[key]
 
     def _columns(self) -> list[tuple[str, Column, object]]:
         """Name, column, and a value, a list or an expression of each column of the row, in order."""
@@ -663,20 +676,21 @@ class _Rows:
         if isinstance(what, _List):
             return []
         if isinstance(what, _Value) and what.is_span:
-            return [f"int[] {name}Starts = {name}Start;", f"int[] {name}Lengths = {name}Length;"]
+            return [f"int[] {name}_starts = this.{name}Start;", f"int[] {name}_lengths = this.{name}Length;"]
         kind, _ = self._array(column, what)
-        return [f"{kind}[] {name}Values = {name};"]
+        return [f"{kind}[] {name}_values = this.{name};"]
 
     def _put(self, code: Code, name: str, column: Column, what: object) -> None:
         if isinstance(what, _List):
-            code.add(f"if ({name}Start != null) {{", f"    {name}Start[n + 1] = {name}Count;", "}")
+            code.add(f"if (this.{name}Start != null) {{")
+            code.add(f"    this.{name}Start[n + 1] = this.{name}Count;", "}")
         elif isinstance(what, _Value) and what.is_span:
-            code.add(f"if ({name}Starts != null) {{")
-            code.add(f"    {name}Starts[n] = {what.name}Start;", f"    {name}Lengths[n] = {what.name}Length;")
+            code.add(f"if ({name}_starts != null) {{")
+            code.add(f"    {name}_starts[n] = {what.start};", f"    {name}_lengths[n] = {what.length};")
             code.add("}")
         else:
             _, text = self._array(column, what)
-            code.add(f"if ({name}Values != null) {{", f"    {name}Values[n] = {text};", "}")
+            code.add(f"if ({name}_values != null) {{", f"    {name}_values[n] = {text};", "}")
 
     def _single(self, code: Code) -> None:
         """The unit that was read as one row more."""
@@ -696,8 +710,9 @@ class _Rows:
         self, columns: list[tuple[str, Column, object]], head: Code, rows: Code
     ) -> tuple[tuple[Member, ...], tuple[Method, ...]]:
         members: list[Member] = []
+        constants = {name: self._constants.claim(_constant(name)) for name, _, _ in columns}
         for index, (name, column, _) in enumerate(columns):
-            text = f"public static final long {_constant(name)} = 1L << {index};"
+            text = f"public static final long {constants[name]} = 1L << {index};"
             members.append(Member(text, f"Asks for the column {{@code {column.name}}}."))
         members.append(
             Member(f"public static final long ALL = {(1 << len(columns)) - 1:#x}L;", "All columns.")
@@ -719,7 +734,7 @@ class _Rows:
         grows: list[str] = []
         extra: list[Method] = []
         for name, column, what in columns:
-            wanted = f"(wanted & {_constant(name)}) != 0"
+            wanted = f"(wanted & {constants[name]}) != 0"
             arrays: list[tuple[str, str, str]] = []
             if isinstance(what, _List):
                 about = f"Where the elements of {column.name} start, for each row and behind the last one."
@@ -736,12 +751,12 @@ class _Rows:
             more = " + 1" if isinstance(what, _List) else ""
             for array, kind, about in arrays:
                 members.append(Member(f"public {kind}[] {array};", about))
-                fills.append(f"{array} = {wanted} ? new {kind}[capacity{more}] : null;")
+                array = f"this.{array}"
+                fills.append(f"{array} = {wanted} ? new {kind}[this.capacity{more}] : null;")
                 grows.append(f"{array} = {array} == null ? null : Arrays.copyOf({array}, size{more});")
         make = ["this.capacity = Math.max(1, capacity);", *fills]
-        make = [line.replace("[capacity", "[this.capacity") for line in make]
         members.append(Member("private int capacity;"))
-        lists = [f"{each.name}Count = 0;" for each in self.lists.values()]
+        lists = [f"this.{each.name}Count = 0;" for each in self.lists.values()]
         methods = [
             Method(
                 "public Rows(long wanted, int capacity)",
@@ -773,7 +788,7 @@ class _Rows:
         lines: list[str] = []
         first = ""
         for column, value in what.columns:
-            inner = f"{name}{camel(column.name)}"
+            inner = self._inner_name(name, column)
             arrays = [(f"{inner}Start", "int"), (f"{inner}Length", "int")]
             if not value.is_span:
                 assert value.type is not None
@@ -783,16 +798,16 @@ class _Rows:
                 about = f"{column.name} of each element"
                 about += " (-1 where it is null)." if array.endswith("Length") else "."
                 members.append(Member(f"public {kind}[] {array};", about))
-                fills.append(f"{array} = {wanted} ? new {kind}[capacity] : null;")
-                lines.append(f"    {array} = Arrays.copyOf({array}, size);")
+                fills.append(f"this.{array} = {wanted} ? new {kind}[this.capacity] : null;")
+                lines.append(f"    this.{array} = Arrays.copyOf(this.{array}, size);")
         if not first:
             raise NotFlat
         return Method(
             f"private void grow{camel(name)}(int more)",
             "",
             (
-                f"if ({name}Count + more > {first}.length) {{",
-                f"    int size = Math.max({name}Count + more, 2 * {first}.length);",
+                f"if (this.{name}Count + more > this.{first}.length) {{",
+                f"    int size = Math.max(this.{name}Count + more, 2 * this.{first}.length);",
                 *lines,
                 "}",
             ),
@@ -832,8 +847,8 @@ class _Rows:
             )
             methods.append(Method("private boolean added()", "", rows.text))
             return methods
-        kept = [f"int {each.name}Before = {each.name}Count;" for each in self.lists.values()]
-        back = [f"{each.name}Count = {each.name}Before;" for each in self.lists.values()]
+        kept = [f"int {each.name}_before = this.{each.name}Count;" for each in self.lists.values()]
+        back = [f"this.{each.name}Count = {each.name}_before;" for each in self.lists.values()]
         methods.append(
             Method(
                 "public boolean rows(byte[] data, int start, int stop, long elements)",
@@ -917,6 +932,10 @@ class _Rows:
 
 def _plus(number: int) -> str:
     return f" + {number}" if number else ""
+
+
+def _start(at: _Path, name: str) -> str:
+    return f"startOf_{'_'.join(map(lower, (*at, name)))}"
 
 
 def _constant(name: str) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Column, Prim, Ref, Str, Struct
 from kodec.generator.targets.native.expressions import NotColumnar, standing_at
-from kodec.generator.targets.native.plan import Constants, Member, Scope, c_name
+from kodec.generator.targets.native.names import c_name
+from kodec.generator.targets.native.plan import Constants, Member, Scope
 from kodec.generator.targets.native.steps import (
     BoundPlan,
     Bytes,

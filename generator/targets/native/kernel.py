@@ -11,8 +11,9 @@ from kodec.generator.schema.model import Bits, Bytes, Field, Model, Prim, Ref, S
 from kodec.generator.schema.roles import RowContent, listed_rows, row_content
 from kodec.generator.targets.native.columns import head_columns, row_columns
 from kodec.generator.targets.native.expressions import NotColumnar, literal, standing_at
+from kodec.generator.targets.native.names import c_name
 from kodec.generator.targets.native.objects import gives_objects
-from kodec.generator.targets.native.plan import Member, Names, Parser, Scope, c_name
+from kodec.generator.targets.native.plan import Member, Names, Parser, Scope
 from kodec.generator.targets.native.steps import (
     BoundPlan,
     CodecPlan,
@@ -266,7 +267,8 @@ class _Builder:
             for spec in kernel.unit.fields
             if spec.derive is not None and spec.derive.kind in ("last", "max")
         )
-        return WritingPlan(inputs, _put(plan), _put(around), derived)
+        before = _constant_before(around.size, f"{head.spans[holder]}.size")
+        return WritingPlan(inputs, _put(plan), _put(around), derived, before)
 
     def _feed(
         self, column: ColumnPlan, row: Scope, root: str, fed: dict[str, str], limits: dict[str, str]
@@ -356,6 +358,18 @@ def _lists(members: list[Member]) -> list[Member]:
 def _pair(text: str) -> tuple[str, str]:
     """Where a row's list starts and stops in its children."""
     return f"{text}.starts[row]", f"{text}.starts[row + 1]"
+
+
+def _constant_before(sizes: list[str], of_content: str) -> int | None:
+    """How many bytes of a unit are before its content; None where that is not always the same."""
+    before = 0
+    for size in sizes:
+        if of_content in size:
+            return before
+        if not size.isdigit():
+            return None
+        before += int(size)
+    return None
 
 
 def _put(plan: WritePlan) -> PutPlan:

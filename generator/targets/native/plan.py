@@ -30,6 +30,7 @@ from kodec.generator.targets.native.expressions import (
     number,
     standing_at,
 )
+from kodec.generator.targets.native.names import c_name
 from kodec.generator.targets.native.steps import (
     Advance,
     Blob,
@@ -47,23 +48,7 @@ from kodec.generator.targets.native.steps import (
 from kodec.generator.targets.native.steps import Run as RunStep
 from kodec.generator.wire import VARINTS, WIRE
 
-__all__ = ["Constants", "Member", "Names", "Parser", "Scope", "c_name", "tests_of"]
-
-_WORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
-    while asm typeof bool true false NULL and or not xor class new delete this
-    as assert async await def del elif except finally from global import in is lambda None nonlocal pass raise
-    try with yield True False cdef cpdef ctypedef cimport include gil nogil unix linux errno stdin stdout
-    rows unit_start unit_size checksum checksum_stored checksum_field checksum_of position size checksum_ok
-    """.split()  # noqa: SIM905  # ninety words on ninety lines are no list to read
-)
-
-
-def c_name(ident: str) -> str:
-    """A schema name as a C identifier, which no language and no struct of a kernel uses itself."""
-    return f"{ident}_" if ident in _WORDS else ident
+__all__ = ["Constants", "Member", "Names", "Parser", "Scope", "tests_of"]
 
 
 @dataclass(slots=True)

@@ -402,12 +402,17 @@ class PutPlan:
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """How rows are written from columns and, where rows are inside, units around them."""
+    """How rows are written from columns and, where rows are inside, units around them.
+
+    Attributes:
+        before: how many bytes of a unit are before its content; None where that is not always the same.
+    """
 
     inputs: tuple[ColumnPlan, ...]
     row: PutPlan
     unit: PutPlan | None
     derived: tuple[DerivedPlan, ...]
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kodec.generator.schema.roles import codec_field
 from kodec.generator.targets.python.facts import Facts, targets_of
 from kodec.generator.targets.python.names import RUNTIME, attribute
 
-__all__ = ["check_collisions"]
+__all__ = ["IMPORTED", "check_collisions"]
 
 _OWN = frozenset(
     [
@@ -37,6 +37,8 @@ _BUILT_IN = frozenset(name for name in dir(builtins) if name[0].isupper())
 _OF_STREAMS = frozenset(
     ["Any", "ClassVar", "IntEnum", "dataclass", "field", "member_of", *RUNTIME["streams"]]
 )
+IMPORTED = _OWN | _BUILT_IN | _OF_STREAMS
+"""Names that no class of a module can have; a type that would get one is a problem."""
 
 
 def check_collisions(facts: Facts, problems: Problems) -> None:

@@ -8,6 +8,7 @@ import kodec.runtime.fields
 import kodec.runtime.floats
 import kodec.runtime.streams
 import kodec.runtime.varint
+from kodec.generator.reserved import Reserved
 from kodec.generator.schema.model import Enum
 
 __all__ = ["RUNTIME", "attribute", "camel", "column_local", "local", "member_names"]
@@ -31,88 +32,29 @@ RUNTIME = {
 }
 """What generated modules import, by module of kodec.runtime."""
 
-# what the templates themselves call things
-_LOCALS = frozenset(
-    [
-        "after",
-        "append",
-        "at",
-        "bool",
-        "buf",
-        "bytes",
-        "bytearray",
-        "chosen",
-        "cls",
-        "codec",
-        "computed",
-        "count",
-        "data",
-        "dict",
-        "end",
-        "enumerate",
-        "error",
-        "exact",
-        "field",
-        "float",
-        "found",
-        "inner",
-        "int",
-        "isinstance",
-        "item",
-        "items",
-        "len",
-        "limit",
-        "list",
-        "make",
-        "max",
-        "memoryview",
-        "min",
-        "opt",
-        "out",
-        "pos",
-        "range",
-        "raw",
-        "rows",
-        "self",
-        "set",
-        "size",
-        "start",
-        "stop",
-        "str",
-        "struct",
-        "tag",
-        "tags",
-        "tuple",
-        "type",
-        "v",
-        "value_of",
-    ]
-).union(*RUNTIME.values())
-# of these the templates make names by putting a schema name behind them
-_PREFIXES = ("read_", "write_", "peek_", "values_", "start_of_", "end_of_", "place_of_", "bytes_of_")
+_LOCALS = Reserved(
+    keyword.kwlist,
+    # what the templates themselves call things
+    """
+    after append at bool buf bytes bytearray chosen cls codec computed count data dict end enumerate error
+    exact field float found inner int isinstance item items len limit list make max memoryview min opt out
+    pos range raw rows self set size start stop str struct tag tags tuple type v value_of
+    """.split(),  # noqa: SIM905  # fifty words on fifty lines are no list to read
+    *RUNTIME.values(),
+    # of these the templates make names by putting a schema name behind them
+    prefixes=("read_", "write_", "peek_", "values_", "start_of_", "end_of_", "place_of_", "bytes_of_"),
+)
 # further names inside the loops over rows
-_ROW_LOCALS = frozenset(
-    ["batch", "body", "expected", "index", "len_body", "more", "new", "parts", "room", "row"]
+_ROW_LOCALS = Reserved(
+    "batch body expected index len_body more new parts room row".split()  # noqa: SIM905  # the same
 )
 # a class body must still mean the built-in by these, and the class has these methods
-_ATTRIBUTES = frozenset(
-    [
-        "bool",
-        "bytes",
-        "classmethod",
-        "each_of",
-        "field",
-        "float",
-        "from_bytes",
-        "int",
-        "list",
-        "property",
-        "range",
-        "read_from",
-        "str",
-        "to_bytes",
-        "tuple",
-    ]
+_ATTRIBUTES = Reserved(
+    keyword.kwlist,
+    """
+    bool bytes classmethod each_of field float from_bytes int list property range read_from str to_bytes
+    tuple
+    """.split(),  # noqa: SIM905  # the same
 )
 
 
@@ -123,19 +65,19 @@ def camel(name: str) -> str:
 
 
 def local(name: str) -> str:
-    """The local variable (or parameter) of a field. No schema name ends in `_`, so the result is unique."""
-    taken = keyword.iskeyword(name) or name in _LOCALS or name.startswith(_PREFIXES)
-    return f"{name}_" if taken else name
+    """The local variable (or parameter) of a field."""
+    return _LOCALS.free(name)
 
 
 def column_local(name: str) -> str:
     """The local variable of a column inside the loops over rows."""
-    return f"{name}_" if name in _ROW_LOCALS else local(name)
+    found = _ROW_LOCALS.free(name)
+    return found if found != name else local(name)
 
 
 def attribute(name: str) -> str:
     """The attribute of a field."""
-    return f"{name}_" if keyword.iskeyword(name) or name in _ATTRIBUTES else name
+    return _ATTRIBUTES.free(name)
 
 
 def member_names(enum: Enum) -> dict[str, str]:

@@ -95,7 +95,7 @@ def _of_type(samples: Samples, modules: Modules, struct: Struct) -> TypeVectors:
         given = {struct.version_field: version} if outside else {}
         for number in range(SAMPLES):
             try:
-                data = samples.make(struct, number, version).to_bytes(**given)
+                data = samples.sample(struct, number, version).to_bytes(**given)
             except EncodeError:
                 continue  # values that do not go together
             value = kind.from_bytes(data, **given)

@@ -20,6 +20,8 @@ __all__ = ["SAMPLES", "NoSample", "Samples"]
 
 SAMPLES = 4
 """How many values are tried: the smallest, two ordinary ones, the largest."""
+MOST = 1 << 14
+"""Values of one sample and their bytes, in all: types whose values need more have no vectors."""
 _TEXTS = ("", "a", "kodec", 'key with "quotes" and \\')
 _WIDE_TEXTS = ("", "a", "caf\u00e9 \u2014 \u65e5\u672c", "\U0001f600")
 _FLOATS = (0.0, 1.5, -2.25, 65536.125)
@@ -38,9 +40,21 @@ class Samples:
         self.model = back.model
         self.layouts: Layouts = back.layouts
         self.modules = modules
+        self._left = MOST
+
+    def sample(self, struct: Struct, number: int, version: int | None) -> Any:
+        """Sample `number` (0 to SAMPLES - 1) of a type. Raises NoSample."""
+        self._left = MOST
+        return self.make(struct, number, version)
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise NoSample(f"a value takes more than {MOST} bytes")
 
     def make(self, struct: Struct, number: int, version: int | None = None) -> Any:
-        """Sample `number` (0 to SAMPLES - 1) of a type. Raises NoSample."""
+        """The same inside another. Raises NoSample."""
+        self._spend(1)
         if any(param.type == "bool" for param in struct.params):
             raise NoSample("it has a parameter of type bool")
         known = {} if version is None else {struct.version_field: version}
@@ -102,6 +116,7 @@ class Samples:
             count = int(field.repeat_expr.value)
         elif field.repeat_expr is not None and not self._derived_in(struct, field.repeat_expr):
             raise NoSample(f"nothing derives how many `{field.id}` there are")
+        self._spend(count)
         one = Field(field.id, field.type, field.place, size=field.size, enum=field.enum, valid=field.valid)
         return [self._value(struct, one, (number + each) % SAMPLES, version) for each in range(count)]
 
@@ -152,6 +167,7 @@ class Samples:
 
     def _bytes(self, struct: Struct, field: Field, number: int) -> bytes:
         if isinstance(field.size, ex.Literal):
+            self._spend(int(field.size.value))
             return bytes((number * 50 + index) % 256 for index in range(int(field.size.value)))
         if field.size is not None and not self._derived_in(struct, field.size):
             raise NoSample(f"nothing derives the size of `{field.id}`")
@@ -160,6 +176,7 @@ class Samples:
     def _text(self, struct: Struct, field: Field, encoding: str, number: int) -> str:
         form = ENCODINGS[encoding]
         if isinstance(field.size, ex.Literal):
+            self._spend(int(field.size.value))
             return "x" * (int(field.size.value) // form.unit)
         if field.size is not None and not self._derived_in(struct, field.size):
             raise NoSample(f"nothing derives the size of `{field.id}`")

@@ -28,8 +28,23 @@ __all__ = ["encode_rows"]
 
 _CREATE = int(TimestampType.CREATE_TIME)
 _MOST_BATCH = 64 << 20
-_PART = 16 << 20  # each is copied once more where there are several
 _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.field("value", pa.binary())]))
+
+
+def _likely_size(batch: Any) -> int:
+    """About as many bytes as the rows take, rather more than less.
+
+    Where Arrow says where a value starts, a record says how long it is.
+    """
+    columns = (batch.column(name) for name in ("key", "value", "headers") if name in batch.schema.names)
+    return sum(int(each.nbytes) for each in columns) + 8 * int(batch.num_rows)
+
+
+def _no_headers(count: int) -> Any:
+    """As many empty lists; `pa.repeat` would take a microsecond for each."""
+    starts = pa.py_buffer(bytes(4 * (count + 1)))
+    none = pa.array([], _HEADERS.value_type)
+    return pa.Array.from_buffers(_HEADERS, count, [None, starts], children=[none])
 
 
 class _Unable(Exception):
@@ -64,7 +79,8 @@ class _Encoder:
 
     def parts(self, batches: Sequence[Any]) -> Iterator[bytes]:
         """The bytes, piece by piece."""
-        write = self._v2() if self.options.magic == 2 else self._v1()
+        size = sum(map(_likely_size, batches)) if self.options.compression == "none" else 0
+        write = self._v2(size) if self.options.magic == 2 else self._v1(size)
         next(write)
         rest = None
         for number, batch in enumerate(batches, 1):
@@ -119,11 +135,11 @@ class _Encoder:
             "timestamp_type": pa.scalar(_CREATE, pa.int32()),
             "key": pa.scalar(None, pa.binary()),
             "value": pa.scalar(None, pa.binary()),
-            "headers": pa.scalar([], _HEADERS),
         }
         columns = {"offset": self._offsets(have.get("offset"), count)}
         for name, value in default.items():
             columns[name] = have[name] if name in have else pa.repeat(value, count)
+        columns["headers"] = have["headers"] if "headers" in have else _no_headers(count)
         if (kind := self.options.timestamp_type) is not None:
             columns["timestamp_type"] = pa.repeat(pa.scalar(int(kind), pa.int32()), count)
         kinds = columns["timestamp_type"]
@@ -153,11 +169,15 @@ class _Encoder:
 
     # -- batches ----------------------------------------------------------------------------------
 
-    def _v2(self) -> Any:
-        """Takes (cut, first, stop) for each batch, gives bytes now and then, and the rest for None."""
+    def _v2(self, size: int) -> Any:
+        """Takes (cut, first, stop) for each batch, and gives the bytes for None; `size` is about how many.
+
+        They are written where they are given, and copied once.
+        """
         options = self.options
         head = batch_head(options)
         writer = record_batch.Writer()
+        writer.expect(size)
         sequence = head.base_sequence
         writer.set(
             magic=head.magic,
@@ -194,16 +214,17 @@ class _Encoder:
                 raise _Unable
             if sequence >= 0:
                 sequence = (sequence + writer.get("last_offset_delta") + 1) % SEQUENCES
-            item = yield writer.take() if len(writer) >= _PART else b""
+            item = yield b""
         yield writer.take()
 
-    def _v1(self) -> Any:
+    def _v1(self, size: int) -> Any:
         """The same for messages of magic 0 and 1."""
         options = self.options
         code = codec_number(legacy.Compression, options.compression, options.magic)
         if options.compression == "none" and options.level is not None:
             compress(options.compression, b"", level=options.level)
         writer = message_set.Writer()
+        writer.expect(size)
         writer.set(magic=options.magic)
         loaded = None
         item = yield
@@ -218,7 +239,7 @@ class _Encoder:
             if code == legacy.Compression.NONE:
                 if writer.rows(first, stop) != "ok":
                     raise _Unable
-                item = yield writer.take() if len(writer) >= _PART else b""
+                item = yield b""
             else:
                 item = yield self._wrapper(writer, cut, first, stop, kind, code)
                 loaded = None

@@ -14,7 +14,7 @@ from kodec.log.batches.default_batch import read_rows as read_rows_pure
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import Limits, Record, TimestampType
 from kodec.log.batches.wrapper import Wrapper
-from kodec.runtime.compression import decompress
+from kodec.runtime.compression import AT_ONCE, decompress
 from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRecordDecoder", "read_rows"]
@@ -40,7 +40,8 @@ class NativeRecordDecoder(KernelDecoder[Iterable[Record]]):
 
     def __init__(self, options: ReadOptions) -> None:
         limits = options.limits
-        self._decompressed_bytes = limits.decompressed_bytes
+        # what is larger is read in parts, in Python
+        self._decompressed_bytes = min(limits.decompressed_bytes, AT_ONCE)
         self._pure = RecordDecoder(options)
         self._objects = record_batch.Objects(
             _SHAPE,

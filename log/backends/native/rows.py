@@ -16,7 +16,7 @@ from kodec.log.backends.scan import Scan
 from kodec.log.batches.options import ReadOptions
 from kodec.log.batches.records import TimestampType
 from kodec.log.batches.wrapper import Wrapper
-from kodec.runtime.compression import decompress
+from kodec.runtime.compression import AT_ONCE, decompress
 from kodec.runtime.errors import FormatError
 
 __all__ = ["NativeRowDecoder"]
@@ -65,9 +65,9 @@ class _RowsOf(Gatherer):
     def expand(self, buf: Buffer) -> int:
         codec, start, size = self.kernel.content
         try:
-            data = decompress(
-                codec, memoryview(buf)[start : start + size], limit=self.limits.decompressed_bytes
-            )
+            # what is larger is read in parts, in Python
+            limit = min(self.limits.decompressed_bytes, AT_ONCE)
+            data = decompress(codec, memoryview(buf)[start : start + size], limit=limit)
         except FormatError:
             return 0
         if not self._append(data):

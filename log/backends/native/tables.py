@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -43,6 +43,9 @@ class _Pure(Protocol):
 
     def take(self) -> Iterator[tuple[Any, int]]: ...
 
+    @property
+    def took_large(self) -> bool: ...
+
 
 class TableDecoder(KernelDecoder[Any]):
     """Fills Arrow batches by the kernels of two formats, and in pure Python where those stop."""
@@ -58,6 +61,8 @@ class TableDecoder(KernelDecoder[Any]):
     def decode(self, batch: Batch) -> Iterator[Any]:
         self._collect()
         self._pure.add(batch)
+        if self._pure.took_large:
+            return chain(self._given() if self._part_rows else (), (part for part, _ in self._pure.take()))
         for part, size in self._pure.take():
             self._put(part, size)
         return self._ready()

@@ -33,6 +33,8 @@ class HeaderDecoder(Decoder[Any]):
     def rest(self) -> Iterator[Any]:
         return (part for part, _ in self.take())
 
+    took_large = False
+
     def add(self, batch: Batch) -> None:
         """Gather the header of a batch. Raises FormatError."""
         # a wrapper's first offset and count are compressed away

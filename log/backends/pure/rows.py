@@ -22,6 +22,8 @@ from kodec.runtime.errors import FormatError, Malformed
 
 __all__ = ["Headers", "RowDecoder"]
 
+# From so many bytes on a value alone in its Arrow batch is not copied there.
+_SHARED = 1 << 20
 Headers = tuple[tuple[str, bytes | None], ...]
 
 
@@ -43,6 +45,8 @@ class RowDecoder(Decoder[Any]):
         self._drops = drops
         self._check_crc = options.check_crc
         self._control = options.control
+        # Arrow batches of large batches of the log, with their bytes
+        self._large: list[tuple[Any, int]] = []
         self._clear()
 
     def _clear(self) -> None:
@@ -52,7 +56,7 @@ class RowDecoder(Decoder[Any]):
 
     def decode(self, batch: Batch) -> Iterable[Any]:
         self.add(batch)
-        return self.rest() if self._scan.full(self._rows, self._bytes) else ()
+        return self.rest() if self._large or self._scan.full(self._rows, self._bytes) else ()
 
     def add(self, batch: Batch) -> None:
         """Gather the rows of a batch: all of them, or none with a FormatError."""
@@ -63,7 +67,27 @@ class RowDecoder(Decoder[Any]):
             batch.verify_crc()
         if self._drops is not None and self._drops(batch):
             return
-        records = batch.records(control=self._control, check_crc=self._check_crc)
+        large, parts = batch.record_parts(control=self._control, check_crc=self._check_crc)
+        if not large:
+            self._gather(batch, next(parts))
+            return
+        # Each part becomes Arrow's before the next is read, so that nothing is held twice.
+        made = list(self._made())
+        given = len(made)
+        try:
+            for records in parts:
+                self._gather(batch, records)
+                made += self._made()
+        except FormatError:
+            self._clear()
+            del made[given:]
+            raise
+        finally:
+            self._large += made
+
+    def _gather(self, batch: Batch, records: list[Record]) -> None:
+        """Gather the rows of these records of a batch."""
+        scan = self._scan
         try:
             array("q", map(_offset, records))
             array("q", map(_timestamp, records))
@@ -90,6 +114,17 @@ class RowDecoder(Decoder[Any]):
 
     def take(self) -> Iterator[tuple[Any, int]]:
         """All that was gathered, as Arrow batches with the bytes that count of them."""
+        large, self._large = self._large, []
+        yield from large
+        yield from self._made()
+
+    @property
+    def took_large(self) -> bool:
+        """Whether some of what was gathered is of a large batch, and already in Arrow batches."""
+        return bool(self._large)
+
+    def _made(self) -> Iterator[tuple[Any, int]]:
+        """The columns as they are, as Arrow batches."""
         columns, rows, size = self._columns, self._rows, self._bytes
         self._clear()
         if not rows:
@@ -179,6 +214,14 @@ def _numbers(column: array[int], kind: Any) -> Any:
     return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
 
 
+def _binaries(column: Sequence[bytes | None], kind: Any) -> Any:
+    value = column[0] if len(column) == 1 else None
+    if value is None or len(value) < _SHARED:
+        return pa.array(column, kind)
+    bounds = pa.py_buffer(array("i", [0, len(value)]))
+    return pa.Array.from_buffers(kind, 1, [None, bounds, pa.py_buffer(value)])
+
+
 def _lists(column: Sequence[Headers], kind: Any) -> Any:
     bounds = array("i", [0])
     total = 0
@@ -226,6 +269,8 @@ _WEIGHTS: dict[str, Callable[[Any], int]] = {
     "value_decoded": lambda record: _weight(record.value),
 }
 _ARROW: dict[str, Callable[[Any, Any], Any]] = {
+    "key": _binaries,
+    "value": _binaries,
     "offset": _numbers,
     "timestamp": _numbers,
     "timestamp_type": _numbers,

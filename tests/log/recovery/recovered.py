@@ -6,7 +6,7 @@ from pathlib import Path
 
 import kodec
 from kodec.log.directories.partition import PartitionLog
-from kodec.log.recovery.apply import default_quarantine
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.recovery.plan import RecoveryPlan
 from kodec.log.recovery.planning import plan_recovery
 from kodec.log.verification.verify import verify_partition

@@ -12,7 +12,7 @@ import pytest
 from kodec.log.files.checkpoints import write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import file_name
-from kodec.log.recovery.apply import default_quarantine
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.recovery.planning import plan_recovery
 from tests.log.recovery.recovered import (
     POINTS,

@@ -17,7 +17,7 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.checkpoints import LeaderEpoch, read_offsets, write_leader_epochs, write_offsets
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
-from kodec.log.recovery.apply import default_quarantine
+from kodec.log.files.quarantine import default_quarantine
 from kodec.log.recovery.planning import plan_recovery, plan_root
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter

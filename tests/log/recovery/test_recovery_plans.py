@@ -63,7 +63,7 @@ def test_a_plan_of_yesterday_is_refused(made: Path) -> None:
     append(last_log(made), b"torn")
     plan = plan_recovery(made)
     append(last_log(made), b" and torn more")
-    with pytest.raises(kodec.errors.Malformed, match="has changed"):
+    with pytest.raises(kodec.errors.StalePlan, match="has changed since the plan was made: plan again"):
         plan.apply()
 
 

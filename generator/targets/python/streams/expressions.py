@@ -62,6 +62,10 @@ class Here:
     part: str = ""
     each: bool = False
 
+    def with_name(self, name: str, kind: Kind, text: str) -> Here:
+        """The same place, where `name` is the local `text`."""
+        return replace(self, scope=self.scope.with_names(**{name: kind}), names={**self.names, name: text})
+
     def with_item(self, kind: Kind, item: str, index: str) -> Here:
         scope = self.scope.with_names(_=kind, _index=Kind("integer"))
         return replace(self, scope=scope, names={**self.names, "_": item, "_index": index})

@@ -134,9 +134,12 @@ class _Module:
         if instance.enum is not None:
             number = self.reader.emitter.value(instance.value, here)
             text = f"member_of({self.reader.enum(instance.enum)}, {number})"
-        if instance.condition is not None:
-            value = f"({text})" if isinstance(instance.value, ex.Ternary) else text
-            text = f"{value} if {self.reader.emitter.value(instance.condition, here, 1)} else None"
-        if looks_at_stream(instance.value):
-            text = f'self._mark("{instance.id}", lambda: {text})'
+        when = None if instance.condition is None else self.reader.emitter.value(instance.condition, here, 1)
+        if looks_at_stream(instance.value) or looks_at_stream(instance.condition):
+            kept = "_mark" if when is None else "_mark_if"
+            given = "" if when is None else f"lambda: {when}, "
+            return f'self.{kept}("{instance.id}", {given}lambda: {text})'
+        if when is not None:
+            text = f"({text})" if isinstance(instance.value, ex.Ternary) else text
+            return f"{text} if {when} else None"
         return text

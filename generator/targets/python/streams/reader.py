@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in
+from kodec.generator.schema.kinds import Kind, Kinds, Scope, types_in, without_case
 from kodec.generator.schema.model import (
     Bits,
     Bytes,
@@ -24,7 +24,17 @@ from kodec.generator.targets.python.context import Context
 from kodec.generator.targets.python.expressions import COMPARED, Operand
 from kodec.generator.targets.python.names import attribute
 from kodec.generator.targets.python.streams.expressions import Emitter, Here
-from kodec.generator.targets.python.streams.runs import Run, Slot, loose, other_stream, runs_of, width_of
+from kodec.generator.targets.python.streams.runs import (
+    Run,
+    Slot,
+    asks_for,
+    ending,
+    loose,
+    other_stream,
+    runs_of,
+    timely,
+    width_of,
+)
 from kodec.generator.targets.python.streams.views import Block, Code
 from kodec.generator.wire import ENCODINGS, WIRE
 
@@ -41,6 +51,8 @@ class Plans:
         self.emitter = Emitter(module, kinds)
         self.fields = fields
         self.loose = loose(module.model)
+        self.timely = timely(module.model)
+        self.ending = ending(module.model)
 
     def run_name(self, run: Run) -> str:
         """The constant with the format and the names of a run; the one by the byte order at hand."""
@@ -157,8 +169,7 @@ class Plans:
                 return self.module.class_of(target)
         names = {self.py_type(each, spec) for each in types_in(kind)}
         if isinstance(kind, Switch) and kind.default is None:
-            sized = spec.size is not None or spec.size_eos or spec.terminator is not None
-            names.add("bytes" if sized else "None")
+            names.add("None" if without_case(spec) is None else "bytes")
         return " | ".join(sorted(names, key=lambda name: (name == "None", name)))
 
     def annotation(self, spec: Field) -> str:
@@ -251,7 +262,7 @@ class Reader(Plans):
         if struct.endian is not None:
             lines += self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct, writing=False, loose=self.loose):
+        for step in runs_of(struct, self.timely, writing=False, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
@@ -331,6 +342,12 @@ class Reader(Plans):
                 if width == 1 and spec.enum is None:
                     text += " != 0"
                 return [f"{target} = {self.enumerated(spec, text)}"]
+            case Bytes() | Str() | Ref() if self.early(spec):
+                assert spec.size is not None
+                size = f"size = {self.emitter.value(spec.size, here)}"
+                known = replace(spec, size=ex.Name("_size"))
+                inner = here.with_name("_size", Kind("integer"), "size")
+                return [size, *self.value(struct, kind, known, inner, target, index)]
             case Bytes():
                 return self.aligned([f"{target} = {self.stored(kind, spec, here)}"])
             case Str(encoding):
@@ -351,15 +368,20 @@ class Reader(Plans):
                 return self.switch(struct, kind, spec, here, target, index)
         raise TypeError(kind)
 
+    def early(self, spec: Field) -> bool:
+        """Whether a size asks if the stream has ended, where bits of the byte before may be left."""
+        return self.loose and spec.size is not None and asks_for(spec.size, self.ending)
+
     def switch(
         self, struct: Struct, switch: Switch, spec: Field, here: Here, target: str, index: str
     ) -> list[Code]:
         lines: list[Code] = [f"on = {self.emitter.text(switch.on, here)}"]
-        sized = spec.size is not None or spec.size_eos or spec.terminator is not None
         kinds = [kind for _, kind in switch.cases] + [switch.default or Bytes()]
-        if sized and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
+        # what the cases are is asked before their bytes are read
+        fixed = not any(asks_for(case, self.timely) for case, _ in switch.cases)
+        if fixed and spec.size is not None and _is_part(spec) and all(map(_of_part, kinds)):
             # all that it can be has the same size
-            lines = self.aligned([f"part = {self.stream(kinds[0], spec, here)}", *lines])
+            lines += self.aligned([f"part = {self.stream(kinds[0], spec, here)}"])
             spec, here = replace(spec, size=None, size_eos=True), replace(here, part="part")
         word = "if"
         for test, kind in self.branches(switch, here):
@@ -369,8 +391,8 @@ class Reader(Plans):
         other: list[Code] = []
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, target, index)
-        elif sized:
-            other = self.aligned([f"{target} = {self.stored(Bytes(), spec, here)}"])
+        elif (plain := without_case(spec)) is not None:
+            other = self.aligned([f"{target} = {self.stored(Bytes(), plain, here)}"])
         elif target == "item" or target == "found":
             other = [f"{target} = None"]
         if word == "if":
@@ -442,10 +464,9 @@ class Reader(Plans):
         stream = None if other is None else self.emitter.value(other, before)
         if instance.position is not None:
             pos = self.emitter.value(instance.position, before)
-            seek = "self._seek" if stream is None else f"{stream}.seek"
-            lines.append(f'io = {seek}({pos}, "{instance.id}")')
+            lines.append(f'io = self._seek({stream or "self._io"}, {pos}, "{instance.id}")')
         else:
-            lines.append(f"io = {stream or 'self._reading'}")
+            lines.append(f'io = self._reading({stream or "self._io"}, "{instance.id}")')
         here = Here(Scope(struct), io="io" if stream is None else "self._stream", stream="_io", unread=unread)
         return [*lines, *self.field(struct, spec, here, "found"), "return found"]
 

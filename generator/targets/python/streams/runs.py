@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,11 +13,14 @@ from kodec.generator.wire import WIRE
 __all__ = [
     "Run",
     "Slot",
+    "asks_for",
+    "ending",
     "looks_at_stream",
     "loose",
     "only_where_it_stands",
     "other_stream",
     "runs_of",
+    "timely",
     "width_of",
 ]
 
@@ -80,6 +83,38 @@ def looks_at_stream(expr: ex.Expr | None, struct: Struct | None = None) -> bool:
     return False
 
 
+def timely(model: Model) -> frozenset[str]:
+    """The names whose value depends on when they are asked for first: `_io`, and instances that are read or
+    that need such names.
+    """
+    instances = (each for schema in model.schemas for struct in schema.structs for each in struct.instances)
+    return _needing(model, {"_io", *(each.id for each in instances if each.reads is not None)})
+
+
+def ending(model: Model) -> frozenset[str]:
+    """The names that say whether a stream has ended: `eof`, and instances that need it."""
+    return _needing(model, {"eof"})
+
+
+def _needing(model: Model, names: set[str]) -> frozenset[str]:
+    """These names, with those of the instances that need them."""
+    instances = [each for schema in model.schemas for struct in schema.structs for each in struct.instances]
+    before = 0
+    while before < len(names):
+        before = len(names)
+        for each in instances:
+            if asks_for(each.value, names) or asks_for(each.condition, names):
+                names.add(each.id)
+    return frozenset(names)
+
+
+def asks_for(expr: ex.Expr | None, names: Set[str]) -> bool:
+    """Whether an expression asks for one of these names, of whatever object."""
+    return expr is not None and any(
+        isinstance(part, (ex.Name, ex.Attr)) and part.name in names for part in ex.walk(expr)
+    )
+
+
 def other_stream(instance: Instance) -> ex.Expr | None:
     """The stream of a parse instance, where that is not the one of its type."""
     return None if instance.io == ex.Name("_io") else instance.io
@@ -103,10 +138,11 @@ def loose(model: Model) -> bool:
 
     What is read in bytes begins with a whole one; a type does not by itself.
     """
-    return any(_leaves_bits(struct) for schema in model.schemas for struct in schema.structs)
+    eof = ending(model)
+    return any(_leaves_bits(struct, eof) for schema in model.schemas for struct in schema.structs)
 
 
-def _leaves_bits(struct: Struct) -> bool:
+def _leaves_bits(struct: Struct, eof: Set[str]) -> bool:
     """Whether bits that are no whole bytes may stand before another type, or at the end."""
     partial, order, left = False, "", 0
     for spec in struct.fields:
@@ -118,27 +154,32 @@ def _leaves_bits(struct: Struct) -> bool:
             partial = partial or (odd and (spec.condition is not None or spec.repeat is not None))
             left += spec.type.width
         elif order:
-            if (partial or left % 8) and not _in_bytes(spec):
+            if (partial or left % 8) and not _in_bytes(spec, eof):
                 return True
             partial, order, left = False, "", 0
     return partial or left % 8 != 0
 
 
-def _in_bytes(spec: Field) -> bool:
-    """Whether a field is always there, and read in bytes."""
-    sized = spec.size is not None or spec.size_eos or spec.terminator is not None
+def _in_bytes(spec: Field, eof: Set[str]) -> bool:
+    """Whether a field is always there, and read in bytes, whether the stream has ended before or not."""
+    if asks_for(spec.size, eof):
+        return False
+    sized = spec.size is not None or spec.size_eos
+    if spec.terminator is not None:
+        sized = sized or not isinstance(spec.type, Switch)
     plain = sized or not isinstance(spec.type, (Ref, Switch))
     return plain and spec.condition is None and spec.repeat is None
 
 
-def _plain(spec: Field, struct: Struct) -> bool:
+def _plain(spec: Field, when: Set[str]) -> bool:
+    """Whether a field is always there, and its rules may be looked at later than when it was read."""
     if spec.condition is not None or spec.repeat is not None:
         return False
     valid = spec.valid
     if valid is None:
         return True
     given = (valid.eq, valid.min, valid.max, valid.expr, *(valid.any_of or ()))
-    return not any(looks_at_stream(expr, struct) for expr in given)
+    return not any(asks_for(expr, when) for expr in given)
 
 
 def _slot(spec: Field) -> Slot | None:
@@ -181,7 +222,7 @@ def _whole_bytes(fields: list[Field]) -> Iterator[Slot | Field]:
         part, width = [], 0
 
 
-def _slots_of(struct: Struct, *, bits: bool) -> Iterator[Slot | Field]:
+def _slots_of(struct: Struct, when: Set[str], *, bits: bool) -> Iterator[Slot | Field]:
     """The fields in order, as slots where they can be. `bits`: whether bits can be."""
     for order, group in groupby(
         struct.fields, lambda spec: spec.type.endian if isinstance(spec.type, Bits) else None
@@ -189,17 +230,18 @@ def _slots_of(struct: Struct, *, bits: bool) -> Iterator[Slot | Field]:
         fields = list(group)
         if order is None:
             for spec in fields:
-                yield (_slot(spec) if _plain(spec, struct) else None) or spec
-        elif bits and all(_plain(spec, struct) for spec in fields):
+                yield (_slot(spec) if _plain(spec, when) else None) or spec
+        elif bits and all(_plain(spec, when) for spec in fields):
             yield from _whole_bytes(fields)
         else:
             yield from fields
 
 
-def runs_of(struct: Struct, *, writing: bool, loose: bool) -> Iterator[Run | Field]:
+def runs_of(struct: Struct, when: Set[str], *, writing: bool, loose: bool) -> Iterator[Run | Field]:
     """The fields in order; those of fixed width that stand next to each other are joined to runs.
 
-    For `writing` only numbers are. Where types may end within a byte (`loose`), bits are taken one by one.
+    `when` are the `timely` names. For `writing` only numbers are joined. Where types may end within a byte
+    (`loose`), bits are taken one by one.
     """
     pending: list[Slot] = []
     order = ""
@@ -211,7 +253,7 @@ def runs_of(struct: Struct, *, writing: bool, loose: bool) -> Iterator[Run | Fie
             yield from (slot.fields[0] for slot in pending)
         pending.clear()
 
-    for slot in _slots_of(struct, bits=not writing and not loose):
+    for slot in _slots_of(struct, when, bits=not writing and not loose):
         if isinstance(slot, Slot) and writing:
             spec = slot.fields[0]
             if not isinstance(spec.type, Prim) or spec.type.endian == "by" or spec.valid is not None:

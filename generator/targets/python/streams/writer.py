@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kodec.generator.schema import expr as ex
-from kodec.generator.schema.kinds import Scope
+from kodec.generator.schema.kinds import Scope, without_case
 from kodec.generator.schema.model import Bits, Bytes, Field, Instance, Prim, Ref, Str, Struct, Switch, TypeRef
 from kodec.generator.targets.python.expressions import COMPARED
 from kodec.generator.targets.python.names import attribute
@@ -29,7 +29,7 @@ class Writer(Plans):
         here = Here(Scope(struct), io="io", stream="_stream")
         lines: list[Code] = [] if struct.endian is None else self.endian(struct, here)
         bits: str | None = None
-        for step in runs_of(struct, writing=True, loose=self.loose):
+        for step in runs_of(struct, self.timely, writing=True, loose=self.loose):
             order = None
             if isinstance(step, Field) and isinstance(step.type, Bits):
                 order = step.type.endian
@@ -169,15 +169,21 @@ class Writer(Plans):
     ) -> list[Code]:
         name = f'"{spec.id}"'
         parent, root = self.parent(struct, kind, here)
+        plain = spec.pad_right is None and spec.terminator is None and spec.process is None
+        sized = not plain or spec.size is not None or spec.size_eos
         params = self.model.struct(kind.target).params
-        values = ", ".join(
-            f'"{attribute(param.id)}": {self.emitter.argument(arg, here)}'
+        told = {
+            attribute(param.id): (self.emitter.argument(arg, here), sized and looks_at_stream(arg, struct))
             for param, arg in zip(params, kind.args, strict=True)
-        )
+        }
+        values = ", ".join(f'"{param}": {text}' for param, (text, late) in told.items() if not late)
+        # the reader asks where the stream stands when the bytes of the object are behind it
+        after: list[Code] = [
+            f'io.told({value}, "{param}", {text}, {name})' for param, (text, late) in told.items() if late
+        ]
         given = f", params={{{values}}}" if values else ""
         call = f"write({value}, {self.module.class_of(kind.target)}, {parent}, {name}{index}{root}{given})"
-        plain = spec.pad_right is None and spec.terminator is None and spec.process is None
-        if plain and spec.size is None and not spec.size_eos:
+        if not sized:
             return [f"io.{call}"]
         size = self.size(struct, spec, here)
         if plain:
@@ -185,6 +191,7 @@ class Writer(Plans):
                 f"part = io.part({size}, {value}, {name})",
                 f"part.{call}",
                 f"io.put(part, {size}, {value}, {name})",
+                *after,
             ]
             return self.aligned(lines)
         whole = f"io.whole(part, None, {value}, {name})"
@@ -192,6 +199,7 @@ class Writer(Plans):
             f"part = io.part(None, {value}, {name})",
             f"part.{call}",
             *self.stored(struct, Bytes(), spec, here, whole),
+            *after,
         ]
 
     def switch(
@@ -204,8 +212,8 @@ class Writer(Plans):
             word = "elif"
         if switch.default is not None:
             other = self.value(struct, switch.default, spec, here, value, index)
-        elif spec.size is not None or spec.size_eos or spec.terminator is not None:
-            other = self.stored(struct, Bytes(), spec, here, value)
+        elif (plain := without_case(spec)) is not None:
+            other = self.stored(struct, Bytes(), plain, here, value)
         else:
             wrong = (
                 f'io.refuse("{spec.id}", "no case for this value, so that nothing is written", on, {value})'

@@ -62,6 +62,8 @@ final class Batches implements Closeable {
     /** The piece whose batches are read now. */
     Piece piece;
     Kind kind = Kind.NONE;
+    long bytesRead;
+    long rangesSkipped;
     /** What is not among the rows; whoever reads it empties it. */
     final List<Left> left = new ArrayList<>();
 
@@ -89,6 +91,8 @@ final class Batches implements Closeable {
     private long first;
     private long most;
     private boolean bounded;
+    /** Whether what lies behind the last wanted offset is looked at for damage. */
+    private boolean toTheEnd;
     private Transactions transactions;
     private long last;
     /** The last offset before a part of a segment, whether it can be right or not. */
@@ -209,19 +213,21 @@ final class Batches implements Closeable {
         }
     }
 
-    /** The offset after the last good batch of a segment, whatever its offsets are; checksums are verified. */
-    static long end(String path, long base, Reading reading, Configuration conf) throws IOException {
-        Piece whole = new Piece("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE);
-        try (Batches batches = new Batches(List.of(whole), reading.heads(true, true), conf, 0, 0)) {
+    /** The offset after the highest of the good batches of a segment, whatever their order is. */
+    static long end(String path, long base, Reading reading, boolean crc, Configuration conf) throws IOException {
+        Piece whole = new Piece("", 0, path, base, -1, -1, 0, -1, false, 0, Long.MAX_VALUE, false);
+        try (Batches batches = new Batches(List.of(whole), reading.heads(crc, true), conf, 0, 0)) {
             batches.ordered = false;
+            long end = base;
             while (batches.advance() != Step.END) {
                 batches.skip();
+                end = Math.max(end, batches.good.low());
             }
             if (batches.followed && !reading.skip()) {
                 // what a batch follows is no end
                 throw batches.damage.inSource(path);
             }
-            return Math.max(base, batches.good.low());
+            return end;
         }
     }
 
@@ -272,7 +278,8 @@ final class Batches implements Closeable {
         bounded = first > 0 || most < Long.MAX_VALUE || reading.firstTimestamp() > Long.MIN_VALUE;
         long start = start(next);
         // what a task of bytes begins with may lie behind what is wanted
-        done = next.from() > 0 && last >= most;
+        toTheEnd = next.tail() && most == next.end() - 1;
+        done = next.from() > 0 && last >= most && !toTheEnd;
         if (count() == 0) {
             at = 0;
             end = 0;
@@ -355,14 +362,14 @@ final class Batches implements Closeable {
             Piece before = found.get(found.size() - 1);
             try (Segment segment = new Segment(before.path(), before.base(), reading, conf)) {
                 if (segment.nextOffset() <= gone.base()) {
-                    // compaction may have left nothing of it; nobody else deletes from the middle of a log
-                    found = Gaps.isCleaned(folder, gone, conf) ? new ArrayList<>() : null;
+                    // compaction may have left nothing of it, but not of the last one; nobody else deletes from the middle
+                    long last = Gaps.nextBase(gone.path(), gone.base(), conf) - 1;
+                    boolean cleaned = gone.after() >= 0 && Gaps.firstLost(folder, gone, gone.base(), last, conf) > last;
+                    return cleaned ? List.of() : null;
                 }
             }
         }
-        if (found != null) {
-            requireStart(gone, found);
-        }
+        requireStart(gone, found);
         return found;
     }
 
@@ -381,7 +388,7 @@ final class Batches implements Closeable {
             long after = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : -1;
             if ((stop < 0 || base < stop) && (after < 0 || after > least)) {
                 found.add(new Piece(of.topic(), of.partition(), logs.get(index).path(), base, -1, after,
-                        Math.max(of.start(), least), of.stop(), false, 0, Long.MAX_VALUE));
+                        Math.max(of.start(), least), of.stop(), false, 0, Long.MAX_VALUE, false));
             }
         }
         return found;
@@ -431,6 +438,7 @@ final class Batches implements Closeable {
                 return false;
             }
             end += more;
+            bytesRead += more;
         }
         return true;
     }
@@ -446,7 +454,8 @@ final class Batches implements Closeable {
     }
 
     private Step step() throws IOException {
-        if (position() >= piece.to() || position() < 0) {
+        boolean behind = toTheEnd && position() >= piece.size();
+        if (position() >= piece.to() || position() < 0 || behind) {
             done = true;
             return null;
         }
@@ -496,7 +505,7 @@ final class Batches implements Closeable {
         }
         inOrder(offset, rows.offsetLast());
         if (bounded) {
-            if (offset > most) {
+            if (offset > most && !toTheEnd) {
                 last = rows.offsetLast();
                 done = true;
                 return null;
@@ -505,7 +514,7 @@ final class Batches implements Closeable {
             if (check && !rows.head(window, at, at + size, true)) {
                 throw Careful.newest(bytes(), position(), offset, reading);
             }
-            if (rows.offsetLast() < first || rows.timestampLast() < reading.firstTimestamp()) {
+            if (offset > most || rows.offsetLast() < first || rows.timestampLast() < reading.firstTimestamp()) {
                 skip();
                 return null;
             }
@@ -544,7 +553,7 @@ final class Batches implements Closeable {
         followed |= damage != null;
         seen = true;
         at += size;
-        if (last >= most) {
+        if (last >= most && !toTheEnd) {
             // what lies behind was not asked for
             done = true;
         }
@@ -663,6 +672,7 @@ final class Batches implements Closeable {
         long next = foreign == null ? resumption().after(pos, good) : source.size();
         Left found = Left.bytes(piece, "damaged", pos, next - pos, error.getMessage());
         LOG.warn("skipped: {}", found);
+        rangesSkipped++;
         if (ranges < MOST_RANGES) {
             left.add(found);
             ranges++;
@@ -687,6 +697,7 @@ final class Batches implements Closeable {
 
     private void leave(Left found) {
         left.add(found);
+        rangesSkipped++;
         LOG.warn("skipped: {}", found);
     }
 
@@ -710,8 +721,8 @@ final class Batches implements Closeable {
         }
         // of a part of a segment, the one that has its last batch, or what is torn, says what is missing
         boolean mine = !piece.isPart() || tail != null || seen && position() >= source.size();
-        boolean explained = omitted > 0 || skippedEnd >= position();
-        if (piece.stop() < 0 || replaced || !mine || explained) {
+        boolean explained = skippedEnd >= position();
+        if (piece.stop() < 0 || piece.size() < 0 || !mine || explained) {
             return;
         }
         long from = Math.max(Math.max((seen ? last : Math.max(last, passed)) + 1, piece.start()), reading.firstOffset());
@@ -719,11 +730,8 @@ final class Batches implements Closeable {
         if (from > to) {
             return;
         }
-        String what = "offsets " + from + " to " + to + " of " + piece.owner() + " are ";
-        String why = tail == null ? what + "in no segment, and not for compaction"
-                : what + "missing: it ends in a torn tail, " + tail.reason();
         if (piece.tiered()) {
-            lose(piece, from, to, why);
+            lose(piece, from, to);
             return;
         }
         String folder = Files.parent(piece.path());
@@ -740,10 +748,19 @@ final class Batches implements Closeable {
             // retention has deleted it
             return;
         }
-        if (tail == null && Gaps.isCompacted(folder, piece, conf)) {
-            return;
+        // an end moves back by truncation alone: compaction leaves the last segment as it is
+        boolean shrunk = piece.after() < 0
+                && covering(folder, piece, piece.base() + 1, -1).stream().allMatch(each -> each.base() <= piece.base());
+        long lost = tail == null && !shrunk ? Gaps.firstLost(folder, piece, from, to, conf) : from;
+        if (lost <= to) {
+            lose(piece, lost, to);
         }
-        lose(piece, from, to, why);
+    }
+
+    private void lose(Piece of, long from, long to) {
+        String what = "offsets " + from + " to " + to + " of " + of.owner() + " are ";
+        lose(of, from, to, tail == null ? what + "in no segment, and not for compaction"
+                : what + "missing: it ends in a torn tail, " + tail.reason());
     }
 
     @Override

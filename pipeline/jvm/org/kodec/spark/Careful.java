@@ -48,6 +48,9 @@ final class Careful {
         int at = data.length - stored.length;
         byte[] content = stored;
         if (!codec.equals("none")) {
+            if (head.numRecords() > opt.elements()) {
+                return tooMany("num_records", 0, opt).withinCodec(codec, at).within(name).shifted(position);
+            }
             try {
                 content = Codecs.decompressed(codec, stored, reading.decompressedBytes());
             } catch (FormatException error) {

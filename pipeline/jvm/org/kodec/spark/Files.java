@@ -130,6 +130,17 @@ final class Files {
         return entry(system(given, conf).getFileStatus(given));
     }
 
+    /** A path that is not of this machine, taken for a folder; the list of a file is the file. */
+    static Entry folder(String path) {
+        Path given = new Path(path);
+        return new Entry(given.toString(), given.getName(), true, 0);
+    }
+
+    /** Whether two paths of a store are the same but for their schemes. */
+    static boolean isSame(String one, String other) {
+        return !isLocal(one) && new Path(one).toUri().getPath().equals(new Path(other).toUri().getPath());
+    }
+
     private static Entry entry(FileStatus status) {
         Path path = status.getPath();
         return new Entry(path.toString(), path.getName(), status.isDirectory(), status.getLen());

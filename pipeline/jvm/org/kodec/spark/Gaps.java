@@ -9,7 +9,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.kodec.runtime.FormatException;
 
-/** What explains that offsets are in no segment. */
+/** What explains that offsets are in no segment: the rule of {@code kodec.log.directories.gaps}, which gives reasons. */
 final class Gaps {
     /** To look at headers alone, however large their batches are. */
     private static final Reading HEADS = new Reading(false, 1L << 30, 256L << 20, 1_000_000, false, false, false, false,
@@ -30,19 +30,56 @@ final class Gaps {
         return next;
     }
 
-    /** Whether the cleaner's checkpoint knows the topic-partition. */
-    static boolean isCleaned(String folder, Piece piece, Configuration conf) throws IOException {
-        return cleaned(folder, piece, conf) >= 0;
+    /** The first of the offsets up to {@code last}, in no segment of a folder, that nothing explains. */
+    static long firstLost(String folder, Piece piece, long first, long last, Configuration conf) throws IOException {
+        List<Files.Entry> logs = new ArrayList<>();
+        List<Files.Entry> deleted = new ArrayList<>();
+        for (Files.Entry each : Files.in(folder, conf)) {
+            if (Names.segment(each.name()) >= 0) {
+                logs.add(each);
+            } else if (Names.deleted(each.name()) >= 0) {
+                deleted.add(each);
+            }
+        }
+        logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
+        deleted.sort(Comparator.comparingLong(each -> Names.deleted(each.name())));
+        long lost = first;
+        if (Names.live(Files.name(folder)) != null) {
+            lost = Math.max(lost, offset(folder, Names.LOG_START_OFFSETS, piece, conf));
+            long cleaned = offset(folder, Names.CLEANER_OFFSETS, piece, conf);
+            if (cleaned > lost && cleaned <= end(logs, conf)) {
+                lost = cleaned;
+            }
+        }
+        for (Files.Entry each : deleted) {
+            // a broker has just replaced it
+            long base = Names.deleted(each.name());
+            if (base <= lost) {
+                lost = Math.max(lost, end(each.path(), base, base, conf));
+            }
+        }
+        List<long[]> omitted = omitted(folder, conf);
+        if (omitted != null) {
+            for (long[] range : omitted) {
+                lost = range[0] <= lost && lost <= range[1] ? range[1] + 1 : lost;
+            }
+            return lost;
+        }
+        for (int index = 0; index < logs.size() && lost <= last; index++) {
+            long base = Names.segment(logs.get(index).name());
+            long next = index + 1 < logs.size() ? Names.segment(logs.get(index + 1).name()) : Long.MIN_VALUE;
+            if (base > last && isLeftByCompaction(logs.get(index).path(), base, next, conf)) {
+                return last + 1;
+            }
+        }
+        return lost;
     }
 
-    /** Up to where the log is compacted, by the cleaner's checkpoint; -1 where that does not say it. */
-    private static long cleaned(String folder, Piece piece, Configuration conf) throws IOException {
-        String text = Files.text(Files.child(Files.parent(folder), Names.CLEANER_OFFSETS), conf);
-        if (text == null) {
-            return -1;
-        }
+    /** What a checkpoint of the log directory says of a topic-partition; -1 for nothing. */
+    private static long offset(String folder, String name, Piece piece, Configuration conf) throws IOException {
+        String text = Files.text(Files.child(Files.parent(folder), name), conf);
         try {
-            Map<Names.TopicPartition, Long> offsets = Names.checkpoint(text);
+            Map<Names.TopicPartition, Long> offsets = text == null ? Map.of() : Names.checkpoint(text);
             return offsets.getOrDefault(new Names.TopicPartition(piece.topic(), piece.partition()), -1L);
         } catch (NumberFormatException error) {
             // what it says is not known
@@ -50,40 +87,53 @@ final class Gaps {
         }
     }
 
-    /** Whether the cleaner's checkpoint says that the log is compacted, or any batch of it shows it. */
-    static boolean isCompacted(String folder, Piece piece, Configuration conf) throws IOException {
-        if (cleaned(folder, piece, conf) > 0) {
-            return true;
+    /** What a conversion has left out; null where there was none, or where that cannot be read. */
+    private static List<long[]> omitted(String folder, Configuration conf) throws IOException {
+        String text = Files.text(Files.child(folder, Names.OMITTED_OFFSETS), conf);
+        try {
+            return text == null ? null : Names.ranges(text);
+        } catch (NumberFormatException error) {
+            return null;
         }
-        List<Files.Entry> logs = new ArrayList<>();
-        for (Files.Entry each : Files.in(folder, conf)) {
-            if (Names.segment(each.name()) >= 0) {
-                logs.add(each);
-            }
-        }
-        logs.sort(Comparator.comparingLong(each -> Names.segment(each.name())));
-        for (int index = 0; index < logs.size(); index++) {
-            if (leavesOffsetsOut(logs.get(index), index + 1 < logs.size(), conf)) {
-                return true;
-            }
-        }
-        return false;
     }
 
-    private static boolean leavesOffsetsOut(Files.Entry log, boolean closed, Configuration conf)
+    /** The end of a log; where its last segment is damaged, where that begins, as it is not compacted. */
+    private static long end(List<Files.Entry> logs, Configuration conf) throws IOException {
+        if (logs.isEmpty()) {
+            return 0;
+        }
+        Files.Entry last = logs.get(logs.size() - 1);
+        long base = Names.segment(last.name());
+        return end(last.path(), base, base, conf);
+    }
+
+    private static long end(String path, long base, long otherwise, Configuration conf) throws IOException {
+        try (Segment segment = new Segment(path, base, HEADS, conf)) {
+            return segment.nextOffset();
+        } catch (FormatException | FileNotFoundException error) {
+            return otherwise;
+        }
+    }
+
+    /** Whether a batch of a segment shows that records before it, or of it, were removed. */
+    private static boolean isLeftByCompaction(String path, long base, long next, Configuration conf)
             throws IOException {
-        long base = Names.segment(log.name());
         long[] before = {base - 1};
+        Segment.Head[] doubtful = {null};
         boolean[] found = {false};
-        try (Segment segment = new Segment(log.path(), base, HEADS, conf)) {
+        try (Segment segment = new Segment(path, base, HEADS, conf)) {
             segment.heads(0, head -> {
-                found[0] = head.magic() != Frame.NEWEST || head.first() > before[0] + 1
-                        || head.count() != head.last() - head.first() + 1;
-                before[0] = head.last();
+                boolean newest = head.magic() == Frame.NEWEST;
+                boolean sparse = newest && head.count() <= head.last() - head.first();
+                // of a wrapper only the content says where it begins
+                boolean behindGap = head.count() >= 0 && head.first() > before[0] + 1;
+                found[0] = doubtful[0] != null && head.first() > doubtful[0].last()
+                        || sparse && segment.isRight(head);
+                doubtful[0] = behindGap && segment.isRight(head) ? head : null;
+                before[0] = Math.max(before[0], head.last());
                 return !found[0];
             });
-            // nothing but compaction leaves a closed segment without a batch
-            return found[0] || closed && before[0] < base && segment.tail == null;
+            return found[0] || doubtful[0] != null && doubtful[0].last() < next;
         } catch (FormatException | FileNotFoundException error) {
             return found[0];
         }

@@ -1,6 +1,8 @@
 package org.kodec.spark;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -8,10 +10,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -19,8 +23,12 @@ import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
+import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.execution.datasources.DataSource$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.sources.DataSourceRegister;
@@ -46,6 +54,8 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     private TableProvider python;
     private Map<String, String> known;
     private Options options;
+    /** Whether Spark is about to read: it asks for nothing but the table where it writes. */
+    private boolean reads;
 
     /** For Spark. */
     public KafkaLogSource() {}
@@ -56,7 +66,14 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     }
 
     @Override
+    public Transform[] inferPartitioning(CaseInsensitiveStringMap options) {
+        reads = true;
+        return new Transform[0];
+    }
+
+    @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
+        reads = true;
         try {
             return followed(options).schema();
         } catch (Options.Elsewhere reason) {
@@ -65,18 +82,29 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         }
     }
 
-    /** The columns by the source in Python; where it says what is wrong, that is thrown without the way there. */
+    /** The columns by the source in Python. */
     private static StructType inferred(TableProvider python, CaseInsensitiveStringMap options) {
+        return said(() -> python.inferSchema(options));
+    }
+
+    /** What the source in Python does; where it says what is wrong, that is thrown without the way there. */
+    private static <T> T said(Callable<T> work) {
         try {
-            return python.inferSchema(options);
+            return work.call();
         } catch (Exception error) {
-            // Spark's own exceptions are checked ones, which Scala does not declare
-            Matcher said = SAID.matcher(String.valueOf(error.getMessage()));
+            Throwable cause = error instanceof InvocationTargetException ? error.getCause() : error;
+            Matcher said = SAID.matcher(String.valueOf(cause.getMessage()));
             if (said.find()) {
-                throw new IllegalArgumentException(said.group(1), error);
+                throw new IllegalArgumentException(said.group(1), cause);
             }
-            throw error;
+            throw KafkaLogSource.<RuntimeException>unchecked(cause);
         }
+    }
+
+    /** Spark's own exceptions are checked ones, which Scala does not declare. */
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> E unchecked(Throwable error) throws E {
+        throw (E) error;
     }
 
     @Override
@@ -86,17 +114,22 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
     @Override
     public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
-        CaseInsensitiveStringMap options = new CaseInsensitiveStringMap(properties);
-        if (python == null) {
-            try {
-                Options followed = followed(options);
-                known(schema, followed);
-                return new LogTable(followed, schema, conf(options), properties);
-            } catch (Options.Elsewhere reason) {
-                python = elsewhere(reason, options);
-            }
+        if (!reads) {
+            return new LogTable(this, null, schema, properties);
         }
-        return python.getTable(schema, partitioning, properties);
+        return python == null ? read(schema, properties) : python.getTable(schema, partitioning, properties);
+    }
+
+    /** The table that is read, of this source or the one in Python. Throws Wrong, IllegalArgumentException. */
+    private Table read(StructType schema, Map<String, String> properties) {
+        CaseInsensitiveStringMap given = new CaseInsensitiveStringMap(properties);
+        try {
+            Options followed = followed(given);
+            known(schema, followed);
+            return new LogTable(this, followed, schema, properties);
+        } catch (Options.Elsewhere reason) {
+            return elsewhere(reason, given).getTable(schema, new Transform[0], properties);
+        }
     }
 
     /** The options, after a look at what is at the paths: once, as Spark asks for the columns and then for the table. */
@@ -159,7 +192,9 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                     + (reason.kind == Options.Elsewhere.Kind.ONLY ? ": this cannot be had of a path that is not of this machine" : ""));
         }
         if (found == null) {
-            throw new IllegalArgumentException("kafka-log: " + reason.getMessage() + REGISTER);
+            boolean value = reason.kind == Options.Elsewhere.Kind.OPTION && reason.getMessage().contains("=");
+            throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
+                    + (reason.kind == Options.Elsewhere.Kind.ONLY ? REGISTER : value ? ": expected another value" : ""));
         }
         return found;
     }
@@ -167,12 +202,22 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
     /** The source in Python; null where it is not registered. */
     private static TableProvider python() {
         scala.Option<TableProvider> found = null;
+        // a thread of Python's may be one of Java's in which no session is active
+        scala.Option<SparkSession> session = SparkSession.getDefaultSession();
+        boolean lent = SparkSession.getActiveSession().isEmpty() && session.isDefined();
+        if (lent) {
+            SparkSession.setActiveSession(session.get());
+        }
         try {
             found = DataSource$.MODULE$.lookupDataSourceV2(PYTHON, SQLConf.get());
         } catch (RuntimeException error) {
             // there is none of that name
         } catch (Exception error) {
             // Spark's own exceptions are checked ones, which Scala does not declare
+        } finally {
+            if (lent) {
+                SparkSession.clearActiveSession();
+            }
         }
         return found == null || found.isEmpty() ? null : found.get();
     }
@@ -188,13 +233,17 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
         return made;
     }
 
-    /** A log, or several, as a table; all that is written is the other source's. */
+    /**
+     * A log, or several, as a table; all that is written is the other source's.
+     *
+     * @param options null where it is not known yet whether it is read at all
+     */
     @SuppressWarnings("deprecation") // Table.columns, which stands for schema, is not in all versions of Spark
-    private record LogTable(Options options, StructType schema, Configuration conf, Map<String, String> properties)
+    private record LogTable(KafkaLogSource source, Options options, StructType schema, Map<String, String> properties)
             implements Table, SupportsRead, SupportsWrite {
         @Override
         public String name() {
-            return "kafka-log " + options.paths;
+            return "kafka-log " + (options == null ? "[" + properties.get("path") + "]" : options.paths);
         }
 
         @Override
@@ -209,17 +258,24 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
 
         @Override
         public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            String path = properties.getOrDefault("path", "");
+            if (!Files.isLocal(path)) {
+                throw new Options.Wrong("path", path + ": only local paths can be written, like /data/logs");
+            }
             TableProvider found = python();
             if (found == null) {
-                throw new UnsupportedOperationException("kafka-log: write" + REGISTER);
+                throw new UnsupportedOperationException("kafka-log: writing" + REGISTER);
             }
             Table other = found.getTable(schema, new Transform[0], properties);
-            return ((SupportsWrite) other).newWriteBuilder(info);
+            return new Writing(((SupportsWrite) other).newWriteBuilder(new Given(info, path)));
         }
 
         /** A query, which may have options of its own beside those of the table. */
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap given) {
+            if (options == null) {
+                return ((SupportsRead) source.read(schema, properties)).newScanBuilder(given);
+            }
             Map<String, String> all = new HashMap<>(properties);
             all.keySet().removeIf(given::containsKey);
             all.putAll(given.asCaseSensitiveMap());
@@ -229,7 +285,7 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                     throw new IllegalArgumentException("kafka-log: the options of a query cannot change its columns to "
                             + String.join(", ", followed.schema().fieldNames()) + "; make a table with these options");
                 }
-                return new LogScan(followed, schema, conf);
+                return new LogScan(followed, schema, conf(new CaseInsensitiveStringMap(properties)));
             } catch (Options.Elsewhere reason) {
                 TableProvider found = python();
                 if (reason.kind == Options.Elsewhere.Kind.OPTION && found != null) {
@@ -238,6 +294,50 @@ public final class KafkaLogSource implements TableProvider, DataSourceRegister {
                 throw new IllegalArgumentException("kafka-log: " + reason.getMessage()
                         + ": this cannot be an option of a query; make it one of the table");
             }
+        }
+    }
+
+    /** A write by the source in Python, whose errors are said without the way there. */
+    private record Writing(WriteBuilder python) implements WriteBuilder, SupportsTruncate {
+        @Override
+        public WriteBuilder truncate() {
+            throw new Options.Wrong("mode", "segments are added to a log directory: use mode(\"append\")");
+        }
+
+        @Override
+        public Write build() {
+            return (Write) plain(said(python::build));
+        }
+
+        /** What the source in Python makes for a write, through which its errors are said without the way there. */
+        private static Object plain(Object made) {
+            for (Class<?> kind : List.of(Write.class, BatchWrite.class, StreamingWrite.class)) {
+                if (kind.isInstance(made)) {
+                    return Proxy.newProxyInstance(kind.getClassLoader(), new Class<?>[] {kind},
+                            (proxy, method, given) -> plain(said(() -> method.invoke(made, given))));
+                }
+            }
+            return made;
+        }
+    }
+
+    /** What Spark says of a write, with the path of the table where the write itself does not say it, as in SQL. */
+    private record Given(LogicalWriteInfo info, String path) implements LogicalWriteInfo {
+        @Override
+        public CaseInsensitiveStringMap options() {
+            Map<String, String> all = new HashMap<>(Map.of("path", path));
+            all.putAll(info.options().asCaseSensitiveMap());
+            return new CaseInsensitiveStringMap(all);
+        }
+
+        @Override
+        public String queryId() {
+            return info.queryId();
+        }
+
+        @Override
+        public StructType schema() {
+            return info.schema();
         }
     }
 }

@@ -23,7 +23,7 @@ final class LogReader implements PartitionReader<ColumnarBatch> {
     private static final int BYTES = 4 << 20;
     private static final long MOST_MILLIS = Long.MAX_VALUE / 1000;
 
-    private final Batches batches;
+    final Batches batches;
     private final Reading reading;
     private final ColumnarBatch given;
     private final Map<String, ColumnVector> all = new HashMap<>();

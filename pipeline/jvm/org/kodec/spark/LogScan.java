@@ -8,7 +8,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.expressions.Expression;
@@ -24,10 +26,12 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
 import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.sources.EqualTo;
 import org.apache.spark.sql.sources.Filter;
@@ -39,7 +43,9 @@ import org.apache.spark.sql.sources.LessThanOrEqual;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.LongAccumulator;
 import org.kodec.runtime.FormatException;
+import org.kodec.runtime.Values;
 
 /** A query: the columns, filters, limit and aggregates that Spark asks for, and the tasks that answer it. */
 final class LogScan
@@ -49,7 +55,8 @@ final class LogScan
                 SupportsPushDownRequiredColumns,
                 SupportsPushDownFilters,
                 SupportsPushDownLimit,
-                SupportsPushDownAggregates {
+                SupportsPushDownAggregates,
+                SupportsReportStatistics {
     /** 1900: of times before, Spark gives a java.sql.Timestamp in the old calendar, which is another instant. */
     private static final long SAME_IN_ALL_CALENDARS = -2_208_988_800_000L;
 
@@ -66,6 +73,7 @@ final class LogScan
     private long limit = Long.MAX_VALUE;
     private List<String> aggregates;
     private InputPartition[] tasks;
+    private boolean streams;
 
     LogScan(Options options, StructType columns, Configuration conf) {
         this.options = options;
@@ -196,7 +204,45 @@ final class LogScan
 
     @Override
     public String description() {
-        return "kafka-log (JVM) " + options.paths + (aggregates == null ? "" : ", from headers: " + aggregates);
+        return "kafka-log (JVM) " + options.paths + (aggregates == null ? "" : ", from headers: " + aggregates)
+                + said("topic in ", topics == null ? null : new TreeSet<>(topics))
+                + said("partition in ", partitions == null ? null : new TreeSet<>(partitions))
+                + said("offset >= ", first == Long.MIN_VALUE ? null : first)
+                + said("offset <= ", last == Long.MAX_VALUE ? null : last)
+                + said("timestamp >= ", firstTimestamp == Long.MIN_VALUE ? null : Instant.ofEpochMilli(firstTimestamp))
+                + said("key = ", key == null ? null : "0x" + Values.hex(key))
+                + said("limit ", limit == Long.MAX_VALUE ? null : limit)
+                + ", PushedFilters: " + Arrays.toString(filters);
+    }
+
+    private static String said(String what, Object value) {
+        return value == null ? "" : ", " + what + value;
+    }
+
+    /** The bytes of the logs, as they are stored. */
+    @Override
+    public Statistics estimateStatistics() {
+        OptionalLong size = OptionalLong.empty();
+        if (!streams) {
+            try {
+                size = OptionalLong.of(Arrays.stream(planInputPartitions())
+                        .flatMap(each -> ((LogPartition) each).pieces().stream()).mapToLong(Piece::weight).sum());
+            } catch (RuntimeException error) {
+                // whoever plans the query says so
+            }
+        }
+        OptionalLong bytes = size;
+        return new Statistics() {
+            @Override
+            public OptionalLong sizeInBytes() {
+                return bytes;
+            }
+
+            @Override
+            public OptionalLong numRows() {
+                return OptionalLong.empty();
+            }
+        };
     }
 
     // -- tasks ------------------------------------------------------------------------------------
@@ -208,6 +254,7 @@ final class LogScan
 
     @Override
     public MicroBatchStream toMicroBatchStream(String checkpoint) {
+        streams = true;
         return new LogStream(options, columns, conf);
     }
 
@@ -256,9 +303,10 @@ final class LogScan
      *
      * @param left whether rows are what is not among the rows
      * @param settings of Hadoop, where its file systems are needed
+     * @param bytes how many are read, and how many ranges skipped, of a stream; else null
      */
     record Factory(Reading reading, StructType columns, List<String> aggregates, boolean left,
-            Map<String, String> settings)
+            Map<String, String> settings, LongAccumulator bytes, LongAccumulator skipped)
             implements PartitionReaderFactory {
         static Factory of(Options options, Reading reading, StructType columns, List<String> aggregates,
                 Configuration conf) {
@@ -266,7 +314,12 @@ final class LogScan
             if (options.paths.stream().anyMatch(each -> !Files.isLocal(each))) {
                 conf.forEach(each -> settings.put(each.getKey(), each.getValue()));
             }
-            return new Factory(reading, columns, aggregates, options.quarantine(), settings);
+            return new Factory(reading, columns, aggregates, options.quarantine(), settings, null, null);
+        }
+
+        /** The same with what is counted. */
+        Factory counting(LongAccumulator read, LongAccumulator ranges) {
+            return new Factory(reading, columns, aggregates, left, settings, read, ranges);
         }
 
         private Configuration conf() {
@@ -282,14 +335,22 @@ final class LogScan
 
         @Override
         public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition task) {
-            return new ToldReader<>(new LogReader((LogPartition) task, reading, columns, conf()));
+            LogReader made = new LogReader((LogPartition) task, reading, columns, conf());
+            return new ToldReader<>(made, () -> counted(made.batches));
+        }
+
+        private void counted(Batches batches) {
+            if (bytes != null) {
+                bytes.add(batches.bytesRead);
+                skipped.add(batches.rangesSkipped);
+            }
         }
 
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition task) {
             LogPartition given = (LogPartition) task;
             return new ToldReader<>(left ? new LeftReader(given, reading, columns, conf())
-                    : new AggregateReader(given, reading, aggregates, conf()));
+                    : new AggregateReader(given, reading, aggregates, conf()), () -> { });
         }
     }
 }

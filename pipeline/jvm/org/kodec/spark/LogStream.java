@@ -3,30 +3,48 @@ package org.kodec.spark;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadAllAvailable;
 import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.ReadMaxRows;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.LongAccumulator;
 
 /**
  * The source as a stream: a log directory that grows, in micro-batches. Offsets have the JSON form of Spark's Kafka
  * source, and mean what they mean there: the next one to read. A batch that is not whole yet is not there yet.
  */
-final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
+final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow, ReportsSourceMetrics {
+    /** In ms: how long a store that is asked by requests is left alone where nothing was new. */
+    private static final long PAUSE = 1_000;
+
     private final Options options;
     private final StructType columns;
     private final Configuration conf;
     private final Options.Edge start;
     /** Where a query that is to end, ends; null for one that goes on. */
     private Map<Names.TopicPartition, Long> last;
+    /** How far the logs went when they were looked at last, and in ms when that was; what was new then. */
+    private Map<Names.TopicPartition, Long> known = Map.of();
+    private long looked = -PAUSE;
+    private boolean idle;
+    /** In ms: when a micro-batch was made that did not have to wait. */
+    private long triggered = Long.MIN_VALUE;
+    private final LongAccumulator bytes = counter("kafka-log: bytes read");
+    private final LongAccumulator skipped = counter("kafka-log: ranges skipped");
 
     LogStream(Options options, StructType columns, Configuration conf) {
         this.options = options;
@@ -90,14 +108,78 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
     /** How far the next micro-batch goes: to what is there now, at most so many offsets from {@code from}. */
     @Override
     public Offset latestOffset(Offset from, ReadLimit limit) {
+        if (idle && now() - looked < PAUSE) {
+            return from;
+        }
         return LogScan.planned(() -> {
             Map<Names.TopicPartition, TopicLog> logs = logs();
-            Map<Names.TopicPartition, Long> ends = onward(((At) from).next, last == null ? ends(logs) : last, logs);
-            if (limit instanceof ReadMaxRows most) {
-                ends = limited(((At) from).next, ends, logs, most.maxRows());
+            known = ends(logs);
+            looked = now();
+            Map<Names.TopicPartition, Long> begin = ((At) from).next;
+            Map<Names.TopicPartition, Long> ends = onward(begin, last == null ? known : last, logs);
+            idle = ends.equals(begin) && !options.paths.stream().allMatch(Files::isLocal);
+            if (limit instanceof ReadAllAvailable) {
+                return new At(ends);
             }
-            return new At(ends);
+            if (last == null && waits(missing(begin, ends, logs))) {
+                return from;
+            }
+            long most = limit instanceof ReadMaxRows rows ? rows.maxRows() : options.triggerOffsets;
+            return new At(most < 0 ? ends : limited(begin, ends, logs, most));
         });
+    }
+
+    /** What tasks count together; without Spark nobody does. */
+    private static LongAccumulator counter(String name) {
+        LongAccumulator made = new LongAccumulator();
+        if (SparkEnv.get() != null) {
+            SparkContext.getOrCreate().register(made, name);
+        }
+        return made;
+    }
+
+    private static long now() {
+        return System.nanoTime() / 1_000_000;
+    }
+
+    /** Whether a micro-batch of so many offsets waits for more, as of Spark's Kafka source: the first one does not. */
+    private boolean waits(long offsets) {
+        boolean few = offsets < options.leastOffsets;
+        if (few && triggered > Long.MIN_VALUE && now() - triggered < options.triggerDelay) {
+            return true;
+        }
+        triggered = now();
+        return false;
+    }
+
+    /** How many offsets lie between two places. */
+    private static long missing(Map<Names.TopicPartition, Long> from, Map<Names.TopicPartition, Long> ends,
+            Map<Names.TopicPartition, TopicLog> logs) {
+        return ends.entrySet().stream()
+                .mapToLong(each -> Math.max(0, each.getValue() - begin(from, each.getKey(), logs))).sum();
+    }
+
+    private static long begin(Map<Names.TopicPartition, Long> from, Names.TopicPartition owner,
+            Map<Names.TopicPartition, TopicLog> logs) {
+        TopicLog log = logs.get(owner);
+        return from.getOrDefault(owner, log == null ? 0 : log.earliest());
+    }
+
+    /** What a query's progress says of the source: as Spark's Kafka source does, and what was read and left out. */
+    @Override
+    public Map<String, String> metrics(Optional<Offset> consumed) {
+        Map<String, String> made = new TreeMap<>();
+        made.put("bytesRead", String.valueOf(bytes.value()));
+        made.put("rangesSkipped", String.valueOf(skipped.value()));
+        Map<Names.TopicPartition, Long> at = consumed.isPresent() && consumed.get() instanceof At given ? given.next : Map.of();
+        LongSummaryStatistics behind = known.entrySet().stream().filter(each -> at.containsKey(each.getKey()))
+                .mapToLong(each -> Math.max(0, each.getValue() - at.get(each.getKey()))).summaryStatistics();
+        if (behind.getCount() > 0) {
+            made.put("minOffsetsBehindLatest", String.valueOf(behind.getMin()));
+            made.put("maxOffsetsBehindLatest", String.valueOf(behind.getMax()));
+            made.put("avgOffsetsBehindLatest", String.valueOf(behind.getAverage()));
+        }
+        return made;
     }
 
     /** The ends, and of a query that is beyond one, in a transaction that is open, where it is. */
@@ -117,20 +199,13 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
     /** About so many offsets, shared by what each topic-partition has; at least one of each that has some. */
     private static Map<Names.TopicPartition, Long> limited(Map<Names.TopicPartition, Long> from,
             Map<Names.TopicPartition, Long> ends, Map<Names.TopicPartition, TopicLog> logs, long most) {
-        Map<Names.TopicPartition, Long> begins = new TreeMap<>();
-        long total = 0;
-        for (Map.Entry<Names.TopicPartition, Long> each : ends.entrySet()) {
-            TopicLog log = logs.get(each.getKey());
-            long begin = from.getOrDefault(each.getKey(), log == null ? 0 : log.earliest());
-            begins.put(each.getKey(), begin);
-            total += Math.max(0, each.getValue() - begin);
-        }
+        long total = missing(from, ends, logs);
         if (total <= most) {
             return ends;
         }
         Map<Names.TopicPartition, Long> found = new TreeMap<>();
         for (Map.Entry<Names.TopicPartition, Long> each : ends.entrySet()) {
-            long begin = begins.get(each.getKey());
+            long begin = begin(from, each.getKey(), logs);
             long size = Math.max(0, each.getValue() - begin);
             long share = Math.max(1, (long) ((double) most / total * size));
             found.put(each.getKey(), size == 0 ? each.getValue() : begin + Math.min(size, share));
@@ -140,7 +215,15 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
 
     @Override
     public ReadLimit getDefaultReadLimit() {
-        return options.triggerOffsets < 0 ? ReadLimit.allAvailable() : ReadLimit.maxRows(options.triggerOffsets);
+        List<ReadLimit> limits = new ArrayList<>();
+        if (options.leastOffsets >= 0) {
+            limits.add(ReadLimit.minRows(options.leastOffsets, options.triggerDelay));
+        }
+        if (options.triggerOffsets >= 0) {
+            limits.add(ReadLimit.maxRows(options.triggerOffsets));
+        }
+        return limits.isEmpty() ? ReadLimit.allAvailable()
+                : limits.size() == 1 ? limits.get(0) : ReadLimit.compositeLimit(limits.toArray(ReadLimit[]::new));
     }
 
     @Override
@@ -193,7 +276,7 @@ final class LogStream implements MicroBatchStream, SupportsTriggerAvailableNow {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        return LogScan.Factory.of(options, Reading.of(options), columns, null, conf);
+        return LogScan.Factory.of(options, Reading.of(options), columns, null, conf).counting(bytes, skipped);
     }
 
     @Override

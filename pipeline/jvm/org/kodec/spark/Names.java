@@ -14,11 +14,13 @@ final class Names {
     private static final Pattern PARTITION = Pattern.compile("0|[1-9][0-9]{0,9}");
     private static final Pattern WHOLE = Pattern.compile("-?[0-9]{1,19}");
     private static final Pattern SEGMENT = Pattern.compile("([0-9]{20})\\.log");
+    private static final Pattern DELETED = Pattern.compile("([0-9]{20})\\.log\\.deleted");
     private static final Pattern SNAPSHOT = Pattern.compile("([0-9]{20})\\.snapshot");
     private static final Set<String> NOT_LIVE = Set.of("delete", "future", "stray");
     static final String LOG_START_OFFSETS = "log-start-offset-checkpoint";
     static final String LEADER_EPOCHS = "leader-epoch-checkpoint";
     static final String CLEANER_OFFSETS = "cleaner-offset-checkpoint";
+    static final String OMITTED_OFFSETS = "kodec-omitted-offsets";
     /** What brokers leave in a log directory. */
     static final Set<String> OF_A_LOG_DIRECTORY = Set.of(
             "meta.properties",
@@ -27,6 +29,8 @@ final class Names {
             LOG_START_OFFSETS,
             "replication-offset-checkpoint",
             CLEANER_OFFSETS);
+
+    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}\\.");
 
     private Names() {}
 
@@ -80,10 +84,20 @@ final class Names {
         return number(SEGMENT.matcher(name));
     }
 
+    /** The same of a log that waits for its deletion. */
+    static long deleted(String name) {
+        return number(DELETED.matcher(name));
+    }
+
     /** The same, also of a log in remote storage. */
     static long base(String name) {
         long found = segment(name);
         return found < 0 ? Tiered.segment(name) : found;
+    }
+
+    /** Whether a file in a topic-partition's folder is one of Kafka's. */
+    static boolean isOfAPartition(String name) {
+        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS) || name.equals("partition.metadata");
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */
@@ -131,6 +145,15 @@ final class Names {
             found = start < end ? epoch : found;
             before = epoch;
             startBefore = start;
+        }
+        return found;
+    }
+
+    /** The first and the last offset of the ranges of a checkpoint file. Throws NumberFormatException. */
+    static List<long[]> ranges(String text) {
+        List<long[]> found = new ArrayList<>();
+        for (String[] words : entries(text, 2)) {
+            found.add(new long[] {number(words[0], Long.MAX_VALUE), number(words[1], Long.MAX_VALUE)});
         }
         return found;
     }

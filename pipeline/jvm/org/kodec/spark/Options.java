@@ -31,6 +31,8 @@ final class Options {
     private static final Pattern NUMBER = Pattern.compile("\\s*[0-9]{1,18}\\s*");
     private static final Map<String, Long> UNITS = Map.of("", 1L, "b", 1L, "k", 1L << 10, "kb", 1L << 10, "m",
             1L << 20, "mb", 1L << 20, "g", 1L << 30, "gb", 1L << 30);
+    private static final Map<String, Long> TIMES =
+            Map.of("", 1L, "ms", 1L, "s", 1_000L, "m", 60_000L, "min", 60_000L, "h", 3_600_000L, "d", 86_400_000L);
     /** Options of Spark's Kafka source that say where brokers are and how to talk to them, and what Spark adds. */
     private static final Set<String> IGNORED = Set.of("kafkaconsumer.polltimeoutms", "fetchoffset.numretries",
             "fetchoffset.retryintervalms", "groupidprefix", "provider", "owner", "location", "is_managed_location",
@@ -68,6 +70,9 @@ final class Options {
     long minTasks = -1;
     long taskOffsets = -1;
     long triggerOffsets = -1;
+    long leastOffsets = -1;
+    /** In ms: how long a stream waits for so many offsets. */
+    long triggerDelay = 15 * 60_000;
     long taskBytes = 128L << 20;
     long batchBytes = 1L << 30;
     long decompressedBytes = 256L << 20;
@@ -188,6 +193,8 @@ final class Options {
             case "minpartitions" -> minTasks = count(name, value);
             case "maxrecordsperpartition" -> taskOffsets = count(name, value);
             case "maxoffsetspertrigger" -> triggerOffsets = count(name, value);
+            case "minoffsetspertrigger" -> leastOffsets = count(name, value);
+            case "maxtriggerdelay" -> triggerDelay = duration(name, value);
             case "maxpartitionbytes" -> taskBytes = size(name, value);
             case "maxbatchbytes" -> batchBytes = size(name, value);
             case "maxdecompressedbytes" -> decompressedBytes = size(name, value);
@@ -335,6 +342,19 @@ final class Options {
             throw new Elsewhere(name + "=" + value);
         }
         return Long.parseLong(value.strip());
+    }
+
+    /** {@code 90s}, in ms. */
+    private static long duration(String name, String value) {
+        Matcher match = SIZE.matcher(value.toLowerCase(Locale.ROOT));
+        if (!match.matches() || !TIMES.containsKey(match.group(2))) {
+            throw new Elsewhere(name + "=" + value);
+        }
+        try {
+            return Math.multiplyExact(Long.parseLong(match.group(1)), TIMES.get(match.group(2)));
+        } catch (ArithmeticException error) {
+            throw new Elsewhere(name + "=" + value);
+        }
     }
 
     private static List<String> list(String value) {

@@ -16,6 +16,7 @@ import java.io.Serializable;
  * @param asked whether the first offset was asked for by number, so that it must be there
  * @param from the batch that starts here or after it is the first one
  * @param to the batch that starts here or after it is left to others; {@code Long.MAX_VALUE} for none
+ * @param tail whether bytes that were no whole batch lay behind {@code end}: they are read too, for what is wrong there
  */
 record Piece(
         String topic,
@@ -28,11 +29,12 @@ record Piece(
         long end,
         boolean asked,
         long from,
-        long to)
+        long to,
+        boolean tail)
         implements Serializable {
     /** A whole segment. */
     static Piece of(Names.TopicPartition owner, String path, long base, long size, long after) {
-        return new Piece(owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE);
+        return new Piece(owner.topic(), owner.partition(), path, base, size, after, 0, -1, false, 0, Long.MAX_VALUE, false);
     }
 
     /** Whether it is in remote storage, from which segments are never compacted and never replaced. */
@@ -58,18 +60,25 @@ record Piece(
     /** The part with these offsets, where -1 is no bound; null where there is none. */
     Piece within(long least, long stop) {
         Piece part = new Piece(topic, partition, path, base, size, after, Math.max(first, least), least(end, stop),
-                asked, from, to);
-        return part.stop() >= 0 && part.start() >= part.stop() ? null : part;
+                asked, from, to, tail);
+        // of one without a batch somebody has to say so, or what else is in it
+        boolean told = tail && part.end == end;
+        return part.stop() >= 0 && part.start() >= part.stop() && !told ? null : part;
     }
 
     /** The same, whose first offset must be there or not. */
     Piece askedFor(boolean value) {
-        return new Piece(topic, partition, path, base, size, after, first, end, value, from, to);
+        return new Piece(topic, partition, path, base, size, after, first, end, value, from, to, tail);
+    }
+
+    /** The same with an end, and perhaps with what lies behind it. */
+    Piece ended(long offset, boolean more) {
+        return new Piece(topic, partition, path, base, size, after, first, offset, asked, from, to, more);
     }
 
     /** The part with these bytes. */
     Piece bytes(long start, long stop) {
-        return new Piece(topic, partition, path, base, size, after, first, end, asked, start, stop);
+        return new Piece(topic, partition, path, base, size, after, first, end, asked, start, stop, tail);
     }
 
     /** Whether it is only a part of the bytes. */

@@ -33,6 +33,8 @@ final class Planner {
     /** What there is, whether it is wanted or not. */
     private final TreeSet<Names.TopicPartition> seen = new TreeSet<>();
     private final Set<String> folders = new HashSet<>();
+    /** Whether any file is one of Kafka's: many a folder is named like a topic-partition's. */
+    private boolean kafkas;
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
     private Planner(Options options, Configuration conf) {
@@ -105,6 +107,10 @@ final class Planner {
             throw Options.Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
                     + "; there are " + some(seen));
         }
+        if (!found.isEmpty() && !kafkas) {
+            throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": there is no file of Kafka's in "
+                    + some(found.keySet()));
+        }
         if (found.isEmpty()) {
             throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
                     + "no topic-partition; there are " + some(seen) + "; say allowEmpty=true where no rows are expected");
@@ -126,16 +132,21 @@ final class Planner {
 
     private void look(String path) throws IOException {
         Files.Entry what;
+        List<Files.Entry> inside;
         try {
-            what = Files.at(path, conf);
+            // of a store, to ask what a folder is costs as much as to list it
+            what = Files.isLocal(path) ? Files.at(path, conf) : Files.folder(path);
+            inside = what.folder() ? Files.in(what.path(), conf) : List.of();
         } catch (FileNotFoundException error) {
             throw Options.Elsewhere.paths("path: there is no " + path);
+        }
+        if (inside.size() == 1 && Files.isSame(inside.get(0).path(), what.path())) {
+            what = inside.get(0);
         }
         if (!what.folder()) {
             segment(what);
             return;
         }
-        List<Files.Entry> inside = Files.in(what.path(), conf);
         boolean broker = isOfABroker(inside);
         if (broker || hasReplicas(inside)) {
             // what a broker has made holds no log directory; a parent of several may look as if it were one
@@ -168,6 +179,7 @@ final class Planner {
         List<Tiered.Folder> tiered = Tiered.folders(path, inside, conf);
         for (Tiered.Folder each : tiered) {
             if (wants(each.owner(), false) && folders.add(Files.real(each.path()))) {
+                kafkas = true;
                 found.computeIfAbsent(each.owner(), key -> new ArrayList<>())
                         .add(Replica.tiered(each, reading, conf));
             }
@@ -195,6 +207,7 @@ final class Planner {
     }
 
     private void logDirectory(String path, List<Files.Entry> inside, Set<String> inner) throws IOException {
+        kafkas |= isOfABroker(inside);
         for (Files.Entry each : inside) {
             Names.TopicPartition owner = each.folder() ? Names.live(each.name()) : null;
             if (owner != null && !inner.contains(each.path()) && wants(owner, false)) {
@@ -220,8 +233,11 @@ final class Planner {
             throws IOException {
         // the same folder by two paths, or by a link, is one log
         if (folders.add(Files.real(path))) {
+            List<Files.Entry> inside = files != null || alone != null ? files : Files.in(path, conf);
+            kafkas = kafkas || alone != null || inside.stream().anyMatch(each -> Names.isOfAPartition(each.name()))
+                    || Names.live(Files.name(path)) != null && isOfABroker(Files.in(Files.parent(path), conf));
             found.computeIfAbsent(owner, key -> new ArrayList<>())
-                    .add(Replica.at(owner, path, files, alone, start, reading, conf));
+                    .add(Replica.at(owner, path, inside, alone, start, reading, conf));
         }
     }
 
@@ -262,8 +278,8 @@ final class Planner {
             if (options.committed) {
                 stop = Piece.least(stop, log.lastStable());
             }
-            boolean asked = first >= 0 && !start.timed();
-            cut(log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(asked)));
+            // what is there now is what is wanted, however long it takes until it is read, and how often it is
+            cut(stop < 0 ? log.pinned() : log.pieces, first, stop, true).forEach(each -> made.add(each.askedFor(true)));
         }
         long stop = bounds.last() == Long.MAX_VALUE ? -1 : Math.max(0, bounds.last() + 1);
         return cut(made, Math.max(0, bounds.first()), stop, false);
@@ -319,8 +335,7 @@ final class Planner {
             return piece;
         }
         long end = Segment.end(piece.path(), piece.base(), reading, conf, false);
-        return new Piece(piece.topic(), piece.partition(), piece.path(), piece.base(), piece.size(), piece.after(),
-                piece.first(), Math.max(end, piece.start()), piece.asked(), piece.from(), piece.to());
+        return piece.ended(Math.max(end, piece.start()), false);
     }
 
     /** Puts pieces together, and large ones apart: by bytes, or by offsets where {@code taskOffsets} is not -1. */
@@ -367,7 +382,7 @@ final class Planner {
         for (long first = whole.start(); first < stop; ) {
             long end = stop - first <= most ? stop : first + most;
             made.add(new Piece(whole.topic(), whole.partition(), whole.path(), whole.base(), whole.size(), whole.after(),
-                    first, end, whole.asked(), 0, Long.MAX_VALUE));
+                    first, end, whole.asked(), 0, Long.MAX_VALUE, whole.tail() && end == stop));
             first = end;
         }
         return made;

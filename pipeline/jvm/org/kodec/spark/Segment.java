@@ -209,7 +209,33 @@ final class Segment implements Closeable {
                 throw error;
             }
         }
-        return Batches.end(path, base, reading, conf);
+        return Batches.end(path, base, reading, true, conf);
+    }
+
+    /**
+     * A piece with an end, that of the last whole batch there is now; with what lies behind it where that is no batch.
+     * Whoever reads it says what is wrong. Throws FileNotFoundException where it has gone.
+     */
+    static Piece pinned(Piece piece, Reading reading, Configuration conf) throws IOException {
+        try (Segment segment = new Segment(piece.path(), piece.base(), reading, conf)) {
+            Head last = segment.lastHead();
+            if (last == null) {
+                return piece.ended(piece.base(), true);
+            }
+            // its offset may be damaged, which would leave out what is there
+            segment.find(last.last);
+            if (reading.checkCrc()) {
+                segment.batch(last);
+            }
+            return piece.ended(last.last + 1, last.position + last.size < segment.pages.size);
+        } catch (FormatException error) {
+            Reading lenient = reading.heads(true, true);
+            return piece.ended(Batches.end(piece.path(), piece.base(), lenient, reading.checkCrc(), conf), true);
+        } catch (FileNotFoundException error) {
+            throw error;
+        } catch (IOException | UncheckedIOException error) {
+            return piece;
+        }
     }
 
     // -- by offset --------------------------------------------------------------------------------
@@ -270,7 +296,16 @@ final class Segment implements Closeable {
     }
 
     private boolean isRight(Place place) {
-        Batch batch = Batch.of(bytes(place.position, place.frame.size()), place.position);
+        return isRight(place.position, place.frame.size());
+    }
+
+    /** Whether the checksum of a batch is right. */
+    boolean isRight(Head head) {
+        return isRight(head.position, head.size);
+    }
+
+    private boolean isRight(long position, long size) {
+        Batch batch = Batch.of(bytes(position, size), position);
         return batch != null && batch.crcOk();
     }
 

@@ -49,6 +49,16 @@ final class TopicLog {
         return latest;
     }
 
+    /** The pieces, of which the last one ends where it does now. Throws FileNotFoundException where it has gone. */
+    List<Piece> pinned() throws IOException {
+        List<Piece> found = new ArrayList<>(pieces);
+        int last = found.size() - 1;
+        if (last >= 0 && found.get(last).stop() < 0) {
+            found.set(last, Segment.pinned(found.get(last), reading, conf));
+        }
+        return found;
+    }
+
     private long end(boolean whole) throws IOException {
         if (pieces.isEmpty()) {
             return earliest();

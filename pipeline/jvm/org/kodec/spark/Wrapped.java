@@ -17,6 +17,9 @@ final class Wrapped {
         if (rows.codec().equals("none") || rows.headNumRecords == 0) {
             return rows.rows(buf, start, stop, reading.elements());
         }
+        if (rows.headNumRecords > reading.elements()) {
+            return false;
+        }
         int before = raw.size;
         try {
             codecs.decompress(rows.codec(), buf, start, stop, raw, reading.decompressedBytes());

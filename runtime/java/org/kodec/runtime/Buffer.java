@@ -28,6 +28,13 @@ public final class Buffer {
         }
     }
 
+    /** Makes room for {@code more} bytes and no others, where there is not as much. */
+    void reserveExactly(long more) {
+        if (size + more > data.length && size + more <= MOST) {
+            data = Arrays.copyOf(data, (int) (size + more));
+        }
+    }
+
     /** Appends bytes. */
     public void add(byte[] from, int start, int count) {
         reserve(count);

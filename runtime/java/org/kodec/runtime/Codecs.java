@@ -2,6 +2,7 @@ package org.kodec.runtime;
 
 import com.github.luben.zstd.ZstdDecompressCtx;
 import com.github.luben.zstd.ZstdException;
+import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -23,6 +24,10 @@ import org.xerial.snappy.Snappy;
  */
 public final class Codecs implements AutoCloseable {
     private static final int PIECE = 64 << 10;
+    /** Output of more bytes than these is measured before it is held. */
+    private static final int AT_ONCE = 16 << 20;
+    /** Room that is asked for behind what is there: that of the largest block. */
+    private static final int MOST_PIECE = 4 << 20;
     private static final String LIMIT = "decompressed_bytes";
 
     private Lz4 lz4;
@@ -33,13 +38,13 @@ public final class Codecs implements AutoCloseable {
         try (Codecs codecs = new Codecs()) {
             Buffer out = new Buffer(Math.min(PIECE, 4 * src.length + 64));
             codecs.decompress(codec, src, 0, src.length, out, limit);
-            return out.bytes();
+            return out.size == out.data.length ? out.data : out.bytes();
         }
     }
 
     /**
      * Decompresses {@code src} from {@code start} to {@code stop}, the whole compressed part of one batch, to the
-     * end of {@code out}.
+     * end of {@code out}. What is over the limit is refused before more than 16 MiB of it are held.
      *
      * @param codec as schemas call it; {@code lz4_legacy} is LZ4 with any header checksum (KIP-57)
      * @param limit the most bytes to append
@@ -48,7 +53,14 @@ public final class Codecs implements AutoCloseable {
     public void decompress(String codec, byte[] src, int start, int stop, Buffer out, long limit) {
         int size = out.size;
         try {
-            append(codec, src, start, stop, out, limit);
+            if (limit <= AT_ONCE || !small(codec, src, start, stop, out)) {
+                if (limit > AT_ONCE) {
+                    Sink measured = new Sink(new Buffer(PIECE), limit, true);
+                    append(codec, src, start, stop, measured);
+                    out.reserveExactly(measured.total() + MOST_PIECE);
+                }
+                append(codec, src, start, stop, new Sink(out, limit, false));
+            }
         } catch (NoClassDefFoundError | ExceptionInInitializerError | UnsatisfiedLinkError missing) {
             out.size = size;
             throw FormatException.unsupported("", codec + ": its library cannot be used here", 0, null, missing);
@@ -58,31 +70,84 @@ public final class Codecs implements AutoCloseable {
         }
     }
 
-    private void append(String codec, byte[] src, int start, int stop, Buffer out, long limit) {
+    /** Appends the output; false, and it is as before, where that has more than {@link #AT_ONCE} bytes. */
+    private boolean small(String codec, byte[] src, int start, int stop, Buffer out) {
+        int size = out.size;
+        try {
+            append(codec, src, start, stop, new Sink(out, AT_ONCE, false));
+            return true;
+        } catch (FormatException error) {
+            if (error.kind() != FormatException.Kind.LIMIT_EXCEEDED) {
+                throw error;
+            }
+            out.size = size;
+            return false;
+        }
+    }
+
+    /** Where output goes, and how much there may be; where it is only measured, each piece makes room for the next. */
+    private static final class Sink {
+        final Buffer out;
+        final long limit;
+        final boolean measuring;
+        private final int first;
+        private long passed;
+
+        Sink(Buffer out, long limit, boolean measuring) {
+            this.out = out;
+            this.limit = limit;
+            this.measuring = measuring;
+            first = out.size;
+        }
+
+        long total() {
+            return passed + out.size - first;
+        }
+
+        /** Notes that {@code count} bytes more were put to the end of {@code out}. */
+        void added(String codec, int count, long at) {
+            out.size += count;
+            passedOver(codec, 0, at);
+        }
+
+        /** Notes that {@code count} bytes more are not even made. */
+        void passedOver(String codec, long count, long at) {
+            passed += count;
+            if (total() > limit) {
+                throw overLimit(codec, limit + 1, limit, at);
+            }
+            if (measuring) {
+                passed += out.size - first;
+                out.size = first;
+            }
+        }
+    }
+
+    private void append(String codec, byte[] src, int start, int stop, Sink sink) {
         if (start == stop && !codec.equals("none")) {
             throw FormatException.truncated("", codec + ": the payload is empty", 0, 1, 0);
         }
         switch (codec) {
             case "none":
-                if (stop - start > limit) {
-                    throw overLimit("none", stop - start, limit, 0);
+                if (stop - start > sink.limit) {
+                    throw overLimit("none", stop - start, sink.limit, 0);
                 }
-                out.add(src, start, stop - start);
+                sink.out.add(src, start, stop - start);
                 break;
             case "gzip":
-                gzip(src, start, stop, out, limit);
+                gzip(src, start, stop, sink);
                 break;
             case "snappy":
-                SnappyFrames.read(src, start, stop, out, limit);
+                SnappyFrames.read(src, start, stop, sink);
                 break;
             case "lz4":
             case "lz4_legacy":
                 lz4 = lz4 == null ? new Lz4() : lz4;
-                lz4.read(src, start, stop, out, limit, codec.equals("lz4"));
+                lz4.read(src, start, stop, sink, codec.equals("lz4"));
                 break;
             case "zstd":
                 zstd = zstd == null ? new Zstd() : zstd;
-                zstd.read(src, start, stop, out, limit);
+                zstd.read(src, start, stop, sink);
                 break;
             default:
                 throw FormatException.unsupported("", "unknown codec", 0, null, codec);
@@ -118,21 +183,18 @@ public final class Codecs implements AutoCloseable {
         return value;
     }
 
-    private static void gzip(byte[] src, int start, int stop, Buffer out, long limit) {
-        int first = out.size;
+    private static void gzip(byte[] src, int start, int stop, Sink sink) {
+        Buffer out = sink.out;
         int have = stop - start;
         try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(src, start, have), 8192)) {
             while (true) {
-                out.reserve(Math.min(PIECE, Math.max(1, limit - (out.size - first) + 1)));
-                long room = Math.min(out.data.length - out.size, limit - (out.size - first) + 1);
+                out.reserve(Math.min(PIECE, Math.max(1, sink.limit - sink.total() + 1)));
+                long room = Math.min(out.data.length - out.size, sink.limit - sink.total() + 1);
                 int count = in.read(out.data, out.size, (int) room);
                 if (count < 0) {
                     return;
                 }
-                out.size += count;
-                if (out.size - first > limit) {
-                    throw overLimit("gzip", limit + 1, limit, 0);
-                }
+                sink.added("gzip", count, 0);
             }
         } catch (EOFException error) {
             throw truncated("gzip: the stream ends inside a member", 0, have + 1L, have);
@@ -147,17 +209,18 @@ public final class Codecs implements AutoCloseable {
         private static final int HEADER = MAGIC.length + 8;
         private static final byte[] OFFICIAL = {(byte) 0xFF, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y'};
 
-        static void read(byte[] src, int start, int stop, Buffer out, long limit) {
+        private static final int MOST_EXPANSION = 22; // three bytes give at most 64
+
+        static void read(byte[] src, int start, int stop, Sink sink) {
             int size = stop - start;
             if (size < HEADER || !startsWith(src, start, stop, MAGIC)) {
                 if (startsWith(src, start, stop, OFFICIAL)) {
                     throw FormatException.unsupported(
                             "", "snappy: the official framing format, which Kafka does not read", 0, null, null);
                 }
-                block(src, start, stop, start, out, 0, limit);
+                block(src, start, stop, start, sink);
                 return;
             }
-            int first = out.size;
             int pos = start + HEADER;
             while (stop - pos >= 4) {
                 if (src[pos] == MAGIC[0] && src[pos + 1] == MAGIC[1] && src[pos + 2] == MAGIC[2]
@@ -173,7 +236,7 @@ public final class Codecs implements AutoCloseable {
                 if (length > stop - pos - 4) {
                     throw truncated("snappy: chunk", pos + 4 - start, length, stop - pos - 4);
                 }
-                block(src, pos + 4, pos + 4 + length, start, out, out.size - first, limit);
+                block(src, pos + 4, pos + 4 + length, start, sink);
                 pos += 4 + length;
             }
         }
@@ -192,7 +255,7 @@ public final class Codecs implements AutoCloseable {
             }
         }
 
-        private static void block(byte[] src, int pos, int stop, int start, Buffer out, long done, long limit) {
+        private static void block(byte[] src, int pos, int stop, int start, Sink sink) {
             long promised;
             try {
                 Input in = new Input(src, pos, stop, ReadOptions.DEFAULT);
@@ -201,9 +264,18 @@ public final class Codecs implements AutoCloseable {
                 String why = "snappy: no size in front of the block (" + error.reason() + ")";
                 throw malformed(why, pos - start, null, null);
             }
-            if (done + promised > limit) {
-                throw overLimit("snappy", done + promised, limit, pos - start);
+            if (sink.total() + promised > sink.limit) {
+                throw overLimit("snappy", sink.total() + promised, sink.limit, pos - start);
             }
+            long most = (long) MOST_EXPANSION * (stop - pos);
+            if (promised > most) {
+                throw malformed("snappy: size in front of the block", pos - start, "at most " + most, promised);
+            }
+            if (sink.measuring) {
+                sink.passedOver("snappy", promised, pos - start);
+                return;
+            }
+            Buffer out = sink.out;
             try {
                 out.reserve(promised);
                 if (Snappy.uncompress(src, pos, stop - pos, out.data, out.size) != promised) {
@@ -236,7 +308,7 @@ public final class Codecs implements AutoCloseable {
         private final LZ4SafeDecompressor blocks = LZ4Factory.fastestInstance().safeDecompressor();
         private final XXHash32 hash = XXHashFactory.fastestInstance().hash32();
 
-        void read(byte[] src, int start, int stop, Buffer out, long limit, boolean check) {
+        void read(byte[] src, int start, int stop, Sink sink, boolean check) {
             int have = Math.min(MOST_HEADER, stop - start);
             for (int index = 0; index < Math.min(4, have); index++) {
                 if (src[start + index] != MAGIC[index]) {
@@ -251,7 +323,6 @@ public final class Codecs implements AutoCloseable {
             int end = header(src, start, have, flags, descriptor, check);
             int maxBlock = 1 << 8 + 2 * (descriptor >> 4);
             int checksum = (flags & BLOCK_CHECKSUM) != 0 ? 4 : 0;
-            int first = out.size;
             int pos = start + end + 1;
             while (true) {
                 if (stop - pos < 4) {
@@ -275,10 +346,8 @@ public final class Codecs implements AutoCloseable {
                 if (checksum > 0 && hash.hash(src, at, length, 0) != Load.s4le(src, at + length)) {
                     throw malformed("lz4: block checksum", pos - start, null, null);
                 }
-                block(src, at, length, word < 0, maxBlock, out, pos - start);
-                if (out.size - first > limit) {
-                    throw overLimit("lz4", limit + 1, limit, pos - start);
-                }
+                block(src, at, length, word < 0, maxBlock, sink.out, pos - start);
+                sink.added("lz4", 0, pos - start);
                 pos = at + length + checksum;
             }
         }
@@ -350,14 +419,14 @@ public final class Codecs implements AutoCloseable {
         // of the frame that was looked at last
         private long window;
         private long content;
+        private long least;
         private long most;
 
         void close() {
             frames.close();
         }
 
-        void read(byte[] src, int start, int stop, Buffer out, long limit) {
-            int first = out.size;
+        void read(byte[] src, int start, int stop, Sink sink) {
             int pos = start;
             while (pos < stop) {
                 int skipped = skippable(src, start, pos, stop);
@@ -366,15 +435,31 @@ public final class Codecs implements AutoCloseable {
                     continue;
                 }
                 int end = walk(src, start, header(src, start, pos, stop), stop, (src[pos + 4] & 4) != 0);
-                long room = limit - (out.size - first);
-                if (content > room) {
-                    throw overLimit("zstd", out.size - first + content, limit, pos - start);
+                long room = sink.limit - sink.total();
+                if (Math.max(content, least) > room) {
+                    throw overLimit("zstd", sink.total() + Math.max(content, least), sink.limit, pos - start);
                 }
                 if (content > most) {
                     throw malformed("zstd: content size", pos - start, "at most " + most, content);
                 }
-                frame(src, start, pos, end, out, room, limit);
+                if (sink.measuring) {
+                    measure(src, start, pos, end, sink);
+                } else {
+                    frame(src, start, pos, end, sink.out, room, sink.limit);
+                }
                 pos = end;
+            }
+        }
+
+        private static void measure(byte[] src, int start, int pos, int end, Sink sink) {
+            byte[] piece = sink.out.data;
+            try (ZstdInputStreamNoFinalizer in =
+                    new ZstdInputStreamNoFinalizer(new ByteArrayInputStream(src, pos, end - pos))) {
+                for (int count = in.read(piece); count >= 0; count = in.read(piece)) {
+                    sink.passedOver("zstd", count, pos - start);
+                }
+            } catch (IOException error) {
+                throw malformed("zstd: " + error.getMessage(), pos - start, null, null);
             }
         }
 
@@ -463,9 +548,10 @@ public final class Codecs implements AutoCloseable {
             return pos + end;
         }
 
-        /** Where the frame ends whose first block is at {@code pos}; notes the most bytes that it can give. */
+        /** Where the frame ends whose first block is at {@code pos}; notes the least and the most bytes that it can give. */
         private int walk(byte[] src, int start, int pos, int stop, boolean checksum) {
             long mostBlock = Math.min(window, MOST_BLOCK);
+            least = 0;
             most = 0;
             int at = pos;
             boolean last = false;
@@ -480,6 +566,7 @@ public final class Codecs implements AutoCloseable {
                 if (kind == 3) {
                     throw malformed("zstd: reserved block type", at - start, null, null);
                 }
+                least += kind < 2 ? length : 0;
                 most += kind < 2 ? length : mostBlock;
                 int stored = kind == 1 ? 1 : length;
                 if (stop - at - 3 < stored) {

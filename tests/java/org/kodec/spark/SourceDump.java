@@ -13,6 +13,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -47,6 +48,9 @@ public final class SourceDump {
             return found.put("elsewhere", error.getMessage());
         } catch (IllegalArgumentException | FormatException | IOException error) {
             return found.put("error", error.getMessage());
+        } catch (SparkRuntimeException error) {
+            // of a task
+            return found.put("error", error.getMessageParameters().get("path").substring("of a log: ".length()));
         } catch (UncheckedIOException error) {
             return found.put("error", error.getCause().toString());
         }
@@ -82,7 +86,7 @@ public final class SourceDump {
      * What a stream says to one question after another.
      *
      * @param text JSON with {@code options} and {@code steps}: lists of {@code initial}; {@code latest}, an offset, a
-     *     limit (-1 for none); {@code report}; {@code ending}; {@code rows}, two offsets
+     *     limit (-1 for none, 0 for that of the options); {@code report}; {@code ending}; {@code rows}, two offsets
      */
     public static String stream(byte[] text) throws IOException {
         JsonNode asked = JSON.readTree(text);
@@ -106,7 +110,8 @@ public final class SourceDump {
                 return JSON.readTree(stream.reportLatestOffset().json());
             case "latest": {
                 long most = step.get(2).asLong();
-                ReadLimit limit = most < 0 ? ReadLimit.allAvailable() : ReadLimit.maxRows(most);
+                ReadLimit limit = most < 0 ? ReadLimit.allAvailable()
+                        : most == 0 ? stream.getDefaultReadLimit() : ReadLimit.maxRows(most);
                 return JSON.readTree(stream.latestOffset(offset(stream, step.get(1)), limit).json());
             }
             case "ending":

@@ -74,15 +74,15 @@ public record LeaderChangeMessage(
         int leaderId = Load.s4be(buf, in.pos + 2);
         in.pos += 6;
         long numVotersPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numVotersPlusOne = in.uvarint32("num_voters_plus_one");
         if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
                     "at least 1", numVotersPlusOne);
         }
         List<LeaderChangeMessage.Voter> voters = new ArrayList<>();
-        for (long left2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                5); left2 > 0; left2--) {
+        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
+                5); left_2 > 0; left_2--) {
             LeaderChangeMessage.Voter item;
             try {
                 item = LeaderChangeMessage.Voter.read(in, 0);
@@ -92,15 +92,15 @@ public record LeaderChangeMessage(
             voters.add(item);
         }
         long numGrantingVotersPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numGrantingVotersPlusOne = in.uvarint32("num_granting_voters_plus_one");
         if (numGrantingVotersPlusOne < 1) {
             throw FormatException.malformed("num_granting_voters_plus_one", "value not allowed",
-                    at5, "at least 1", numGrantingVotersPlusOne);
+                    at_5, "at least 1", numGrantingVotersPlusOne);
         }
         List<LeaderChangeMessage.Voter> grantingVoters = new ArrayList<>();
-        for (long left6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
-                1), 5); left6 > 0; left6--) {
+        for (long left_6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
+                1), 5); left_6 > 0; left_6--) {
             LeaderChangeMessage.Voter item;
             try {
                 item = LeaderChangeMessage.Voter.read(in, 0);
@@ -110,15 +110,15 @@ public record LeaderChangeMessage(
             grantingVoters.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags9 = in.tags("tagged_fields");
-        int outer11 = in.end;
-        for (int index10 = 0; index10 < tags9.tag.length; index10++) {
-            in.pos = tags9.start[index10];
-            in.end = tags9.stop[index10];
-            taggedFields.add(new TaggedField(tags9.tag[index10], in.bytes(in.end)));
+        Input.Tags tags_9 = in.tags("tagged_fields");
+        int outer_11 = in.end;
+        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
+            in.pos = tags_9.start[index_10];
+            in.end = tags_9.stop[index_10];
+            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
         }
-        in.pos = tags9.after;
-        in.end = outer11;
+        in.pos = tags_9.after;
+        in.end = outer_11;
         return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
     }
 
@@ -129,15 +129,15 @@ public record LeaderChangeMessage(
         int leaderId = Load.s4be(buf, in.pos + 2);
         in.pos += 6;
         long numVotersPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numVotersPlusOne = in.uvarint32("num_voters_plus_one");
         if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
                     "at least 1", numVotersPlusOne);
         }
         List<LeaderChangeMessage.Voter> voters = new ArrayList<>();
-        for (long left2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                5); left2 > 0; left2--) {
+        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
+                5); left_2 > 0; left_2--) {
             LeaderChangeMessage.Voter item;
             try {
                 item = LeaderChangeMessage.Voter.read(in, 1);
@@ -147,15 +147,15 @@ public record LeaderChangeMessage(
             voters.add(item);
         }
         long numGrantingVotersPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numGrantingVotersPlusOne = in.uvarint32("num_granting_voters_plus_one");
         if (numGrantingVotersPlusOne < 1) {
             throw FormatException.malformed("num_granting_voters_plus_one", "value not allowed",
-                    at5, "at least 1", numGrantingVotersPlusOne);
+                    at_5, "at least 1", numGrantingVotersPlusOne);
         }
         List<LeaderChangeMessage.Voter> grantingVoters = new ArrayList<>();
-        for (long left6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
-                1), 5); left6 > 0; left6--) {
+        for (long left_6 = in.count("granting_voters", Math.subtractExact(numGrantingVotersPlusOne,
+                1), 5); left_6 > 0; left_6--) {
             LeaderChangeMessage.Voter item;
             try {
                 item = LeaderChangeMessage.Voter.read(in, 1);
@@ -165,15 +165,15 @@ public record LeaderChangeMessage(
             grantingVoters.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags9 = in.tags("tagged_fields");
-        int outer11 = in.end;
-        for (int index10 = 0; index10 < tags9.tag.length; index10++) {
-            in.pos = tags9.start[index10];
-            in.end = tags9.stop[index10];
-            taggedFields.add(new TaggedField(tags9.tag[index10], in.bytes(in.end)));
+        Input.Tags tags_9 = in.tags("tagged_fields");
+        int outer_11 = in.end;
+        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
+            in.pos = tags_9.start[index_10];
+            in.end = tags_9.stop[index_10];
+            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
         }
-        in.pos = tags9.after;
-        in.end = outer11;
+        in.pos = tags_9.after;
+        in.end = outer_11;
         return new LeaderChangeMessage(version, leaderId, voters, grantingVoters, taggedFields);
     }
 
@@ -232,15 +232,15 @@ public record LeaderChangeMessage(
             int voterId = Load.s4be(buf, in.pos);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new LeaderChangeMessage.Voter(voterId, new UUID(0, 0), taggedFields);
         }
 
@@ -251,15 +251,15 @@ public record LeaderChangeMessage(
             UUID voterDirectoryId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
             in.pos += 20;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new LeaderChangeMessage.Voter(voterId, voterDirectoryId, taggedFields);
         }
 

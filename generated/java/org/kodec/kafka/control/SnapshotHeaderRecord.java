@@ -65,15 +65,15 @@ public record SnapshotHeaderRecord(
         long lastContainedLogTimestamp = Load.s8be(buf, in.pos + 2);
         in.pos += 10;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new SnapshotHeaderRecord(version, lastContainedLogTimestamp, taggedFields);
     }
 

@@ -64,15 +64,15 @@ public record VotersRecord(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numVotersPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numVotersPlusOne = in.uvarint32("num_voters_plus_one");
         if (numVotersPlusOne < 1) {
-            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_voters_plus_one", "value not allowed", at_1,
                     "at least 1", numVotersPlusOne);
         }
         List<VotersRecord.Voter> voters = new ArrayList<>();
-        for (long left2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
-                27); left2 > 0; left2--) {
+        for (long left_2 = in.count("voters", Math.subtractExact(numVotersPlusOne, 1),
+                27); left_2 > 0; left_2--) {
             VotersRecord.Voter item;
             try {
                 item = VotersRecord.Voter.read(in);
@@ -82,15 +82,15 @@ public record VotersRecord(
             voters.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new VotersRecord(version, voters, taggedFields);
     }
 
@@ -143,15 +143,15 @@ public record VotersRecord(
             UUID voterDirectoryId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
             in.pos += 20;
             long numEndpointsPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numEndpointsPlusOne = in.uvarint32("num_endpoints_plus_one");
             if (numEndpointsPlusOne < 1) {
-                throw FormatException.malformed("num_endpoints_plus_one", "value not allowed", at1,
+                throw FormatException.malformed("num_endpoints_plus_one", "value not allowed", at_1,
                         "at least 1", numEndpointsPlusOne);
             }
             List<VotersRecord.Endpoint> endpoints = new ArrayList<>();
-            for (long left2 = in.count("endpoints", Math.subtractExact(numEndpointsPlusOne, 1),
-                    5); left2 > 0; left2--) {
+            for (long left_2 = in.count("endpoints", Math.subtractExact(numEndpointsPlusOne, 1),
+                    5); left_2 > 0; left_2--) {
                 VotersRecord.Endpoint item;
                 try {
                     item = VotersRecord.Endpoint.read(in);
@@ -167,15 +167,15 @@ public record VotersRecord(
                 throw error.within("kraft_version_feature");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags6 = in.tags("tagged_fields");
-            int outer8 = in.end;
-            for (int index7 = 0; index7 < tags6.tag.length; index7++) {
-                in.pos = tags6.start[index7];
-                in.end = tags6.stop[index7];
-                taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
+            Input.Tags tags_6 = in.tags("tagged_fields");
+            int outer_8 = in.end;
+            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
+                in.pos = tags_6.start[index_7];
+                in.end = tags_6.stop[index_7];
+                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
             }
-            in.pos = tags6.after;
-            in.end = outer8;
+            in.pos = tags_6.after;
+            in.end = outer_8;
             return new VotersRecord.Voter(voterId, voterDirectoryId, endpoints, kraftVersionFeature,
                     taggedFields);
         }
@@ -235,15 +235,15 @@ public record VotersRecord(
             int port = Load.u2be(buf, in.pos);
             in.pos += 2;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new VotersRecord.Endpoint(name, host, port, taggedFields);
         }
 
@@ -295,15 +295,15 @@ public record VotersRecord(
             int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new VotersRecord.KraftVersionFeature(minSupportedVersion, maxSupportedVersion,
                     taggedFields);
         }

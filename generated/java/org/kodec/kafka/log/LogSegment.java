@@ -29,7 +29,7 @@ public record LogSegment(
     public static LogSegment read(Input in) {
         List<LogSegment.Entry> entries = new ArrayList<>();
         while (in.pos < in.end) {
-            int before1 = in.pos;
+            int before_1 = in.pos;
             LogSegment.Entry item;
             try {
                 item = LogSegment.Entry.read(in);
@@ -40,7 +40,7 @@ public record LogSegment(
             if (entries.size() > in.opt.elements()) {
                 throw in.tooMany("entries");
             }
-            if (in.pos == before1) {
+            if (in.pos == before_1) {
                 throw FormatException.malformed("entries",
                         "an element without bytes would repeat for ever", in.pos, null, null);
             }
@@ -84,7 +84,7 @@ public record LogSegment(
             long lenBody = Load.s4be(buf, in.pos + 8);
             long magic = Load.s1(buf, in.pos + 16);
             Object body;
-            int outer1 = in.end;
+            int outer_1 = in.end;
             in.end = in.span("body", Math.addExact(lenBody, 12));
             if (magic == 0) {
                 try {
@@ -108,7 +108,7 @@ public record LogSegment(
                 body = in.bytes(in.end);
             }
             in.endsExactly("body");
-            in.end = outer1;
+            in.end = outer_1;
             return new LogSegment.Entry(body);
         }
 

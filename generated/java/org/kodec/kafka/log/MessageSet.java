@@ -169,7 +169,7 @@ public record MessageSet(
             }
             in.pos += 12;
             MessageSet.Message message;
-            int outer1 = in.end;
+            int outer_1 = in.end;
             in.end = in.span("message", lenMessage);
             try {
                 message = MessageSet.Message.read(in);
@@ -177,7 +177,7 @@ public record MessageSet(
             } catch (FormatException error) {
                 throw error.within("message");
             }
-            in.end = outer1;
+            in.end = outer_1;
             return new MessageSet.Entry(offset, message);
         }
 
@@ -270,17 +270,17 @@ public record MessageSet(
         /** Reads one {@code message} with its content as it is stored. */
         public static MessageSet.Message readHead(Input in) {
             byte[] buf = in.buf;
-            int startOfCrc = in.pos;
-            int startOfMagic = in.pos + 4;
+            int startOf_crc = in.pos;
+            int startOf_magic = in.pos + 4;
             in.need(RUN_2);
             long crc = Load.u4be(buf, in.pos);
             int magic = Load.s1(buf, in.pos + 4);
-            long attributesReservedBits = Load.bits(buf, in.pos + 5, 1);
-            int attributesReserved = (int) (attributesReservedBits >>> 4 & 0xfL);
-            int attributesTimestampType = (int) (attributesReservedBits >>> 3 & 0x1L);
-            int attributesCompression = (int) (attributesReservedBits & 0x7L);
-            MessageSet.MessageAttributes attributes = new MessageSet.MessageAttributes(attributesReserved,
-                    attributesTimestampType, attributesCompression);
+            long attributes_reserved_bits = Load.bits(buf, in.pos + 5, 1);
+            int attributes_reserved = (int) (attributes_reserved_bits >>> 4 & 0xfL);
+            int attributes_timestampType = (int) (attributes_reserved_bits >>> 3 & 0x1L);
+            int attributes_compression = (int) (attributes_reserved_bits & 0x7L);
+            MessageSet.MessageAttributes attributes = new MessageSet.MessageAttributes(attributes_reserved,
+                    attributes_timestampType, attributes_compression);
             if (!((magic == 0) || (magic == 1))) {
                 throw FormatException.malformed("magic", "value not allowed", in.pos + 4, "one of 0, 1",
                         magic);
@@ -302,25 +302,24 @@ public record MessageSet(
             in.need(RUN_4);
             int lenValue = Load.s4be(buf, in.pos);
             in.pos += 4;
-            MessageSet valueParsed = null;
+            MessageSet value_parsed = null;
             byte[] value = null;
             if (lenValue >= 0) {
                 value = in.bytes(in.span("value", lenValue));
             }
             if (in.opt.checkCrc()) {
-                long computed = Checksums.crc32(buf, startOfMagic, in.pos);
+                long computed = Checksums.crc32(buf, startOf_magic, in.pos);
                 if (computed != crc) {
-                    throw FormatException.crcMismatch("crc", startOfCrc, crc, computed);
+                    throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
                 }
             }
             return new MessageSet.Message(crc, magic, attributes, timestamp, lenKey, key, lenValue,
-                    valueParsed, value);
+                    value_parsed, value);
         }
 
         /** The codec that {@code value} is compressed with; {@code none} where it is not. */
         public String codec() {
-            MessageSet.Message v = this;
-            switch (v.attributes().compression()) {
+            switch (this.attributes.compression()) {
                 case 0:
                     return "none";
                 case 1:
@@ -328,10 +327,10 @@ public record MessageSet(
                 case 2:
                     return "snappy";
                 case 3:
-                    return v.magic() == 0 ? "lz4_legacy" : "lz4";
+                    return this.magic == 0 ? "lz4_legacy" : "lz4";
                 default:
                     throw FormatException.unsupported("attributes.compression", "unknown codec", 5,
-                        "0 (none), 1 (gzip), 2 (snappy), 3 (lz4)", v.attributes().compression());
+                        "0 (none), 1 (gzip), 2 (snappy), 3 (lz4)", this.attributes.compression());
             }
         }
 
@@ -343,7 +342,7 @@ public record MessageSet(
 
         /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
         public MessageSet.Message parsed(int start, int stop, ReadOptions given) {
-            byte[] data = value;
+            byte[] data = this.value;
             if (data == null) {
                 return this;
             }
@@ -374,8 +373,8 @@ public record MessageSet(
                 error.within("value");
                 throw codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);
             }
-            return new MessageSet.Message(crc, magic, attributes, timestamp, lenKey, key, lenValue,
-                    found, null);
+            return new MessageSet.Message(this.crc, this.magic, this.attributes, this.timestamp,
+                    this.lenKey, this.key, this.lenValue, found, null);
         }
 
         /** Reads one {@code message} that is all of {@code data}. Throws FormatException. */
@@ -423,10 +422,10 @@ public record MessageSet(
         public static MessageSet.MessageAttributes read(Input in) {
             byte[] buf = in.buf;
             in.need(RUN_5);
-            long reservedBits = Load.bits(buf, in.pos, 1);
-            int reserved = (int) (reservedBits >>> 4 & 0xfL);
-            int timestampType = (int) (reservedBits >>> 3 & 0x1L);
-            int compression = (int) (reservedBits & 0x7L);
+            long reserved_bits = Load.bits(buf, in.pos, 1);
+            int reserved = (int) (reserved_bits >>> 4 & 0xfL);
+            int timestampType = (int) (reserved_bits >>> 3 & 0x1L);
+            int compression = (int) (reserved_bits & 0x7L);
             in.pos += 1;
             return new MessageSet.MessageAttributes(reserved, timestampType, compression);
         }
@@ -523,13 +522,13 @@ public record MessageSet(
         /** For the columns whose bits are set, with room for so many rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
-            offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
-            timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
-            timestampType = (wanted & TIMESTAMP_TYPE) != 0 ? new int[this.capacity] : null;
-            keyStart = (wanted & KEY) != 0 ? new int[this.capacity] : null;
-            keyLength = (wanted & KEY) != 0 ? new int[this.capacity] : null;
-            valueStart = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
-            valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
+            this.offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
+            this.timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
+            this.timestampType = (wanted & TIMESTAMP_TYPE) != 0 ? new int[this.capacity] : null;
+            this.keyStart = (wanted & KEY) != 0 ? new int[this.capacity] : null;
+            this.keyLength = (wanted & KEY) != 0 ? new int[this.capacity] : null;
+            this.valueStart = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
+            this.valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
         }
 
         /** Drops all rows. */
@@ -558,34 +557,34 @@ public record MessageSet(
                 return false;
             }
             p += 12;
-            long size1 = headLenMessage;
-            if (size1 < 0 || size1 > end - p) {
+            long size_1 = headLenMessage;
+            if (size_1 < 0 || size_1 > end - p) {
                 return false;
             }
-            int stop2 = p + (int) size1;
-            if (stop2 - p < 6) {
+            int stop_2 = p + (int) size_1;
+            if (stop_2 - p < 6) {
                 return false;
             }
-            int startOfMagic = p + 4;
+            int startOf_message_magic = p + 4;
             headMessageCrc = Load.u4be(buf, p);
             headMessageMagic = Load.s1(buf, p + 4);
-            long bits3 = Load.bits(buf, p + 5, 1);
-            headMessageAttributesReserved = (int) (bits3 >>> 4 & 0xfL);
-            headMessageAttributesTimestampType = (int) (bits3 >>> 3 & 0x1L);
-            headMessageAttributesCompression = (int) (bits3 & 0x7L);
+            long bits_3 = Load.bits(buf, p + 5, 1);
+            headMessageAttributesReserved = (int) (bits_3 >>> 4 & 0xfL);
+            headMessageAttributesTimestampType = (int) (bits_3 >>> 3 & 0x1L);
+            headMessageAttributesCompression = (int) (bits_3 & 0x7L);
             if (!((headMessageMagic == 0) || (headMessageMagic == 1))) {
                 return false;
             }
             p += 6;
             headMessageTimestamp = -1L;
             if (headMessageMagic >= 1) {
-                if (stop2 - p < 8) {
+                if (stop_2 - p < 8) {
                     return false;
                 }
                 headMessageTimestamp = Load.s8be(buf, p);
                 p += 8;
             }
-            if (stop2 - p < 4) {
+            if (stop_2 - p < 4) {
                 return false;
             }
             headMessageLenKey = Load.s4be(buf, p);
@@ -593,15 +592,15 @@ public record MessageSet(
             headMessageKeyStart = p;
             headMessageKeyLength = -1;
             if (headMessageLenKey >= 0) {
-                long size4 = headMessageLenKey;
-                if (size4 < 0 || size4 > stop2 - p) {
+                long size_4 = headMessageLenKey;
+                if (size_4 < 0 || size_4 > stop_2 - p) {
                     return false;
                 }
                 headMessageKeyStart = p;
-                headMessageKeyLength = (int) size4;
-                p += (int) size4;
+                headMessageKeyLength = (int) size_4;
+                p += (int) size_4;
             }
-            if (stop2 - p < 4) {
+            if (stop_2 - p < 4) {
                 return false;
             }
             headMessageLenValue = Load.s4be(buf, p);
@@ -609,18 +608,18 @@ public record MessageSet(
             headMessageValueStart = p;
             headMessageValueLength = -1;
             if (headMessageLenValue >= 0) {
-                long size5 = headMessageLenValue;
-                if (size5 < 0 || size5 > stop2 - p) {
+                long size_5 = headMessageLenValue;
+                if (size_5 < 0 || size_5 > stop_2 - p) {
                     return false;
                 }
                 headMessageValueStart = p;
-                headMessageValueLength = (int) size5;
-                p += (int) size5;
+                headMessageValueLength = (int) size_5;
+                p += (int) size_5;
             }
-            if (checkCrc && headMessageCrc != Checksums.crc32(buf, startOfMagic, p)) {
+            if (checkCrc && headMessageCrc != Checksums.crc32(buf, startOf_message_magic, p)) {
                 return false;
             }
-            if (p != stop2) {
+            if (p != stop_2) {
                 return false;
             }
             unitEnd = p;
@@ -639,29 +638,29 @@ public record MessageSet(
         private boolean added() {
             reserve(1);
             int n = count;
-            long[] offsetValues = offset;
-            long[] timestampValues = timestamp;
-            int[] timestampTypeValues = timestampType;
-            int[] keyStarts = keyStart;
-            int[] keyLengths = keyLength;
-            int[] valueStarts = valueStart;
-            int[] valueLengths = valueLength;
-            if (offsetValues != null) {
-                offsetValues[n] = headOffset;
+            long[] offset_values = this.offset;
+            long[] timestamp_values = this.timestamp;
+            int[] timestampType_values = this.timestampType;
+            int[] key_starts = this.keyStart;
+            int[] key_lengths = this.keyLength;
+            int[] value_starts = this.valueStart;
+            int[] value_lengths = this.valueLength;
+            if (offset_values != null) {
+                offset_values[n] = headOffset;
             }
-            if (timestampValues != null) {
-                timestampValues[n] = headMessageTimestamp;
+            if (timestamp_values != null) {
+                timestamp_values[n] = headMessageTimestamp;
             }
-            if (timestampTypeValues != null) {
-                timestampTypeValues[n] = Math.toIntExact((headMessageMagic == 0) ? -1 : headMessageAttributesTimestampType);
+            if (timestampType_values != null) {
+                timestampType_values[n] = Math.toIntExact((headMessageMagic == 0) ? -1 : headMessageAttributesTimestampType);
             }
-            if (keyStarts != null) {
-                keyStarts[n] = headMessageKeyStart;
-                keyLengths[n] = headMessageKeyLength;
+            if (key_starts != null) {
+                key_starts[n] = headMessageKeyStart;
+                key_lengths[n] = headMessageKeyLength;
             }
-            if (valueStarts != null) {
-                valueStarts[n] = headMessageValueStart;
-                valueLengths[n] = headMessageValueLength;
+            if (value_starts != null) {
+                value_starts[n] = headMessageValueStart;
+                value_lengths[n] = headMessageValueLength;
             }
             count++;
             return true;
@@ -670,13 +669,13 @@ public record MessageSet(
         private void reserve(int more) {
             if (count + more > capacity) {
                 int size = Math.max(count + more, 2 * capacity);
-                offset = offset == null ? null : Arrays.copyOf(offset, size);
-                timestamp = timestamp == null ? null : Arrays.copyOf(timestamp, size);
-                timestampType = timestampType == null ? null : Arrays.copyOf(timestampType, size);
-                keyStart = keyStart == null ? null : Arrays.copyOf(keyStart, size);
-                keyLength = keyLength == null ? null : Arrays.copyOf(keyLength, size);
-                valueStart = valueStart == null ? null : Arrays.copyOf(valueStart, size);
-                valueLength = valueLength == null ? null : Arrays.copyOf(valueLength, size);
+                this.offset = this.offset == null ? null : Arrays.copyOf(this.offset, size);
+                this.timestamp = this.timestamp == null ? null : Arrays.copyOf(this.timestamp, size);
+                this.timestampType = this.timestampType == null ? null : Arrays.copyOf(this.timestampType, size);
+                this.keyStart = this.keyStart == null ? null : Arrays.copyOf(this.keyStart, size);
+                this.keyLength = this.keyLength == null ? null : Arrays.copyOf(this.keyLength, size);
+                this.valueStart = this.valueStart == null ? null : Arrays.copyOf(this.valueStart, size);
+                this.valueLength = this.valueLength == null ? null : Arrays.copyOf(this.valueLength, size);
                 capacity = size;
             }
         }

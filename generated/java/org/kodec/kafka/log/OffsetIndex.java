@@ -150,8 +150,8 @@ public record OffsetIndex(
         /** For the columns whose bits are set, with room for so many rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
-            relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
-            position = (wanted & POSITION) != 0 ? new int[this.capacity] : null;
+            this.relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
+            this.position = (wanted & POSITION) != 0 ? new int[this.capacity] : null;
         }
 
         /** Drops all rows. */
@@ -196,13 +196,13 @@ public record OffsetIndex(
         private boolean added() {
             reserve(1);
             int n = count;
-            int[] relativeOffsetValues = relativeOffset;
-            int[] positionValues = position;
-            if (relativeOffsetValues != null) {
-                relativeOffsetValues[n] = headRelativeOffset;
+            int[] relativeOffset_values = this.relativeOffset;
+            int[] position_values = this.position;
+            if (relativeOffset_values != null) {
+                relativeOffset_values[n] = headRelativeOffset;
             }
-            if (positionValues != null) {
-                positionValues[n] = headOfsBatch;
+            if (position_values != null) {
+                position_values[n] = headOfsBatch;
             }
             count++;
             return true;
@@ -211,8 +211,8 @@ public record OffsetIndex(
         private void reserve(int more) {
             if (count + more > capacity) {
                 int size = Math.max(count + more, 2 * capacity);
-                relativeOffset = relativeOffset == null ? null : Arrays.copyOf(relativeOffset, size);
-                position = position == null ? null : Arrays.copyOf(position, size);
+                this.relativeOffset = this.relativeOffset == null ? null : Arrays.copyOf(this.relativeOffset, size);
+                this.position = this.position == null ? null : Arrays.copyOf(this.position, size);
                 capacity = size;
             }
         }

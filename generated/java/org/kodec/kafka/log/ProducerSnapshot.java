@@ -52,8 +52,8 @@ public record ProducerSnapshot(
     /** Reads one {@code producer_snapshot}; the input is behind it then. */
     public static ProducerSnapshot read(Input in) {
         byte[] buf = in.buf;
-        int startOfCrc = in.pos + 2;
-        int startOfNumEntries = in.pos + 6;
+        int startOf_crc = in.pos + 2;
+        int startOf_numEntries = in.pos + 6;
         in.need(RUN_1);
         int version = Load.s2be(buf, in.pos);
         long crc = Load.u4be(buf, in.pos + 2);
@@ -67,7 +67,7 @@ public record ProducerSnapshot(
         }
         in.pos += 10;
         List<ProducerSnapshot.Entry> entries = new ArrayList<>();
-        for (long left1 = in.count("entries", numEntries, 46); left1 > 0; left1--) {
+        for (long left_1 = in.count("entries", numEntries, 46); left_1 > 0; left_1--) {
             ProducerSnapshot.Entry item;
             try {
                 item = ProducerSnapshot.Entry.read(in);
@@ -77,9 +77,9 @@ public record ProducerSnapshot(
             entries.add(item);
         }
         if (in.opt.checkCrc()) {
-            long computed = Checksums.crc32c(buf, startOfNumEntries, in.pos);
+            long computed = Checksums.crc32c(buf, startOf_numEntries, in.pos);
             if (computed != crc) {
-                throw FormatException.crcMismatch("crc", startOfCrc, crc, computed);
+                throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
             }
         }
         return new ProducerSnapshot(version, crc, entries);

@@ -28,14 +28,14 @@ public record Record(
     /** Reads one {@code record}; the input is behind it then. */
     public static Record read(Input in) {
         int lenBody;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         lenBody = in.zigzag32("len_body");
         if (lenBody < 0) {
-            throw FormatException.malformed("len_body", "value not allowed", at1, "at least 0",
+            throw FormatException.malformed("len_body", "value not allowed", at_1, "at least 0",
                     lenBody);
         }
         Record.RecordBody body;
-        int outer2 = in.end;
+        int outer_2 = in.end;
         in.end = in.span("body", lenBody);
         try {
             body = Record.RecordBody.read(in);
@@ -43,7 +43,7 @@ public record Record(
         } catch (FormatException error) {
             throw error.within("body");
         }
-        in.end = outer2;
+        in.end = outer_2;
         return new Record(body);
     }
 
@@ -132,14 +132,14 @@ public record Record(
                 value = in.bytes(in.span("value", lenValue));
             }
             int numHeaders;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numHeaders = in.zigzag32("num_headers");
             if (numHeaders < 0) {
-                throw FormatException.malformed("num_headers", "value not allowed", at1, "at least 0",
+                throw FormatException.malformed("num_headers", "value not allowed", at_1, "at least 0",
                         numHeaders);
             }
             List<Record.Header> headers = new ArrayList<>();
-            for (long left2 = in.count("headers", numHeaders, 2); left2 > 0; left2--) {
+            for (long left_2 = in.count("headers", numHeaders, 2); left_2 > 0; left_2--) {
                 Record.Header item;
                 try {
                     item = Record.Header.read(in);
@@ -201,10 +201,10 @@ public record Record(
         /** Reads one {@code header}; the input is behind it then. */
         public static Record.Header read(Input in) {
             int lenKey;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             lenKey = in.zigzag32("len_key");
             if (lenKey < 0) {
-                throw FormatException.malformed("len_key", "value not allowed", at1, "at least 0",
+                throw FormatException.malformed("len_key", "value not allowed", at_1, "at least 0",
                         lenKey);
             }
             String key;

@@ -148,26 +148,26 @@ public record RecordBatch(
     /** Reads one {@code record_batch} with its content as it is stored. */
     public static RecordBatch readHead(Input in) {
         byte[] buf = in.buf;
-        int startOfLenBatch = in.pos + 8;
-        int startOfPartitionLeaderEpoch = in.pos + 12;
-        int startOfCrc = in.pos + 17;
-        int startOfAttributes = in.pos + 21;
+        int startOf_lenBatch = in.pos + 8;
+        int startOf_partitionLeaderEpoch = in.pos + 12;
+        int startOf_crc = in.pos + 17;
+        int startOf_attributes = in.pos + 21;
         in.need(RUN_1);
         long baseOffset = Load.s8be(buf, in.pos);
         int lenBatch = Load.s4be(buf, in.pos + 8);
         int partitionLeaderEpoch = Load.s4be(buf, in.pos + 12);
         int magic = Load.s1(buf, in.pos + 16);
         long crc = Load.u4be(buf, in.pos + 17);
-        long attributesReservedBits = Load.bits(buf, in.pos + 21, 2);
-        int attributesReserved = (int) (attributesReservedBits >>> 7 & 0x1ffL);
-        boolean attributesHasDeleteHorizon = (attributesReservedBits & 0x40L) != 0;
-        boolean attributesIsControl = (attributesReservedBits & 0x20L) != 0;
-        boolean attributesIsTransactional = (attributesReservedBits & 0x10L) != 0;
-        int attributesTimestampType = (int) (attributesReservedBits >>> 3 & 0x1L);
-        int attributesCompression = (int) (attributesReservedBits & 0x7L);
-        RecordBatch.BatchAttributes attributes = new RecordBatch.BatchAttributes(attributesReserved,
-                attributesHasDeleteHorizon, attributesIsControl, attributesIsTransactional,
-                attributesTimestampType, attributesCompression);
+        long attributes_reserved_bits = Load.bits(buf, in.pos + 21, 2);
+        int attributes_reserved = (int) (attributes_reserved_bits >>> 7 & 0x1ffL);
+        boolean attributes_hasDeleteHorizon = (attributes_reserved_bits & 0x40L) != 0;
+        boolean attributes_isControl = (attributes_reserved_bits & 0x20L) != 0;
+        boolean attributes_isTransactional = (attributes_reserved_bits & 0x10L) != 0;
+        int attributes_timestampType = (int) (attributes_reserved_bits >>> 3 & 0x1L);
+        int attributes_compression = (int) (attributes_reserved_bits & 0x7L);
+        RecordBatch.BatchAttributes attributes = new RecordBatch.BatchAttributes(attributes_reserved,
+                attributes_hasDeleteHorizon, attributes_isControl, attributes_isTransactional,
+                attributes_timestampType, attributes_compression);
         int lastOffsetDelta = Load.s4be(buf, in.pos + 23);
         long baseTimestamp = Load.s8be(buf, in.pos + 27);
         long maxTimestamp = Load.s8be(buf, in.pos + 35);
@@ -187,30 +187,29 @@ public record RecordBatch(
                     "at least 0", numRecords);
         }
         in.pos += 61;
-        List<Record> recordsParsed = List.of();
+        List<Record> records_parsed = List.of();
         byte[] records = null;
         if (numRecords != 0) {
             records = in.bytes(in.span("records", Math.subtractExact((long) lenBatch, 49)));
         }
-        if (lenBatch != in.pos - startOfPartitionLeaderEpoch) {
+        if (lenBatch != in.pos - startOf_partitionLeaderEpoch) {
             throw FormatException.malformed("len_batch", "not the length of what it covers",
-                    startOfLenBatch, in.pos - startOfPartitionLeaderEpoch, lenBatch);
+                    startOf_lenBatch, in.pos - startOf_partitionLeaderEpoch, lenBatch);
         }
         if (in.opt.checkCrc()) {
-            long computed = Checksums.crc32c(buf, startOfAttributes, in.pos);
+            long computed = Checksums.crc32c(buf, startOf_attributes, in.pos);
             if (computed != crc) {
-                throw FormatException.crcMismatch("crc", startOfCrc, crc, computed);
+                throw FormatException.crcMismatch("crc", startOf_crc, crc, computed);
             }
         }
         return new RecordBatch(baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes,
                 lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch,
-                baseSequence, numRecords, recordsParsed, records);
+                baseSequence, numRecords, records_parsed, records);
     }
 
     /** The codec that {@code records} is compressed with; {@code none} where it is not. */
     public String codec() {
-        RecordBatch v = this;
-        switch (v.attributes().compression()) {
+        switch (this.attributes.compression()) {
             case 0:
                 return "none";
             case 1:
@@ -224,7 +223,7 @@ public record RecordBatch(
             default:
                 throw FormatException.unsupported("attributes.compression", "unknown codec", 21,
                     "0 (none), 1 (gzip), 2 (snappy), 3 (lz4), 4 (zstd)",
-                    v.attributes().compression());
+                    this.attributes.compression());
         }
     }
 
@@ -236,7 +235,7 @@ public record RecordBatch(
 
     /** The same with its content parsed; what was stored stood from {@code start} to {@code stop}. */
     public RecordBatch parsed(int start, int stop, ReadOptions given) {
-        byte[] data = recordsStored;
+        byte[] data = this.recordsStored;
         if (data == null) {
             return this;
         }
@@ -265,38 +264,38 @@ public record RecordBatch(
             error.within("records");
             throw codec.equals("none") ? error.shifted(at) : error.withinCodec(codec, at);
         }
-        RecordBatch v = this;
         if (opt.verify() && !found.isEmpty()) {
             long wanted = found.get(found.size() - 1).body().offsetDelta();
-            if (v.lastOffsetDelta() < wanted) {
+            if (this.lastOffsetDelta < wanted) {
                 throw FormatException.malformed("last_offset_delta",
                         "not what last(records.offset_delta) gives", at, "at least " + wanted,
-                        v.lastOffsetDelta());
+                        this.lastOffsetDelta);
             }
         }
-        if (opt.verify() && !found.isEmpty() && (v.attributes().timestampType() == 0)) {
+        if (opt.verify() && !found.isEmpty() && (this.attributes.timestampType() == 0)) {
             long most = Long.MIN_VALUE;
             for (Record item : found) {
                 most = Math.max(most, item.body().timestampDelta());
             }
             long wanted = most;
-            wanted = Math.addExact(wanted, v.baseTimestamp());
-            if (v.maxTimestamp() != wanted) {
+            wanted = Math.addExact(wanted, this.baseTimestamp);
+            if (this.maxTimestamp != wanted) {
                 throw FormatException.malformed("max_timestamp",
                         "not what max(records.timestamp_delta) gives", at, wanted,
-                        v.maxTimestamp());
+                        this.maxTimestamp);
             }
         }
         {
             long wanted = found.size();
-            if (v.numRecords() != wanted) {
+            if (this.numRecords != wanted) {
                 throw FormatException.malformed("num_records", "not what count_of(records) gives",
-                        at, wanted, v.numRecords());
+                        at, wanted, this.numRecords);
             }
         }
-        return new RecordBatch(baseOffset, lenBatch, partitionLeaderEpoch, magic, crc, attributes,
-                lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch,
-                baseSequence, numRecords, found, null);
+        return new RecordBatch(this.baseOffset, this.lenBatch, this.partitionLeaderEpoch,
+                this.magic, this.crc, this.attributes, this.lastOffsetDelta, this.baseTimestamp,
+                this.maxTimestamp, this.producerId, this.producerEpoch, this.baseSequence,
+                this.numRecords, found, null);
     }
 
     /** Reads one {@code record_batch} that is all of {@code data}. Throws FormatException. */
@@ -434,13 +433,13 @@ public record RecordBatch(
         public static RecordBatch.BatchAttributes read(Input in) {
             byte[] buf = in.buf;
             in.need(RUN_2);
-            long reservedBits = Load.bits(buf, in.pos, 2);
-            int reserved = (int) (reservedBits >>> 7 & 0x1ffL);
-            boolean hasDeleteHorizon = (reservedBits & 0x40L) != 0;
-            boolean isControl = (reservedBits & 0x20L) != 0;
-            boolean isTransactional = (reservedBits & 0x10L) != 0;
-            int timestampType = (int) (reservedBits >>> 3 & 0x1L);
-            int compression = (int) (reservedBits & 0x7L);
+            long reserved_bits = Load.bits(buf, in.pos, 2);
+            int reserved = (int) (reserved_bits >>> 7 & 0x1ffL);
+            boolean hasDeleteHorizon = (reserved_bits & 0x40L) != 0;
+            boolean isControl = (reserved_bits & 0x20L) != 0;
+            boolean isTransactional = (reserved_bits & 0x10L) != 0;
+            int timestampType = (int) (reserved_bits >>> 3 & 0x1L);
+            int compression = (int) (reserved_bits & 0x7L);
             in.pos += 2;
             return new RecordBatch.BatchAttributes(reserved, hasDeleteHorizon, isControl,
                     isTransactional, timestampType, compression);
@@ -576,24 +575,24 @@ public record RecordBatch(
         /** For the columns whose bits are set, with room for so many rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
-            offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
-            timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
-            timestampType = (wanted & TIMESTAMP_TYPE) != 0 ? new int[this.capacity] : null;
-            keyStart = (wanted & KEY) != 0 ? new int[this.capacity] : null;
-            keyLength = (wanted & KEY) != 0 ? new int[this.capacity] : null;
-            valueStart = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
-            valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
-            headersKeyStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
-            headersKeyLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
-            headersValueStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
-            headersValueLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
-            headersStart = (wanted & HEADERS) != 0 ? new int[this.capacity + 1] : null;
+            this.offset = (wanted & OFFSET) != 0 ? new long[this.capacity] : null;
+            this.timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
+            this.timestampType = (wanted & TIMESTAMP_TYPE) != 0 ? new int[this.capacity] : null;
+            this.keyStart = (wanted & KEY) != 0 ? new int[this.capacity] : null;
+            this.keyLength = (wanted & KEY) != 0 ? new int[this.capacity] : null;
+            this.valueStart = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
+            this.valueLength = (wanted & VALUE) != 0 ? new int[this.capacity] : null;
+            this.headersKeyStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
+            this.headersKeyLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
+            this.headersValueStart = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
+            this.headersValueLength = (wanted & HEADERS) != 0 ? new int[this.capacity] : null;
+            this.headersStart = (wanted & HEADERS) != 0 ? new int[this.capacity + 1] : null;
         }
 
         /** Drops all rows. */
         public void clear() {
             count = 0;
-            headersCount = 0;
+            this.headersCount = 0;
         }
 
         /** Reads the head of the unit at {@code start}, all but its rows; false where not all is well. */
@@ -611,20 +610,20 @@ public record RecordBatch(
             if (end - p < 61) {
                 return false;
             }
-            int startOfPartitionLeaderEpoch = p + 12;
-            int startOfAttributes = p + 21;
+            int startOf_partitionLeaderEpoch = p + 12;
+            int startOf_attributes = p + 21;
             headBaseOffset = Load.s8be(buf, p);
             headLenBatch = Load.s4be(buf, p + 8);
             headPartitionLeaderEpoch = Load.s4be(buf, p + 12);
             headMagic = Load.s1(buf, p + 16);
             headCrc = Load.u4be(buf, p + 17);
-            long bits1 = Load.bits(buf, p + 21, 2);
-            headAttributesReserved = (int) (bits1 >>> 7 & 0x1ffL);
-            headAttributesHasDeleteHorizon = (bits1 >>> 6 & 0x1L) != 0;
-            headAttributesIsControl = (bits1 >>> 5 & 0x1L) != 0;
-            headAttributesIsTransactional = (bits1 >>> 4 & 0x1L) != 0;
-            headAttributesTimestampType = (int) (bits1 >>> 3 & 0x1L);
-            headAttributesCompression = (int) (bits1 & 0x7L);
+            long bits_1 = Load.bits(buf, p + 21, 2);
+            headAttributesReserved = (int) (bits_1 >>> 7 & 0x1ffL);
+            headAttributesHasDeleteHorizon = (bits_1 >>> 6 & 0x1L) != 0;
+            headAttributesIsControl = (bits_1 >>> 5 & 0x1L) != 0;
+            headAttributesIsTransactional = (bits_1 >>> 4 & 0x1L) != 0;
+            headAttributesTimestampType = (int) (bits_1 >>> 3 & 0x1L);
+            headAttributesCompression = (int) (bits_1 & 0x7L);
             headLastOffsetDelta = Load.s4be(buf, p + 23);
             headBaseTimestamp = Load.s8be(buf, p + 27);
             headMaxTimestamp = Load.s8be(buf, p + 35);
@@ -645,18 +644,18 @@ public record RecordBatch(
             headRecordsStart = p;
             headRecordsLength = 0;
             if (headNumRecords != 0) {
-                long size2 = Math.subtractExact((long) headLenBatch, 49);
-                if (size2 < 0 || size2 > end - p) {
+                long size_2 = Math.subtractExact((long) headLenBatch, 49);
+                if (size_2 < 0 || size_2 > end - p) {
                     return false;
                 }
                 headRecordsStart = p;
-                headRecordsLength = (int) size2;
-                p += (int) size2;
+                headRecordsLength = (int) size_2;
+                p += (int) size_2;
             }
-            if (headLenBatch != p - startOfPartitionLeaderEpoch) {
+            if (headLenBatch != p - startOf_partitionLeaderEpoch) {
                 return false;
             }
-            if (checkCrc && headCrc != Checksums.crc32c(buf, startOfAttributes, p)) {
+            if (checkCrc && headCrc != Checksums.crc32c(buf, startOf_attributes, p)) {
                 return false;
             }
             unitEnd = p;
@@ -667,7 +666,7 @@ public record RecordBatch(
          * {@code start} to {@code stop}. False where not all is well, or there are more than {@code elements}
          * rows and elements of lists in them. */
         public boolean rows(byte[] data, int start, int stop, long elements) {
-            int headersBefore = headersCount;
+            int headers_before = this.headersCount;
             try {
                 if (rowsOf(data, start, stop, elements)) {
                     return true;
@@ -675,7 +674,7 @@ public record RecordBatch(
             } catch (IndexOutOfBoundsException | ArithmeticException | Varints.TooLong error) {
                 // what is wrong is for the careful reader to say
             }
-            headersCount = headersBefore;
+            this.headersCount = headers_before;
             return false;
         }
 
@@ -689,13 +688,13 @@ public record RecordBatch(
             byte[] buf = data;
             int p = start;
             int last = count + (int) expected;
-            long[] offsetValues = offset;
-            long[] timestampValues = timestamp;
-            int[] timestampTypeValues = timestampType;
-            int[] keyStarts = keyStart;
-            int[] keyLengths = keyLength;
-            int[] valueStarts = valueStart;
-            int[] valueLengths = valueLength;
+            long[] offset_values = this.offset;
+            long[] timestamp_values = this.timestamp;
+            int[] timestampType_values = this.timestampType;
+            int[] key_starts = this.keyStart;
+            int[] key_lengths = this.keyLength;
+            int[] value_starts = this.valueStart;
+            int[] value_lengths = this.valueLength;
             for (int n = count; n < last; n++) {
                 int lenBody = buf[p];
                 if (lenBody >= 0) {
@@ -708,11 +707,11 @@ public record RecordBatch(
                 if (lenBody < 0) {
                     return false;
                 }
-                long size3 = lenBody;
-                if (size3 < 0 || size3 > stop - p) {
+                long size_3 = lenBody;
+                if (size_3 < 0 || size_3 > stop - p) {
                     return false;
                 }
-                int stop4 = p + (int) size3;
+                int stop_4 = p + (int) size_3;
                 p += 1;
                 long timestampDelta = buf[p];
                 if (timestampDelta >= 0) {
@@ -738,16 +737,16 @@ public record RecordBatch(
                     lenKey = Varints.zigzag32(buf, p);
                     p = Varints.end32(buf, p);
                 }
-                int keyStart = p;
-                int keyLength = -1;
+                int key_start = p;
+                int key_length = -1;
                 if (lenKey >= 0) {
-                    long size5 = lenKey;
-                    if (size5 < 0 || size5 > stop4 - p) {
+                    long size_5 = lenKey;
+                    if (size_5 < 0 || size_5 > stop_4 - p) {
                         return false;
                     }
-                    keyStart = p;
-                    keyLength = (int) size5;
-                    p += (int) size5;
+                    key_start = p;
+                    key_length = (int) size_5;
+                    p += (int) size_5;
                 }
                 int lenValue = buf[p];
                 if (lenValue >= 0) {
@@ -757,16 +756,16 @@ public record RecordBatch(
                     lenValue = Varints.zigzag32(buf, p);
                     p = Varints.end32(buf, p);
                 }
-                int valueStart = p;
-                int valueLength = -1;
+                int value_start = p;
+                int value_length = -1;
                 if (lenValue >= 0) {
-                    long size6 = lenValue;
-                    if (size6 < 0 || size6 > stop4 - p) {
+                    long size_6 = lenValue;
+                    if (size_6 < 0 || size_6 > stop_4 - p) {
                         return false;
                     }
-                    valueStart = p;
-                    valueLength = (int) size6;
-                    p += (int) size6;
+                    value_start = p;
+                    value_length = (int) size_6;
+                    p += (int) size_6;
                 }
                 int numHeaders = buf[p];
                 if (numHeaders >= 0) {
@@ -779,18 +778,18 @@ public record RecordBatch(
                 if (numHeaders < 0) {
                     return false;
                 }
-                long items7 = numHeaders;
-                if (items7 < 0 || items7 > (stop4 - p) / 2) {
+                long items_7 = numHeaders;
+                if (items_7 < 0 || items_7 > (stop_4 - p) / 2) {
                     return false;
                 }
-                room -= items7;
+                room -= items_7;
                 if (room < 0) {
                     return false;
                 }
-                if (headersStart != null) {
-                    growHeaders((int) items7);
+                if (this.headersStart != null) {
+                    growHeaders((int) items_7);
                 }
-                for (int item8 = 0; item8 < items7; item8++) {
+                for (int item_8 = 0; item_8 < items_7; item_8++) {
                     int headersLenKey = buf[p];
                     if (headersLenKey >= 0) {
                         headersLenKey = headersLenKey >>> 1 ^ -(headersLenKey & 1);
@@ -802,15 +801,15 @@ public record RecordBatch(
                     if (headersLenKey < 0) {
                         return false;
                     }
-                    int headersKeyStart;
-                    int headersKeyLength;
-                    long size9 = headersLenKey;
-                    if (size9 < 0 || size9 > stop4 - p) {
+                    int headersKey_start;
+                    int headersKey_length;
+                    long size_9 = headersLenKey;
+                    if (size_9 < 0 || size_9 > stop_4 - p) {
                         return false;
                     }
-                    headersKeyStart = p;
-                    headersKeyLength = (int) size9;
-                    p += (int) size9;
+                    headersKey_start = p;
+                    headersKey_length = (int) size_9;
+                    p += (int) size_9;
                     int headersLenValue = buf[p];
                     if (headersLenValue >= 0) {
                         headersLenValue = headersLenValue >>> 1 ^ -(headersLenValue & 1);
@@ -819,48 +818,48 @@ public record RecordBatch(
                         headersLenValue = Varints.zigzag32(buf, p);
                         p = Varints.end32(buf, p);
                     }
-                    int headersValueStart = p;
-                    int headersValueLength = -1;
+                    int headersValue_start = p;
+                    int headersValue_length = -1;
                     if (headersLenValue >= 0) {
-                        long size10 = headersLenValue;
-                        if (size10 < 0 || size10 > stop4 - p) {
+                        long size_10 = headersLenValue;
+                        if (size_10 < 0 || size_10 > stop_4 - p) {
                             return false;
                         }
-                        headersValueStart = p;
-                        headersValueLength = (int) size10;
-                        p += (int) size10;
+                        headersValue_start = p;
+                        headersValue_length = (int) size_10;
+                        p += (int) size_10;
                     }
-                    if (headersStart != null) {
-                        this.headersKeyStart[headersCount] = headersKeyStart;
-                        this.headersKeyLength[headersCount] = headersKeyLength;
-                        this.headersValueStart[headersCount] = headersValueStart;
-                        this.headersValueLength[headersCount] = headersValueLength;
-                        headersCount++;
+                    if (this.headersStart != null) {
+                        this.headersKeyStart[this.headersCount] = headersKey_start;
+                        this.headersKeyLength[this.headersCount] = headersKey_length;
+                        this.headersValueStart[this.headersCount] = headersValue_start;
+                        this.headersValueLength[this.headersCount] = headersValue_length;
+                        this.headersCount++;
                     }
                 }
-                if (p != stop4) {
+                if (p != stop_4) {
                     return false;
                 }
-                if (offsetValues != null) {
-                    offsetValues[n] = Math.addExact(headBaseOffset, offsetDelta);
+                if (offset_values != null) {
+                    offset_values[n] = Math.addExact(headBaseOffset, offsetDelta);
                 }
-                if (timestampValues != null) {
-                    timestampValues[n] = (headAttributesTimestampType == 1) ? headMaxTimestamp : Math.addExact(headBaseTimestamp,
+                if (timestamp_values != null) {
+                    timestamp_values[n] = (headAttributesTimestampType == 1) ? headMaxTimestamp : Math.addExact(headBaseTimestamp,
                         timestampDelta);
                 }
-                if (timestampTypeValues != null) {
-                    timestampTypeValues[n] = headAttributesTimestampType;
+                if (timestampType_values != null) {
+                    timestampType_values[n] = headAttributesTimestampType;
                 }
-                if (keyStarts != null) {
-                    keyStarts[n] = keyStart;
-                    keyLengths[n] = keyLength;
+                if (key_starts != null) {
+                    key_starts[n] = key_start;
+                    key_lengths[n] = key_length;
                 }
-                if (valueStarts != null) {
-                    valueStarts[n] = valueStart;
-                    valueLengths[n] = valueLength;
+                if (value_starts != null) {
+                    value_starts[n] = value_start;
+                    value_lengths[n] = value_length;
                 }
-                if (headersStart != null) {
-                    headersStart[n + 1] = headersCount;
+                if (this.headersStart != null) {
+                    this.headersStart[n + 1] = this.headersCount;
                 }
             }
             if (p != stop) {
@@ -873,25 +872,25 @@ public record RecordBatch(
         private void reserve(int more) {
             if (count + more > capacity) {
                 int size = Math.max(count + more, 2 * capacity);
-                offset = offset == null ? null : Arrays.copyOf(offset, size);
-                timestamp = timestamp == null ? null : Arrays.copyOf(timestamp, size);
-                timestampType = timestampType == null ? null : Arrays.copyOf(timestampType, size);
-                keyStart = keyStart == null ? null : Arrays.copyOf(keyStart, size);
-                keyLength = keyLength == null ? null : Arrays.copyOf(keyLength, size);
-                valueStart = valueStart == null ? null : Arrays.copyOf(valueStart, size);
-                valueLength = valueLength == null ? null : Arrays.copyOf(valueLength, size);
-                headersStart = headersStart == null ? null : Arrays.copyOf(headersStart, size + 1);
+                this.offset = this.offset == null ? null : Arrays.copyOf(this.offset, size);
+                this.timestamp = this.timestamp == null ? null : Arrays.copyOf(this.timestamp, size);
+                this.timestampType = this.timestampType == null ? null : Arrays.copyOf(this.timestampType, size);
+                this.keyStart = this.keyStart == null ? null : Arrays.copyOf(this.keyStart, size);
+                this.keyLength = this.keyLength == null ? null : Arrays.copyOf(this.keyLength, size);
+                this.valueStart = this.valueStart == null ? null : Arrays.copyOf(this.valueStart, size);
+                this.valueLength = this.valueLength == null ? null : Arrays.copyOf(this.valueLength, size);
+                this.headersStart = this.headersStart == null ? null : Arrays.copyOf(this.headersStart, size + 1);
                 capacity = size;
             }
         }
 
         private void growHeaders(int more) {
-            if (headersCount + more > headersKeyStart.length) {
-                int size = Math.max(headersCount + more, 2 * headersKeyStart.length);
-                headersKeyStart = Arrays.copyOf(headersKeyStart, size);
-                headersKeyLength = Arrays.copyOf(headersKeyLength, size);
-                headersValueStart = Arrays.copyOf(headersValueStart, size);
-                headersValueLength = Arrays.copyOf(headersValueLength, size);
+            if (this.headersCount + more > this.headersKeyStart.length) {
+                int size = Math.max(this.headersCount + more, 2 * this.headersKeyStart.length);
+                this.headersKeyStart = Arrays.copyOf(this.headersKeyStart, size);
+                this.headersKeyLength = Arrays.copyOf(this.headersKeyLength, size);
+                this.headersValueStart = Arrays.copyOf(this.headersValueStart, size);
+                this.headersValueLength = Arrays.copyOf(this.headersValueLength, size);
             }
         }
 

@@ -145,8 +145,8 @@ public record TimeIndex(
         /** For the columns whose bits are set, with room for so many rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
-            timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
-            relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
+            this.timestamp = (wanted & TIMESTAMP) != 0 ? new long[this.capacity] : null;
+            this.relativeOffset = (wanted & RELATIVE_OFFSET) != 0 ? new int[this.capacity] : null;
         }
 
         /** Drops all rows. */
@@ -188,13 +188,13 @@ public record TimeIndex(
         private boolean added() {
             reserve(1);
             int n = count;
-            long[] timestampValues = timestamp;
-            int[] relativeOffsetValues = relativeOffset;
-            if (timestampValues != null) {
-                timestampValues[n] = headTimestamp;
+            long[] timestamp_values = this.timestamp;
+            int[] relativeOffset_values = this.relativeOffset;
+            if (timestamp_values != null) {
+                timestamp_values[n] = headTimestamp;
             }
-            if (relativeOffsetValues != null) {
-                relativeOffsetValues[n] = headRelativeOffset;
+            if (relativeOffset_values != null) {
+                relativeOffset_values[n] = headRelativeOffset;
             }
             count++;
             return true;
@@ -203,8 +203,8 @@ public record TimeIndex(
         private void reserve(int more) {
             if (count + more > capacity) {
                 int size = Math.max(count + more, 2 * capacity);
-                timestamp = timestamp == null ? null : Arrays.copyOf(timestamp, size);
-                relativeOffset = relativeOffset == null ? null : Arrays.copyOf(relativeOffset, size);
+                this.timestamp = this.timestamp == null ? null : Arrays.copyOf(this.timestamp, size);
+                this.relativeOffset = this.relativeOffset == null ? null : Arrays.copyOf(this.relativeOffset, size);
                 capacity = size;
             }
         }

@@ -191,10 +191,10 @@ public record TransactionIndex(
         /** For the columns whose bits are set, with room for so many rows at first. */
         public Rows(long wanted, int capacity) {
             this.capacity = Math.max(1, capacity);
-            producerId = (wanted & PRODUCER_ID) != 0 ? new long[this.capacity] : null;
-            firstOffset = (wanted & FIRST_OFFSET) != 0 ? new long[this.capacity] : null;
-            lastOffset = (wanted & LAST_OFFSET) != 0 ? new long[this.capacity] : null;
-            lastStableOffset = (wanted & LAST_STABLE_OFFSET) != 0 ? new long[this.capacity] : null;
+            this.producerId = (wanted & PRODUCER_ID) != 0 ? new long[this.capacity] : null;
+            this.firstOffset = (wanted & FIRST_OFFSET) != 0 ? new long[this.capacity] : null;
+            this.lastOffset = (wanted & LAST_OFFSET) != 0 ? new long[this.capacity] : null;
+            this.lastStableOffset = (wanted & LAST_STABLE_OFFSET) != 0 ? new long[this.capacity] : null;
         }
 
         /** Drops all rows. */
@@ -242,21 +242,21 @@ public record TransactionIndex(
         private boolean added() {
             reserve(1);
             int n = count;
-            long[] producerIdValues = producerId;
-            long[] firstOffsetValues = firstOffset;
-            long[] lastOffsetValues = lastOffset;
-            long[] lastStableOffsetValues = lastStableOffset;
-            if (producerIdValues != null) {
-                producerIdValues[n] = headProducerId;
+            long[] producerId_values = this.producerId;
+            long[] firstOffset_values = this.firstOffset;
+            long[] lastOffset_values = this.lastOffset;
+            long[] lastStableOffset_values = this.lastStableOffset;
+            if (producerId_values != null) {
+                producerId_values[n] = headProducerId;
             }
-            if (firstOffsetValues != null) {
-                firstOffsetValues[n] = headFirstOffset;
+            if (firstOffset_values != null) {
+                firstOffset_values[n] = headFirstOffset;
             }
-            if (lastOffsetValues != null) {
-                lastOffsetValues[n] = headLastOffset;
+            if (lastOffset_values != null) {
+                lastOffset_values[n] = headLastOffset;
             }
-            if (lastStableOffsetValues != null) {
-                lastStableOffsetValues[n] = headLastStableOffset;
+            if (lastStableOffset_values != null) {
+                lastStableOffset_values[n] = headLastStableOffset;
             }
             count++;
             return true;
@@ -265,10 +265,10 @@ public record TransactionIndex(
         private void reserve(int more) {
             if (count + more > capacity) {
                 int size = Math.max(count + more, 2 * capacity);
-                producerId = producerId == null ? null : Arrays.copyOf(producerId, size);
-                firstOffset = firstOffset == null ? null : Arrays.copyOf(firstOffset, size);
-                lastOffset = lastOffset == null ? null : Arrays.copyOf(lastOffset, size);
-                lastStableOffset = lastStableOffset == null ? null : Arrays.copyOf(lastStableOffset, size);
+                this.producerId = this.producerId == null ? null : Arrays.copyOf(this.producerId, size);
+                this.firstOffset = this.firstOffset == null ? null : Arrays.copyOf(this.firstOffset, size);
+                this.lastOffset = this.lastOffset == null ? null : Arrays.copyOf(this.lastOffset, size);
+                this.lastStableOffset = this.lastStableOffset == null ? null : Arrays.copyOf(this.lastStableOffset, size);
                 capacity = size;
             }
         }

@@ -88,15 +88,15 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         int state = Load.s1(buf, in.pos + 10);
         in.pos += 11;
         long numAssignedPartitionsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numAssignedPartitionsPlusOne = in.uvarint32("num_assigned_partitions_plus_one");
         if (numAssignedPartitionsPlusOne < 1) {
             throw FormatException.malformed("num_assigned_partitions_plus_one", "value not allowed",
-                    at1, "at least 1", numAssignedPartitionsPlusOne);
+                    at_1, "at least 1", numAssignedPartitionsPlusOne);
         }
         List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> assignedPartitions = new ArrayList<>();
-        for (long left2 = in.count("assigned_partitions",
-                Math.subtractExact(numAssignedPartitionsPlusOne, 1), 18); left2 > 0; left2--) {
+        for (long left_2 = in.count("assigned_partitions",
+                Math.subtractExact(numAssignedPartitionsPlusOne, 1), 18); left_2 > 0; left_2--) {
             ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions item;
             try {
                 item = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions.read(in);
@@ -106,16 +106,16 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             assignedPartitions.add(item);
         }
         long numPartitionsPendingRevocationPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numPartitionsPendingRevocationPlusOne = in.uvarint32("num_partitions_pending_revocation_plus_one");
         if (numPartitionsPendingRevocationPlusOne < 1) {
             throw FormatException.malformed("num_partitions_pending_revocation_plus_one",
-                    "value not allowed", at5, "at least 1", numPartitionsPendingRevocationPlusOne);
+                    "value not allowed", at_5, "at least 1", numPartitionsPendingRevocationPlusOne);
         }
         List<ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions> partitionsPendingRevocation = new ArrayList<>();
-        for (long left6 = in.count("partitions_pending_revocation",
+        for (long left_6 = in.count("partitions_pending_revocation",
                 Math.subtractExact(numPartitionsPendingRevocationPlusOne, 1),
-                18); left6 > 0; left6--) {
+                18); left_6 > 0; left_6--) {
             ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions item;
             try {
                 item = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions.read(in);
@@ -126,15 +126,15 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             partitionsPendingRevocation.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags9 = in.tags("tagged_fields");
-        int outer11 = in.end;
-        for (int index10 = 0; index10 < tags9.tag.length; index10++) {
-            in.pos = tags9.start[index10];
-            in.end = tags9.stop[index10];
-            taggedFields.add(new TaggedField(tags9.tag[index10], in.bytes(in.end)));
+        Input.Tags tags_9 = in.tags("tagged_fields");
+        int outer_11 = in.end;
+        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
+            in.pos = tags_9.start[index_10];
+            in.end = tags_9.stop[index_10];
+            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
         }
-        in.pos = tags9.after;
-        in.end = outer11;
+        in.pos = tags_9.after;
+        in.end = outer_11;
         return new ConsumerGroupCurrentMemberAssignmentValue(version, memberEpoch,
                 previousMemberEpoch, state, assignedPartitions, partitionsPendingRevocation,
                 taggedFields);
@@ -166,8 +166,8 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
         List<Integer> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    4); left_1 > 0; left_1--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -206,15 +206,15 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
             in.pos += 16;
             long numPartitionsPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
             if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at1,
+                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_1,
                         "at least 1", numPartitionsPlusOne);
             }
             List<Integer> partitions = new ArrayList<>();
-            for (long left2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left2 > 0; left2--) {
+            for (long left_2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
+                    4); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -227,12 +227,12 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
             }
             List<Integer> assignmentEpochs = List.of();
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags4 = in.tags("tagged_fields");
-            int outer6 = in.end;
-            for (int index5 = 0; index5 < tags4.tag.length; index5++) {
-                in.pos = tags4.start[index5];
-                in.end = tags4.stop[index5];
-                if (tags4.tag[index5] == 0) {
+            Input.Tags tags_4 = in.tags("tagged_fields");
+            int outer_6 = in.end;
+            for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
+                in.pos = tags_4.start[index_5];
+                in.end = tags_4.stop[index_5];
+                if (tags_4.tag[index_5] == 0) {
                     try {
                         assignmentEpochs = ConsumerGroupCurrentMemberAssignmentValue.readNullableInt32List(in);
                     } catch (FormatException error) {
@@ -240,11 +240,11 @@ public record ConsumerGroupCurrentMemberAssignmentValue(
                     }
                     in.endsExactly("assignment_epochs");
                 } else {
-                    taggedFields.add(new TaggedField(tags4.tag[index5], in.bytes(in.end)));
+                    taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
                 }
             }
-            in.pos = tags4.after;
-            in.end = outer6;
+            in.pos = tags_4.after;
+            in.end = outer_6;
             return new ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions(topicId, partitions,
                     assignmentEpochs, taggedFields);
         }

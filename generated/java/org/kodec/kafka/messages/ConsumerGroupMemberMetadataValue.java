@@ -107,15 +107,15 @@ public record ConsumerGroupMemberMetadataValue(
             throw error.within("client_host");
         }
         long numSubscribedTopicNamesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
         if (numSubscribedTopicNamesPlusOne < 1) {
             throw FormatException.malformed("num_subscribed_topic_names_plus_one",
-                    "value not allowed", at5, "at least 1", numSubscribedTopicNamesPlusOne);
+                    "value not allowed", at_5, "at least 1", numSubscribedTopicNamesPlusOne);
         }
         List<String> subscribedTopicNames = new ArrayList<>();
-        for (long left6 = in.count("subscribed_topic_names",
-                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left6 > 0; left6--) {
+        for (long left_6 = in.count("subscribed_topic_names",
+                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left_6 > 0; left_6--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -142,12 +142,12 @@ public record ConsumerGroupMemberMetadataValue(
         ConsumerGroupMemberMetadataValue.ClassicMemberMetadata classicMemberMetadata = new ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(0,
                 List.of(), List.of());
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags11 = in.tags("tagged_fields");
-        int outer13 = in.end;
-        for (int index12 = 0; index12 < tags11.tag.length; index12++) {
-            in.pos = tags11.start[index12];
-            in.end = tags11.stop[index12];
-            if (tags11.tag[index12] == 0) {
+        Input.Tags tags_11 = in.tags("tagged_fields");
+        int outer_13 = in.end;
+        for (int index_12 = 0; index_12 < tags_11.tag.length; index_12++) {
+            in.pos = tags_11.start[index_12];
+            in.end = tags_11.stop[index_12];
+            if (tags_11.tag[index_12] == 0) {
                 try {
                     classicMemberMetadata = ConsumerGroupMemberMetadataValue.readNullableClassicMemberMetadata(in);
                 } catch (FormatException error) {
@@ -155,11 +155,11 @@ public record ConsumerGroupMemberMetadataValue(
                 }
                 in.endsExactly("classic_member_metadata");
             } else {
-                taggedFields.add(new TaggedField(tags11.tag[index12], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_11.tag[index_12], in.bytes(in.end)));
             }
         }
-        in.pos = tags11.after;
-        in.end = outer13;
+        in.pos = tags_11.after;
+        in.end = outer_13;
         return new ConsumerGroupMemberMetadataValue(version, instanceId, rackId, clientId,
                 clientHost, subscribedTopicNames, subscribedTopicRegex, rebalanceTimeoutMs,
                 serverAssignor, classicMemberMetadata, taggedFields);
@@ -222,15 +222,15 @@ public record ConsumerGroupMemberMetadataValue(
             int sessionTimeoutMs = Load.s4be(buf, in.pos);
             in.pos += 4;
             long numSupportedProtocolsPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numSupportedProtocolsPlusOne = in.uvarint32("num_supported_protocols_plus_one");
             if (numSupportedProtocolsPlusOne < 1) {
                 throw FormatException.malformed("num_supported_protocols_plus_one", "value not allowed",
-                        at1, "at least 1", numSupportedProtocolsPlusOne);
+                        at_1, "at least 1", numSupportedProtocolsPlusOne);
             }
             List<ConsumerGroupMemberMetadataValue.ClassicProtocol> supportedProtocols = new ArrayList<>();
-            for (long left2 = in.count("supported_protocols",
-                    Math.subtractExact(numSupportedProtocolsPlusOne, 1), 3); left2 > 0; left2--) {
+            for (long left_2 = in.count("supported_protocols",
+                    Math.subtractExact(numSupportedProtocolsPlusOne, 1), 3); left_2 > 0; left_2--) {
                 ConsumerGroupMemberMetadataValue.ClassicProtocol item;
                 try {
                     item = ConsumerGroupMemberMetadataValue.ClassicProtocol.read(in);
@@ -240,15 +240,15 @@ public record ConsumerGroupMemberMetadataValue(
                 supportedProtocols.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(sessionTimeoutMs,
                     supportedProtocols, taggedFields);
         }
@@ -315,15 +315,15 @@ public record ConsumerGroupMemberMetadataValue(
                 throw error.within("metadata");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new ConsumerGroupMemberMetadataValue.ClassicProtocol(name, metadata, taggedFields);
         }
 

@@ -66,15 +66,15 @@ public record ConsumerGroupPartitionMetadataValue(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numTopicsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
         if (numTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at_1,
                     "at least 1", numTopicsPlusOne);
         }
         List<ConsumerGroupPartitionMetadataValue.TopicMetadata> topics = new ArrayList<>();
-        for (long left2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
-                23); left2 > 0; left2--) {
+        for (long left_2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
+                23); left_2 > 0; left_2--) {
             ConsumerGroupPartitionMetadataValue.TopicMetadata item;
             try {
                 item = ConsumerGroupPartitionMetadataValue.TopicMetadata.read(in);
@@ -84,15 +84,15 @@ public record ConsumerGroupPartitionMetadataValue(
             topics.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new ConsumerGroupPartitionMetadataValue(version, topics, taggedFields);
     }
 
@@ -151,15 +151,15 @@ public record ConsumerGroupPartitionMetadataValue(
             int numPartitions = Load.s4be(buf, in.pos);
             in.pos += 4;
             long numPartitionMetadataPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numPartitionMetadataPlusOne = in.uvarint32("num_partition_metadata_plus_one");
             if (numPartitionMetadataPlusOne < 1) {
                 throw FormatException.malformed("num_partition_metadata_plus_one", "value not allowed",
-                        at2, "at least 1", numPartitionMetadataPlusOne);
+                        at_2, "at least 1", numPartitionMetadataPlusOne);
             }
             List<ConsumerGroupPartitionMetadataValue.PartitionMetadata> partitionMetadata = new ArrayList<>();
-            for (long left3 = in.count("partition_metadata",
-                    Math.subtractExact(numPartitionMetadataPlusOne, 1), 6); left3 > 0; left3--) {
+            for (long left_3 = in.count("partition_metadata",
+                    Math.subtractExact(numPartitionMetadataPlusOne, 1), 6); left_3 > 0; left_3--) {
                 ConsumerGroupPartitionMetadataValue.PartitionMetadata item;
                 try {
                     item = ConsumerGroupPartitionMetadataValue.PartitionMetadata.read(in);
@@ -169,15 +169,15 @@ public record ConsumerGroupPartitionMetadataValue(
                 partitionMetadata.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags6 = in.tags("tagged_fields");
-            int outer8 = in.end;
-            for (int index7 = 0; index7 < tags6.tag.length; index7++) {
-                in.pos = tags6.start[index7];
-                in.end = tags6.stop[index7];
-                taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
+            Input.Tags tags_6 = in.tags("tagged_fields");
+            int outer_8 = in.end;
+            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
+                in.pos = tags_6.start[index_7];
+                in.end = tags_6.stop[index_7];
+                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
             }
-            in.pos = tags6.after;
-            in.end = outer8;
+            in.pos = tags_6.after;
+            in.end = outer_8;
             return new ConsumerGroupPartitionMetadataValue.TopicMetadata(topicId, topicName,
                     numPartitions, partitionMetadata, taggedFields);
         }
@@ -225,15 +225,15 @@ public record ConsumerGroupPartitionMetadataValue(
             int partition = Load.s4be(buf, in.pos);
             in.pos += 4;
             long numRacksPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numRacksPlusOne = in.uvarint32("num_racks_plus_one");
             if (numRacksPlusOne < 1) {
-                throw FormatException.malformed("num_racks_plus_one", "value not allowed", at1,
+                throw FormatException.malformed("num_racks_plus_one", "value not allowed", at_1,
                         "at least 1", numRacksPlusOne);
             }
             List<String> racks = new ArrayList<>();
-            for (long left2 = in.count("racks", Math.subtractExact(numRacksPlusOne, 1),
-                    1); left2 > 0; left2--) {
+            for (long left_2 = in.count("racks", Math.subtractExact(numRacksPlusOne, 1),
+                    1); left_2 > 0; left_2--) {
                 String item;
                 try {
                     item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -243,15 +243,15 @@ public record ConsumerGroupPartitionMetadataValue(
                 racks.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new ConsumerGroupPartitionMetadataValue.PartitionMetadata(partition, racks,
                     taggedFields);
         }

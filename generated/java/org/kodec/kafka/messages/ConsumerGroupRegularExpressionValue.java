@@ -71,15 +71,15 @@ public record ConsumerGroupRegularExpressionValue(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numTopicsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numTopicsPlusOne = in.uvarint32("num_topics_plus_one");
         if (numTopicsPlusOne < 1) {
-            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_topics_plus_one", "value not allowed", at_1,
                     "at least 1", numTopicsPlusOne);
         }
         List<String> topics = new ArrayList<>();
-        for (long left2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
-                1); left2 > 0; left2--) {
+        for (long left_2 = in.count("topics", Math.subtractExact(numTopicsPlusOne, 1),
+                1); left_2 > 0; left_2--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -93,15 +93,15 @@ public record ConsumerGroupRegularExpressionValue(
         long timestamp = Load.s8be(buf, in.pos + 8);
         in.pos += 16;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new ConsumerGroupRegularExpressionValue(version, topics, versionField, timestamp,
                 taggedFields);
     }

@@ -87,8 +87,8 @@ public record ConsumerProtocolAssignment(
         }
         in.pos += 6;
         List<ConsumerProtocolAssignment.TopicPartition> assignedPartitions = new ArrayList<>();
-        for (long left1 = in.count("assigned_partitions", numAssignedPartitions,
-                5); left1 > 0; left1--) {
+        for (long left_1 = in.count("assigned_partitions", numAssignedPartitions,
+                5); left_1 > 0; left_1--) {
             ConsumerProtocolAssignment.TopicPartition item;
             try {
                 item = ConsumerProtocolAssignment.TopicPartition.read(in);
@@ -154,7 +154,7 @@ public record ConsumerProtocolAssignment(
             }
             in.pos += 4;
             List<Integer> partitions = new ArrayList<>();
-            for (long left2 = in.count("partitions", numPartitions, 4); left2 > 0; left2--) {
+            for (long left_2 = in.count("partitions", numPartitions, 4); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 4);

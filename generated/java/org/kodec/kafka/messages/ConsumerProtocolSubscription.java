@@ -98,7 +98,7 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 6;
         List<String> topics = new ArrayList<>();
-        for (long left1 = in.count("topics", numTopics, 1); left1 > 0; left1--) {
+        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.read(in);
@@ -127,7 +127,7 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 6;
         List<String> topics = new ArrayList<>();
-        for (long left1 = in.count("topics", numTopics, 1); left1 > 0; left1--) {
+        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.read(in);
@@ -150,7 +150,8 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 4;
         List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left5 = in.count("owned_partitions", numOwnedPartitions, 5); left5 > 0; left5--) {
+        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
+                5); left_5 > 0; left_5--) {
             ConsumerProtocolSubscription.TopicPartition item;
             try {
                 item = ConsumerProtocolSubscription.TopicPartition.read(in);
@@ -174,7 +175,7 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 6;
         List<String> topics = new ArrayList<>();
-        for (long left1 = in.count("topics", numTopics, 1); left1 > 0; left1--) {
+        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.read(in);
@@ -197,7 +198,8 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 4;
         List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left5 = in.count("owned_partitions", numOwnedPartitions, 5); left5 > 0; left5--) {
+        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
+                5); left_5 > 0; left_5--) {
             ConsumerProtocolSubscription.TopicPartition item;
             try {
                 item = ConsumerProtocolSubscription.TopicPartition.read(in);
@@ -224,7 +226,7 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 6;
         List<String> topics = new ArrayList<>();
-        for (long left1 = in.count("topics", numTopics, 1); left1 > 0; left1--) {
+        for (long left_1 = in.count("topics", numTopics, 1); left_1 > 0; left_1--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.read(in);
@@ -247,7 +249,8 @@ public record ConsumerProtocolSubscription(
         }
         in.pos += 4;
         List<ConsumerProtocolSubscription.TopicPartition> ownedPartitions = new ArrayList<>();
-        for (long left5 = in.count("owned_partitions", numOwnedPartitions, 5); left5 > 0; left5--) {
+        for (long left_5 = in.count("owned_partitions", numOwnedPartitions,
+                5); left_5 > 0; left_5--) {
             ConsumerProtocolSubscription.TopicPartition item;
             try {
                 item = ConsumerProtocolSubscription.TopicPartition.read(in);
@@ -317,7 +320,7 @@ public record ConsumerProtocolSubscription(
             }
             in.pos += 4;
             List<Integer> partitions = new ArrayList<>();
-            for (long left2 = in.count("partitions", numPartitions, 4); left2 > 0; left2--) {
+            for (long left_2 = in.count("partitions", numPartitions, 4); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 4);

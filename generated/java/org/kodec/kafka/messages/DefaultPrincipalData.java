@@ -79,15 +79,15 @@ public record DefaultPrincipalData(
         boolean tokenAuthenticated = buf[in.pos] != 0;
         in.pos += 1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags3 = in.tags("tagged_fields");
-        int outer5 = in.end;
-        for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-            in.pos = tags3.start[index4];
-            in.end = tags3.stop[index4];
-            taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+        Input.Tags tags_3 = in.tags("tagged_fields");
+        int outer_5 = in.end;
+        for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+            in.pos = tags_3.start[index_4];
+            in.end = tags_3.stop[index_4];
+            taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
         }
-        in.pos = tags3.after;
-        in.end = outer5;
+        in.pos = tags_3.after;
+        in.end = outer_5;
         return new DefaultPrincipalData(version, type, name, tokenAuthenticated, taggedFields);
     }
 

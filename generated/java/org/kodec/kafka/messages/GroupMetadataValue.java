@@ -118,7 +118,7 @@ public record GroupMetadataValue(
         }
         in.pos += 4;
         List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left4 = in.count("members", numMembers, 9); left4 > 0; left4--) {
+        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
             GroupMetadataValue.MemberMetadata item;
             try {
                 item = GroupMetadataValue.MemberMetadata.read(in, 0);
@@ -165,7 +165,7 @@ public record GroupMetadataValue(
         }
         in.pos += 4;
         List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left4 = in.count("members", numMembers, 9); left4 > 0; left4--) {
+        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
             GroupMetadataValue.MemberMetadata item;
             try {
                 item = GroupMetadataValue.MemberMetadata.read(in, 1);
@@ -213,7 +213,7 @@ public record GroupMetadataValue(
         }
         in.pos += 12;
         List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left4 = in.count("members", numMembers, 9); left4 > 0; left4--) {
+        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
             GroupMetadataValue.MemberMetadata item;
             try {
                 item = GroupMetadataValue.MemberMetadata.read(in, 1);
@@ -261,7 +261,7 @@ public record GroupMetadataValue(
         }
         in.pos += 12;
         List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left4 = in.count("members", numMembers, 9); left4 > 0; left4--) {
+        for (long left_4 = in.count("members", numMembers, 9); left_4 > 0; left_4--) {
             GroupMetadataValue.MemberMetadata item;
             try {
                 item = GroupMetadataValue.MemberMetadata.read(in, 3);
@@ -304,15 +304,15 @@ public record GroupMetadataValue(
         long currentStateTimestamp = Load.s8be(buf, in.pos);
         in.pos += 8;
         long numMembersPlusOne;
-        int at4 = in.pos;
+        int at_4 = in.pos;
         numMembersPlusOne = in.uvarint32("num_members_plus_one");
         if (numMembersPlusOne < 1) {
-            throw FormatException.malformed("num_members_plus_one", "value not allowed", at4,
+            throw FormatException.malformed("num_members_plus_one", "value not allowed", at_4,
                     "at least 1", numMembersPlusOne);
         }
         List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
-        for (long left5 = in.count("members", Math.subtractExact(numMembersPlusOne, 1),
-                9); left5 > 0; left5--) {
+        for (long left_5 = in.count("members", Math.subtractExact(numMembersPlusOne, 1),
+                9); left_5 > 0; left_5--) {
             GroupMetadataValue.MemberMetadata item;
             try {
                 item = GroupMetadataValue.MemberMetadata.read(in, 4);
@@ -322,15 +322,15 @@ public record GroupMetadataValue(
             members.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags8 = in.tags("tagged_fields");
-        int outer10 = in.end;
-        for (int index9 = 0; index9 < tags8.tag.length; index9++) {
-            in.pos = tags8.start[index9];
-            in.end = tags8.stop[index9];
-            taggedFields.add(new TaggedField(tags8.tag[index9], in.bytes(in.end)));
+        Input.Tags tags_8 = in.tags("tagged_fields");
+        int outer_10 = in.end;
+        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
+            in.pos = tags_8.start[index_9];
+            in.end = tags_8.stop[index_9];
+            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
         }
-        in.pos = tags8.after;
-        in.end = outer10;
+        in.pos = tags_8.after;
+        in.end = outer_10;
         return new GroupMetadataValue(version, protocolType, generation, protocol, leader,
                 currentStateTimestamp, members, taggedFields);
     }
@@ -584,15 +584,15 @@ public record GroupMetadataValue(
                 throw error.within("assignment");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags7 = in.tags("tagged_fields");
-            int outer9 = in.end;
-            for (int index8 = 0; index8 < tags7.tag.length; index8++) {
-                in.pos = tags7.start[index8];
-                in.end = tags7.stop[index8];
-                taggedFields.add(new TaggedField(tags7.tag[index8], in.bytes(in.end)));
+            Input.Tags tags_7 = in.tags("tagged_fields");
+            int outer_9 = in.end;
+            for (int index_8 = 0; index_8 < tags_7.tag.length; index_8++) {
+                in.pos = tags_7.start[index_8];
+                in.end = tags_7.stop[index_8];
+                taggedFields.add(new TaggedField(tags_7.tag[index_8], in.bytes(in.end)));
             }
-            in.pos = tags7.after;
-            in.end = outer9;
+            in.pos = tags_7.after;
+            in.end = outer_9;
             return new GroupMetadataValue.MemberMetadata(memberId, groupInstanceId, clientId,
                     clientHost, rebalanceTimeout, sessionTimeout, subscription, assignment,
                     taggedFields);

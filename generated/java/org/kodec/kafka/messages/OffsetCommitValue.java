@@ -161,20 +161,20 @@ public record OffsetCommitValue(
         in.pos += 8;
         UUID topicId = new UUID(0, 0);
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags2 = in.tags("tagged_fields");
-        int outer4 = in.end;
-        for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-            in.pos = tags2.start[index3];
-            in.end = tags2.stop[index3];
-            if (tags2.tag[index3] == 0) {
+        Input.Tags tags_2 = in.tags("tagged_fields");
+        int outer_4 = in.end;
+        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+            in.pos = tags_2.start[index_3];
+            in.end = tags_2.stop[index_3];
+            if (tags_2.tag[index_3] == 0) {
                 topicId = in.uuid("topic_id");
                 in.endsExactly("topic_id");
             } else {
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
         }
-        in.pos = tags2.after;
-        in.end = outer4;
+        in.pos = tags_2.after;
+        in.end = outer_4;
         return new OffsetCommitValue(version, committedOffset, leaderEpoch, metadata,
                 commitTimestamp, -1L, topicId, taggedFields);
     }

@@ -86,15 +86,15 @@ public record ShareGroupMemberMetadataValue(
             throw error.within("client_host");
         }
         long numSubscribedTopicNamesPlusOne;
-        int at4 = in.pos;
+        int at_4 = in.pos;
         numSubscribedTopicNamesPlusOne = in.uvarint32("num_subscribed_topic_names_plus_one");
         if (numSubscribedTopicNamesPlusOne < 1) {
             throw FormatException.malformed("num_subscribed_topic_names_plus_one",
-                    "value not allowed", at4, "at least 1", numSubscribedTopicNamesPlusOne);
+                    "value not allowed", at_4, "at least 1", numSubscribedTopicNamesPlusOne);
         }
         List<String> subscribedTopicNames = new ArrayList<>();
-        for (long left5 = in.count("subscribed_topic_names",
-                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left5 > 0; left5--) {
+        for (long left_5 = in.count("subscribed_topic_names",
+                Math.subtractExact(numSubscribedTopicNamesPlusOne, 1), 1); left_5 > 0; left_5--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -104,15 +104,15 @@ public record ShareGroupMemberMetadataValue(
             subscribedTopicNames.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags8 = in.tags("tagged_fields");
-        int outer10 = in.end;
-        for (int index9 = 0; index9 < tags8.tag.length; index9++) {
-            in.pos = tags8.start[index9];
-            in.end = tags8.stop[index9];
-            taggedFields.add(new TaggedField(tags8.tag[index9], in.bytes(in.end)));
+        Input.Tags tags_8 = in.tags("tagged_fields");
+        int outer_10 = in.end;
+        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
+            in.pos = tags_8.start[index_9];
+            in.end = tags_8.stop[index_9];
+            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
         }
-        in.pos = tags8.after;
-        in.end = outer10;
+        in.pos = tags_8.after;
+        in.end = outer_10;
         return new ShareGroupMemberMetadataValue(version, rackId, clientId, clientHost,
                 subscribedTopicNames, taggedFields);
     }

@@ -68,15 +68,15 @@ public record ShareGroupStatePartitionMetadataValue(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numInitializingTopicsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numInitializingTopicsPlusOne = in.uvarint32("num_initializing_topics_plus_one");
         if (numInitializingTopicsPlusOne < 1) {
             throw FormatException.malformed("num_initializing_topics_plus_one", "value not allowed",
-                    at1, "at least 1", numInitializingTopicsPlusOne);
+                    at_1, "at least 1", numInitializingTopicsPlusOne);
         }
         List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializingTopics = new ArrayList<>();
-        for (long left2 = in.count("initializing_topics",
-                Math.subtractExact(numInitializingTopicsPlusOne, 1), 19); left2 > 0; left2--) {
+        for (long left_2 = in.count("initializing_topics",
+                Math.subtractExact(numInitializingTopicsPlusOne, 1), 19); left_2 > 0; left_2--) {
             ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo item;
             try {
                 item = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo.read(in);
@@ -86,15 +86,15 @@ public record ShareGroupStatePartitionMetadataValue(
             initializingTopics.add(item);
         }
         long numInitializedTopicsPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numInitializedTopicsPlusOne = in.uvarint32("num_initialized_topics_plus_one");
         if (numInitializedTopicsPlusOne < 1) {
             throw FormatException.malformed("num_initialized_topics_plus_one", "value not allowed",
-                    at5, "at least 1", numInitializedTopicsPlusOne);
+                    at_5, "at least 1", numInitializedTopicsPlusOne);
         }
         List<ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo> initializedTopics = new ArrayList<>();
-        for (long left6 = in.count("initialized_topics",
-                Math.subtractExact(numInitializedTopicsPlusOne, 1), 19); left6 > 0; left6--) {
+        for (long left_6 = in.count("initialized_topics",
+                Math.subtractExact(numInitializedTopicsPlusOne, 1), 19); left_6 > 0; left_6--) {
             ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo item;
             try {
                 item = ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo.read(in);
@@ -104,15 +104,15 @@ public record ShareGroupStatePartitionMetadataValue(
             initializedTopics.add(item);
         }
         long numDeletingTopicsPlusOne;
-        int at9 = in.pos;
+        int at_9 = in.pos;
         numDeletingTopicsPlusOne = in.uvarint32("num_deleting_topics_plus_one");
         if (numDeletingTopicsPlusOne < 1) {
             throw FormatException.malformed("num_deleting_topics_plus_one", "value not allowed",
-                    at9, "at least 1", numDeletingTopicsPlusOne);
+                    at_9, "at least 1", numDeletingTopicsPlusOne);
         }
         List<ShareGroupStatePartitionMetadataValue.TopicInfo> deletingTopics = new ArrayList<>();
-        for (long left10 = in.count("deleting_topics", Math.subtractExact(numDeletingTopicsPlusOne,
-                1), 18); left10 > 0; left10--) {
+        for (long left_10 = in.count("deleting_topics", Math.subtractExact(numDeletingTopicsPlusOne,
+                1), 18); left_10 > 0; left_10--) {
             ShareGroupStatePartitionMetadataValue.TopicInfo item;
             try {
                 item = ShareGroupStatePartitionMetadataValue.TopicInfo.read(in);
@@ -122,15 +122,15 @@ public record ShareGroupStatePartitionMetadataValue(
             deletingTopics.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags13 = in.tags("tagged_fields");
-        int outer15 = in.end;
-        for (int index14 = 0; index14 < tags13.tag.length; index14++) {
-            in.pos = tags13.start[index14];
-            in.end = tags13.stop[index14];
-            taggedFields.add(new TaggedField(tags13.tag[index14], in.bytes(in.end)));
+        Input.Tags tags_13 = in.tags("tagged_fields");
+        int outer_15 = in.end;
+        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
+            in.pos = tags_13.start[index_14];
+            in.end = tags_13.stop[index_14];
+            taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
         }
-        in.pos = tags13.after;
-        in.end = outer15;
+        in.pos = tags_13.after;
+        in.end = outer_15;
         return new ShareGroupStatePartitionMetadataValue(version, initializingTopics,
                 initializedTopics, deletingTopics, taggedFields);
     }
@@ -183,15 +183,15 @@ public record ShareGroupStatePartitionMetadataValue(
                 throw error.within("topic_name");
             }
             long numPartitionsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
             if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
                         "at least 1", numPartitionsPlusOne);
             }
             List<Integer> partitions = new ArrayList<>();
-            for (long left3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left3 > 0; left3--) {
+            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
+                    4); left_3 > 0; left_3--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -203,15 +203,15 @@ public record ShareGroupStatePartitionMetadataValue(
                 partitions.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo(topicId, topicName,
                     partitions, taggedFields);
         }
@@ -263,15 +263,15 @@ public record ShareGroupStatePartitionMetadataValue(
                 throw error.within("topic_name");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new ShareGroupStatePartitionMetadataValue.TopicInfo(topicId, topicName,
                     taggedFields);
         }

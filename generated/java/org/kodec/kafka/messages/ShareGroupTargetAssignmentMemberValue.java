@@ -64,15 +64,15 @@ public record ShareGroupTargetAssignmentMemberValue(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numTopicPartitionsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numTopicPartitionsPlusOne = in.uvarint32("num_topic_partitions_plus_one");
         if (numTopicPartitionsPlusOne < 1) {
             throw FormatException.malformed("num_topic_partitions_plus_one", "value not allowed",
-                    at1, "at least 1", numTopicPartitionsPlusOne);
+                    at_1, "at least 1", numTopicPartitionsPlusOne);
         }
         List<ShareGroupTargetAssignmentMemberValue.TopicPartition> topicPartitions = new ArrayList<>();
-        for (long left2 = in.count("topic_partitions", Math.subtractExact(numTopicPartitionsPlusOne,
-                1), 18); left2 > 0; left2--) {
+        for (long left_2 = in.count("topic_partitions",
+                Math.subtractExact(numTopicPartitionsPlusOne, 1), 18); left_2 > 0; left_2--) {
             ShareGroupTargetAssignmentMemberValue.TopicPartition item;
             try {
                 item = ShareGroupTargetAssignmentMemberValue.TopicPartition.read(in);
@@ -82,15 +82,15 @@ public record ShareGroupTargetAssignmentMemberValue(
             topicPartitions.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new ShareGroupTargetAssignmentMemberValue(version, topicPartitions, taggedFields);
     }
 
@@ -134,15 +134,15 @@ public record ShareGroupTargetAssignmentMemberValue(
             UUID topicId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
             in.pos += 16;
             long numPartitionsPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
             if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at1,
+                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_1,
                         "at least 1", numPartitionsPlusOne);
             }
             List<Integer> partitions = new ArrayList<>();
-            for (long left2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left2 > 0; left2--) {
+            for (long left_2 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
+                    4); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -154,15 +154,15 @@ public record ShareGroupTargetAssignmentMemberValue(
                 partitions.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags4 = in.tags("tagged_fields");
-            int outer6 = in.end;
-            for (int index5 = 0; index5 < tags4.tag.length; index5++) {
-                in.pos = tags4.start[index5];
-                in.end = tags4.stop[index5];
-                taggedFields.add(new TaggedField(tags4.tag[index5], in.bytes(in.end)));
+            Input.Tags tags_4 = in.tags("tagged_fields");
+            int outer_6 = in.end;
+            for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
+                in.pos = tags_4.start[index_5];
+                in.end = tags_4.stop[index_5];
+                taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
             }
-            in.pos = tags4.after;
-            in.end = outer6;
+            in.pos = tags_4.after;
+            in.end = outer_6;
             return new ShareGroupTargetAssignmentMemberValue.TopicPartition(topicId, partitions,
                     taggedFields);
         }

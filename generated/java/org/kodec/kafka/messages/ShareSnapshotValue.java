@@ -104,20 +104,20 @@ public record ShareSnapshotValue(
         int snapshotEpoch = Load.s4be(buf, in.pos + 2);
         int stateEpoch = Load.s4be(buf, in.pos + 6);
         int leaderEpoch = Load.s4be(buf, in.pos + 10);
-        long startOffset_ = Load.s8be(buf, in.pos + 14);
+        long startOffset = Load.s8be(buf, in.pos + 14);
         long createTimestamp = Load.s8be(buf, in.pos + 22);
         long writeTimestamp = Load.s8be(buf, in.pos + 30);
         in.pos += 38;
         long numStateBatchesPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numStateBatchesPlusOne = in.uvarint32("num_state_batches_plus_one");
         if (numStateBatchesPlusOne < 1) {
-            throw FormatException.malformed("num_state_batches_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_state_batches_plus_one", "value not allowed", at_1,
                     "at least 1", numStateBatchesPlusOne);
         }
         List<ShareSnapshotValue.StateBatch> stateBatches = new ArrayList<>();
-        for (long left2 = in.count("state_batches", Math.subtractExact(numStateBatchesPlusOne, 1),
-                20); left2 > 0; left2--) {
+        for (long left_2 = in.count("state_batches", Math.subtractExact(numStateBatchesPlusOne, 1),
+                20); left_2 > 0; left_2--) {
             ShareSnapshotValue.StateBatch item;
             try {
                 item = ShareSnapshotValue.StateBatch.read(in);
@@ -128,23 +128,23 @@ public record ShareSnapshotValue(
         }
         int deliveryCompleteCount = -1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            if (tags5.tag[index6] == 0) {
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            if (tags_5.tag[index_6] == 0) {
                 in.need("delivery_complete_count", 4);
                 deliveryCompleteCount = Load.s4be(buf, in.pos);
                 in.pos += 4;
                 in.endsExactly("delivery_complete_count");
             } else {
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
         }
-        in.pos = tags5.after;
-        in.end = outer7;
-        return new ShareSnapshotValue(version, snapshotEpoch, stateEpoch, leaderEpoch, startOffset_,
+        in.pos = tags_5.after;
+        in.end = outer_7;
+        return new ShareSnapshotValue(version, snapshotEpoch, stateEpoch, leaderEpoch, startOffset,
                 createTimestamp, writeTimestamp, stateBatches, deliveryCompleteCount, taggedFields);
     }
 
@@ -209,15 +209,15 @@ public record ShareSnapshotValue(
             int deliveryCount = Load.s2be(buf, in.pos + 17);
             in.pos += 19;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new ShareSnapshotValue.StateBatch(firstOffset, lastOffset, deliveryState,
                     deliveryCount, taggedFields);
         }

@@ -94,15 +94,15 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         int state = Load.s1(buf, in.pos + 10);
         in.pos += 11;
         long numActiveTasksPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
         if (numActiveTasksPlusOne < 1) {
-            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at_1,
                     "at least 1", numActiveTasksPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasks = new ArrayList<>();
-        for (long left2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
-                3); left2 > 0; left2--) {
+        for (long left_2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
+                3); left_2 > 0; left_2--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -112,15 +112,15 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             activeTasks.add(item);
         }
         long numStandbyTasksPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
         if (numStandbyTasksPlusOne < 1) {
-            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at_5,
                     "at least 1", numStandbyTasksPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasks = new ArrayList<>();
-        for (long left6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
-                3); left6 > 0; left6--) {
+        for (long left_6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
+                3); left_6 > 0; left_6--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -130,15 +130,15 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             standbyTasks.add(item);
         }
         long numWarmupTasksPlusOne;
-        int at9 = in.pos;
+        int at_9 = in.pos;
         numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
         if (numWarmupTasksPlusOne < 1) {
-            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at9,
+            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at_9,
                     "at least 1", numWarmupTasksPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasks = new ArrayList<>();
-        for (long left10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
-                3); left10 > 0; left10--) {
+        for (long left_10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
+                3); left_10 > 0; left_10--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -148,17 +148,17 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             warmupTasks.add(item);
         }
         long numActiveTasksPendingRevocationPlusOne;
-        int at13 = in.pos;
+        int at_13 = in.pos;
         numActiveTasksPendingRevocationPlusOne = in.uvarint32("num_active_tasks_pending_revocation_plus_one");
         if (numActiveTasksPendingRevocationPlusOne < 1) {
             throw FormatException.malformed("num_active_tasks_pending_revocation_plus_one",
-                    "value not allowed", at13, "at least 1",
+                    "value not allowed", at_13, "at least 1",
                     numActiveTasksPendingRevocationPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> activeTasksPendingRevocation = new ArrayList<>();
-        for (long left14 = in.count("active_tasks_pending_revocation",
+        for (long left_14 = in.count("active_tasks_pending_revocation",
                 Math.subtractExact(numActiveTasksPendingRevocationPlusOne, 1),
-                3); left14 > 0; left14--) {
+                3); left_14 > 0; left_14--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -169,17 +169,17 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             activeTasksPendingRevocation.add(item);
         }
         long numStandbyTasksPendingRevocationPlusOne;
-        int at17 = in.pos;
+        int at_17 = in.pos;
         numStandbyTasksPendingRevocationPlusOne = in.uvarint32("num_standby_tasks_pending_revocation_plus_one");
         if (numStandbyTasksPendingRevocationPlusOne < 1) {
             throw FormatException.malformed("num_standby_tasks_pending_revocation_plus_one",
-                    "value not allowed", at17, "at least 1",
+                    "value not allowed", at_17, "at least 1",
                     numStandbyTasksPendingRevocationPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> standbyTasksPendingRevocation = new ArrayList<>();
-        for (long left18 = in.count("standby_tasks_pending_revocation",
+        for (long left_18 = in.count("standby_tasks_pending_revocation",
                 Math.subtractExact(numStandbyTasksPendingRevocationPlusOne, 1),
-                3); left18 > 0; left18--) {
+                3); left_18 > 0; left_18--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -190,17 +190,17 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             standbyTasksPendingRevocation.add(item);
         }
         long numWarmupTasksPendingRevocationPlusOne;
-        int at21 = in.pos;
+        int at_21 = in.pos;
         numWarmupTasksPendingRevocationPlusOne = in.uvarint32("num_warmup_tasks_pending_revocation_plus_one");
         if (numWarmupTasksPendingRevocationPlusOne < 1) {
             throw FormatException.malformed("num_warmup_tasks_pending_revocation_plus_one",
-                    "value not allowed", at21, "at least 1",
+                    "value not allowed", at_21, "at least 1",
                     numWarmupTasksPendingRevocationPlusOne);
         }
         List<StreamsGroupCurrentMemberAssignmentValue.TaskIds> warmupTasksPendingRevocation = new ArrayList<>();
-        for (long left22 = in.count("warmup_tasks_pending_revocation",
+        for (long left_22 = in.count("warmup_tasks_pending_revocation",
                 Math.subtractExact(numWarmupTasksPendingRevocationPlusOne, 1),
-                3); left22 > 0; left22--) {
+                3); left_22 > 0; left_22--) {
             StreamsGroupCurrentMemberAssignmentValue.TaskIds item;
             try {
                 item = StreamsGroupCurrentMemberAssignmentValue.TaskIds.read(in);
@@ -211,15 +211,15 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             warmupTasksPendingRevocation.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags25 = in.tags("tagged_fields");
-        int outer27 = in.end;
-        for (int index26 = 0; index26 < tags25.tag.length; index26++) {
-            in.pos = tags25.start[index26];
-            in.end = tags25.stop[index26];
-            taggedFields.add(new TaggedField(tags25.tag[index26], in.bytes(in.end)));
+        Input.Tags tags_25 = in.tags("tagged_fields");
+        int outer_27 = in.end;
+        for (int index_26 = 0; index_26 < tags_25.tag.length; index_26++) {
+            in.pos = tags_25.start[index_26];
+            in.end = tags_25.stop[index_26];
+            taggedFields.add(new TaggedField(tags_25.tag[index_26], in.bytes(in.end)));
         }
-        in.pos = tags25.after;
-        in.end = outer27;
+        in.pos = tags_25.after;
+        in.end = outer_27;
         return new StreamsGroupCurrentMemberAssignmentValue(version, memberEpoch,
                 previousMemberEpoch, state, activeTasks, standbyTasks, warmupTasks,
                 activeTasksPendingRevocation, standbyTasksPendingRevocation,
@@ -252,8 +252,8 @@ public record StreamsGroupCurrentMemberAssignmentValue(
         List<Integer> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    4); left_1 > 0; left_1--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -293,15 +293,15 @@ public record StreamsGroupCurrentMemberAssignmentValue(
                 throw error.within("subtopology_id");
             }
             long numPartitionsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
             if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
                         "at least 1", numPartitionsPlusOne);
             }
             List<Integer> partitions = new ArrayList<>();
-            for (long left3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left3 > 0; left3--) {
+            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
+                    4); left_3 > 0; left_3--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -314,12 +314,12 @@ public record StreamsGroupCurrentMemberAssignmentValue(
             }
             List<Integer> assignmentEpochs = List.of();
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                if (tags5.tag[index6] == 0) {
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                if (tags_5.tag[index_6] == 0) {
                     try {
                         assignmentEpochs = StreamsGroupCurrentMemberAssignmentValue.readNullableInt32List(in);
                     } catch (FormatException error) {
@@ -327,11 +327,11 @@ public record StreamsGroupCurrentMemberAssignmentValue(
                     }
                     in.endsExactly("assignment_epochs");
                 } else {
-                    taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+                    taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
                 }
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new StreamsGroupCurrentMemberAssignmentValue.TaskIds(subtopologyId, partitions,
                     assignmentEpochs, taggedFields);
         }

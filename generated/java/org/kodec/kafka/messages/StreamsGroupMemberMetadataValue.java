@@ -133,15 +133,15 @@ public record StreamsGroupMemberMetadataValue(
             }
         }
         long numClientTagsPlusOne;
-        int at7 = in.pos;
+        int at_7 = in.pos;
         numClientTagsPlusOne = in.uvarint32("num_client_tags_plus_one");
         if (numClientTagsPlusOne < 1) {
-            throw FormatException.malformed("num_client_tags_plus_one", "value not allowed", at7,
+            throw FormatException.malformed("num_client_tags_plus_one", "value not allowed", at_7,
                     "at least 1", numClientTagsPlusOne);
         }
         List<StreamsGroupMemberMetadataValue.KeyValue> clientTags = new ArrayList<>();
-        for (long left8 = in.count("client_tags", Math.subtractExact(numClientTagsPlusOne, 1),
-                3); left8 > 0; left8--) {
+        for (long left_8 = in.count("client_tags", Math.subtractExact(numClientTagsPlusOne, 1),
+                3); left_8 > 0; left_8--) {
             StreamsGroupMemberMetadataValue.KeyValue item;
             try {
                 item = StreamsGroupMemberMetadataValue.KeyValue.read(in);
@@ -151,15 +151,15 @@ public record StreamsGroupMemberMetadataValue(
             clientTags.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags11 = in.tags("tagged_fields");
-        int outer13 = in.end;
-        for (int index12 = 0; index12 < tags11.tag.length; index12++) {
-            in.pos = tags11.start[index12];
-            in.end = tags11.stop[index12];
-            taggedFields.add(new TaggedField(tags11.tag[index12], in.bytes(in.end)));
+        Input.Tags tags_11 = in.tags("tagged_fields");
+        int outer_13 = in.end;
+        for (int index_12 = 0; index_12 < tags_11.tag.length; index_12++) {
+            in.pos = tags_11.start[index_12];
+            in.end = tags_11.stop[index_12];
+            taggedFields.add(new TaggedField(tags_11.tag[index_12], in.bytes(in.end)));
         }
-        in.pos = tags11.after;
-        in.end = outer13;
+        in.pos = tags_11.after;
+        in.end = outer_13;
         return new StreamsGroupMemberMetadataValue(version, instanceId, rackId, clientId,
                 clientHost, rebalanceTimeoutMs, topologyEpoch, processId, userEndpoint, clientTags,
                 taggedFields);
@@ -211,15 +211,15 @@ public record StreamsGroupMemberMetadataValue(
             int port = Load.u2be(buf, in.pos);
             in.pos += 2;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new StreamsGroupMemberMetadataValue.Endpoint(host, port, taggedFields);
         }
 
@@ -270,15 +270,15 @@ public record StreamsGroupMemberMetadataValue(
                 throw error.within("value");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new StreamsGroupMemberMetadataValue.KeyValue(key, value, taggedFields);
         }
 

@@ -86,33 +86,33 @@ public record StreamsGroupMetadataValue(
         int storedDescriptionTopologyEpoch = -1;
         int failedDescriptionTopologyEpoch = -1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     validatedTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
                 } catch (FormatException error) {
                     throw error.within("validated_topology_epoch");
                 }
                 in.endsExactly("validated_topology_epoch");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     lastAssignmentConfigs = StreamsGroupMetadataValue.readNullableLastAssignmentConfigList(in);
                 } catch (FormatException error) {
                     throw error.within("last_assignment_configs");
                 }
                 in.endsExactly("last_assignment_configs");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     storedDescriptionTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
                 } catch (FormatException error) {
                     throw error.within("stored_description_topology_epoch");
                 }
                 in.endsExactly("stored_description_topology_epoch");
-            } else if (tags1.tag[index2] == 3) {
+            } else if (tags_1.tag[index_2] == 3) {
                 try {
                     failedDescriptionTopologyEpoch = StreamsGroupMetadataValue.readInt32Value(in);
                 } catch (FormatException error) {
@@ -120,11 +120,11 @@ public record StreamsGroupMetadataValue(
                 }
                 in.endsExactly("failed_description_topology_epoch");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new StreamsGroupMetadataValue(version, epoch, metadataHash, validatedTopologyEpoch,
                 lastAssignmentConfigs, storedDescriptionTopologyEpoch,
                 failedDescriptionTopologyEpoch, taggedFields);
@@ -155,8 +155,8 @@ public record StreamsGroupMetadataValue(
         List<StreamsGroupMetadataValue.LastAssignmentConfig> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    3); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    3); left_1 > 0; left_1--) {
                 StreamsGroupMetadataValue.LastAssignmentConfig item;
                 try {
                     item = StreamsGroupMetadataValue.LastAssignmentConfig.read(in);
@@ -206,15 +206,15 @@ public record StreamsGroupMetadataValue(
                 throw error.within("value");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new StreamsGroupMetadataValue.LastAssignmentConfig(key, value, taggedFields);
         }
 

@@ -66,15 +66,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
         int version = Load.s2be(buf, in.pos);
         in.pos += 2;
         long numActiveTasksPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numActiveTasksPlusOne = in.uvarint32("num_active_tasks_plus_one");
         if (numActiveTasksPlusOne < 1) {
-            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_active_tasks_plus_one", "value not allowed", at_1,
                     "at least 1", numActiveTasksPlusOne);
         }
         List<StreamsGroupTargetAssignmentMemberValue.TaskIds> activeTasks = new ArrayList<>();
-        for (long left2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
-                3); left2 > 0; left2--) {
+        for (long left_2 = in.count("active_tasks", Math.subtractExact(numActiveTasksPlusOne, 1),
+                3); left_2 > 0; left_2--) {
             StreamsGroupTargetAssignmentMemberValue.TaskIds item;
             try {
                 item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
@@ -84,15 +84,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
             activeTasks.add(item);
         }
         long numStandbyTasksPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numStandbyTasksPlusOne = in.uvarint32("num_standby_tasks_plus_one");
         if (numStandbyTasksPlusOne < 1) {
-            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_standby_tasks_plus_one", "value not allowed", at_5,
                     "at least 1", numStandbyTasksPlusOne);
         }
         List<StreamsGroupTargetAssignmentMemberValue.TaskIds> standbyTasks = new ArrayList<>();
-        for (long left6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
-                3); left6 > 0; left6--) {
+        for (long left_6 = in.count("standby_tasks", Math.subtractExact(numStandbyTasksPlusOne, 1),
+                3); left_6 > 0; left_6--) {
             StreamsGroupTargetAssignmentMemberValue.TaskIds item;
             try {
                 item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
@@ -102,15 +102,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
             standbyTasks.add(item);
         }
         long numWarmupTasksPlusOne;
-        int at9 = in.pos;
+        int at_9 = in.pos;
         numWarmupTasksPlusOne = in.uvarint32("num_warmup_tasks_plus_one");
         if (numWarmupTasksPlusOne < 1) {
-            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at9,
+            throw FormatException.malformed("num_warmup_tasks_plus_one", "value not allowed", at_9,
                     "at least 1", numWarmupTasksPlusOne);
         }
         List<StreamsGroupTargetAssignmentMemberValue.TaskIds> warmupTasks = new ArrayList<>();
-        for (long left10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
-                3); left10 > 0; left10--) {
+        for (long left_10 = in.count("warmup_tasks", Math.subtractExact(numWarmupTasksPlusOne, 1),
+                3); left_10 > 0; left_10--) {
             StreamsGroupTargetAssignmentMemberValue.TaskIds item;
             try {
                 item = StreamsGroupTargetAssignmentMemberValue.TaskIds.read(in);
@@ -120,15 +120,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
             warmupTasks.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags13 = in.tags("tagged_fields");
-        int outer15 = in.end;
-        for (int index14 = 0; index14 < tags13.tag.length; index14++) {
-            in.pos = tags13.start[index14];
-            in.end = tags13.stop[index14];
-            taggedFields.add(new TaggedField(tags13.tag[index14], in.bytes(in.end)));
+        Input.Tags tags_13 = in.tags("tagged_fields");
+        int outer_15 = in.end;
+        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
+            in.pos = tags_13.start[index_14];
+            in.end = tags_13.stop[index_14];
+            taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
         }
-        in.pos = tags13.after;
-        in.end = outer15;
+        in.pos = tags_13.after;
+        in.end = outer_15;
         return new StreamsGroupTargetAssignmentMemberValue(version, activeTasks, standbyTasks,
                 warmupTasks, taggedFields);
     }
@@ -174,15 +174,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
                 throw error.within("subtopology_id");
             }
             long numPartitionsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numPartitionsPlusOne = in.uvarint32("num_partitions_plus_one");
             if (numPartitionsPlusOne < 1) {
-                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_partitions_plus_one", "value not allowed", at_2,
                         "at least 1", numPartitionsPlusOne);
             }
             List<Integer> partitions = new ArrayList<>();
-            for (long left3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
-                    4); left3 > 0; left3--) {
+            for (long left_3 = in.count("partitions", Math.subtractExact(numPartitionsPlusOne, 1),
+                    4); left_3 > 0; left_3--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -194,15 +194,15 @@ public record StreamsGroupTargetAssignmentMemberValue(
                 partitions.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new StreamsGroupTargetAssignmentMemberValue.TaskIds(subtopologyId, partitions,
                     taggedFields);
         }

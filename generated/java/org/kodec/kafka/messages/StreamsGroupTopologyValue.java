@@ -69,15 +69,15 @@ public record StreamsGroupTopologyValue(
         int epoch = Load.s4be(buf, in.pos + 2);
         in.pos += 6;
         long numSubtopologiesPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numSubtopologiesPlusOne = in.uvarint32("num_subtopologies_plus_one");
         if (numSubtopologiesPlusOne < 1) {
-            throw FormatException.malformed("num_subtopologies_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_subtopologies_plus_one", "value not allowed", at_1,
                     "at least 1", numSubtopologiesPlusOne);
         }
         List<StreamsGroupTopologyValue.Subtopology> subtopologies = new ArrayList<>();
-        for (long left2 = in.count("subtopologies", Math.subtractExact(numSubtopologiesPlusOne, 1),
-                8); left2 > 0; left2--) {
+        for (long left_2 = in.count("subtopologies", Math.subtractExact(numSubtopologiesPlusOne, 1),
+                8); left_2 > 0; left_2--) {
             StreamsGroupTopologyValue.Subtopology item;
             try {
                 item = StreamsGroupTopologyValue.Subtopology.read(in);
@@ -87,15 +87,15 @@ public record StreamsGroupTopologyValue(
             subtopologies.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new StreamsGroupTopologyValue(version, epoch, subtopologies, taggedFields);
     }
 
@@ -149,15 +149,15 @@ public record StreamsGroupTopologyValue(
                 throw error.within("subtopology_id");
             }
             long numSourceTopicsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
             if (numSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at_2,
                         "at least 1", numSourceTopicsPlusOne);
             }
             List<String> sourceTopics = new ArrayList<>();
-            for (long left3 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
-                    1); left3 > 0; left3--) {
+            for (long left_3 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
+                    1); left_3 > 0; left_3--) {
                 String item;
                 try {
                     item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -167,15 +167,15 @@ public record StreamsGroupTopologyValue(
                 sourceTopics.add(item);
             }
             long numSourceTopicRegexPlusOne;
-            int at6 = in.pos;
+            int at_6 = in.pos;
             numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
             if (numSourceTopicRegexPlusOne < 1) {
                 throw FormatException.malformed("num_source_topic_regex_plus_one", "value not allowed",
-                        at6, "at least 1", numSourceTopicRegexPlusOne);
+                        at_6, "at least 1", numSourceTopicRegexPlusOne);
             }
             List<String> sourceTopicRegex = new ArrayList<>();
-            for (long left7 = in.count("source_topic_regex",
-                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 1); left7 > 0; left7--) {
+            for (long left_7 = in.count("source_topic_regex",
+                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 1); left_7 > 0; left_7--) {
                 String item;
                 try {
                     item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -185,15 +185,15 @@ public record StreamsGroupTopologyValue(
                 sourceTopicRegex.add(item);
             }
             long numStateChangelogTopicsPlusOne;
-            int at10 = in.pos;
+            int at_10 = in.pos;
             numStateChangelogTopicsPlusOne = in.uvarint32("num_state_changelog_topics_plus_one");
             if (numStateChangelogTopicsPlusOne < 1) {
                 throw FormatException.malformed("num_state_changelog_topics_plus_one",
-                        "value not allowed", at10, "at least 1", numStateChangelogTopicsPlusOne);
+                        "value not allowed", at_10, "at least 1", numStateChangelogTopicsPlusOne);
             }
             List<StreamsGroupTopologyValue.TopicInfo> stateChangelogTopics = new ArrayList<>();
-            for (long left11 = in.count("state_changelog_topics",
-                    Math.subtractExact(numStateChangelogTopicsPlusOne, 1), 9); left11 > 0; left11--) {
+            for (long left_11 = in.count("state_changelog_topics",
+                    Math.subtractExact(numStateChangelogTopicsPlusOne, 1), 9); left_11 > 0; left_11--) {
                 StreamsGroupTopologyValue.TopicInfo item;
                 try {
                     item = StreamsGroupTopologyValue.TopicInfo.read(in);
@@ -203,15 +203,16 @@ public record StreamsGroupTopologyValue(
                 stateChangelogTopics.add(item);
             }
             long numRepartitionSinkTopicsPlusOne;
-            int at14 = in.pos;
+            int at_14 = in.pos;
             numRepartitionSinkTopicsPlusOne = in.uvarint32("num_repartition_sink_topics_plus_one");
             if (numRepartitionSinkTopicsPlusOne < 1) {
                 throw FormatException.malformed("num_repartition_sink_topics_plus_one",
-                        "value not allowed", at14, "at least 1", numRepartitionSinkTopicsPlusOne);
+                        "value not allowed", at_14, "at least 1", numRepartitionSinkTopicsPlusOne);
             }
             List<String> repartitionSinkTopics = new ArrayList<>();
-            for (long left15 = in.count("repartition_sink_topics",
-                    Math.subtractExact(numRepartitionSinkTopicsPlusOne, 1), 1); left15 > 0; left15--) {
+            for (long left_15 = in.count("repartition_sink_topics",
+                    Math.subtractExact(numRepartitionSinkTopicsPlusOne, 1),
+                    1); left_15 > 0; left_15--) {
                 String item;
                 try {
                     item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -221,16 +222,16 @@ public record StreamsGroupTopologyValue(
                 repartitionSinkTopics.add(item);
             }
             long numRepartitionSourceTopicsPlusOne;
-            int at18 = in.pos;
+            int at_18 = in.pos;
             numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
             if (numRepartitionSourceTopicsPlusOne < 1) {
                 throw FormatException.malformed("num_repartition_source_topics_plus_one",
-                        "value not allowed", at18, "at least 1", numRepartitionSourceTopicsPlusOne);
+                        "value not allowed", at_18, "at least 1", numRepartitionSourceTopicsPlusOne);
             }
             List<StreamsGroupTopologyValue.TopicInfo> repartitionSourceTopics = new ArrayList<>();
-            for (long left19 = in.count("repartition_source_topics",
+            for (long left_19 = in.count("repartition_source_topics",
                     Math.subtractExact(numRepartitionSourceTopicsPlusOne, 1),
-                    9); left19 > 0; left19--) {
+                    9); left_19 > 0; left_19--) {
                 StreamsGroupTopologyValue.TopicInfo item;
                 try {
                     item = StreamsGroupTopologyValue.TopicInfo.read(in);
@@ -240,15 +241,15 @@ public record StreamsGroupTopologyValue(
                 repartitionSourceTopics.add(item);
             }
             long numCopartitionGroupsPlusOne;
-            int at22 = in.pos;
+            int at_22 = in.pos;
             numCopartitionGroupsPlusOne = in.uvarint32("num_copartition_groups_plus_one");
             if (numCopartitionGroupsPlusOne < 1) {
                 throw FormatException.malformed("num_copartition_groups_plus_one", "value not allowed",
-                        at22, "at least 1", numCopartitionGroupsPlusOne);
+                        at_22, "at least 1", numCopartitionGroupsPlusOne);
             }
             List<StreamsGroupTopologyValue.CopartitionGroup> copartitionGroups = new ArrayList<>();
-            for (long left23 = in.count("copartition_groups",
-                    Math.subtractExact(numCopartitionGroupsPlusOne, 1), 4); left23 > 0; left23--) {
+            for (long left_23 = in.count("copartition_groups",
+                    Math.subtractExact(numCopartitionGroupsPlusOne, 1), 4); left_23 > 0; left_23--) {
                 StreamsGroupTopologyValue.CopartitionGroup item;
                 try {
                     item = StreamsGroupTopologyValue.CopartitionGroup.read(in);
@@ -258,15 +259,15 @@ public record StreamsGroupTopologyValue(
                 copartitionGroups.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags26 = in.tags("tagged_fields");
-            int outer28 = in.end;
-            for (int index27 = 0; index27 < tags26.tag.length; index27++) {
-                in.pos = tags26.start[index27];
-                in.end = tags26.stop[index27];
-                taggedFields.add(new TaggedField(tags26.tag[index27], in.bytes(in.end)));
+            Input.Tags tags_26 = in.tags("tagged_fields");
+            int outer_28 = in.end;
+            for (int index_27 = 0; index_27 < tags_26.tag.length; index_27++) {
+                in.pos = tags_26.start[index_27];
+                in.end = tags_26.stop[index_27];
+                taggedFields.add(new TaggedField(tags_26.tag[index_27], in.bytes(in.end)));
             }
-            in.pos = tags26.after;
-            in.end = outer28;
+            in.pos = tags_26.after;
+            in.end = outer_28;
             return new StreamsGroupTopologyValue.Subtopology(subtopologyId, sourceTopics,
                     sourceTopicRegex, stateChangelogTopics, repartitionSinkTopics,
                     repartitionSourceTopics, copartitionGroups, taggedFields);
@@ -326,15 +327,15 @@ public record StreamsGroupTopologyValue(
             int replicationFactor = Load.s2be(buf, in.pos + 4);
             in.pos += 6;
             long numTopicConfigsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numTopicConfigsPlusOne = in.uvarint32("num_topic_configs_plus_one");
             if (numTopicConfigsPlusOne < 1) {
-                throw FormatException.malformed("num_topic_configs_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_topic_configs_plus_one", "value not allowed", at_2,
                         "at least 1", numTopicConfigsPlusOne);
             }
             List<StreamsGroupTopologyValue.TopicConfig> topicConfigs = new ArrayList<>();
-            for (long left3 = in.count("topic_configs", Math.subtractExact(numTopicConfigsPlusOne, 1),
-                    3); left3 > 0; left3--) {
+            for (long left_3 = in.count("topic_configs", Math.subtractExact(numTopicConfigsPlusOne, 1),
+                    3); left_3 > 0; left_3--) {
                 StreamsGroupTopologyValue.TopicConfig item;
                 try {
                     item = StreamsGroupTopologyValue.TopicConfig.read(in);
@@ -344,15 +345,15 @@ public record StreamsGroupTopologyValue(
                 topicConfigs.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags6 = in.tags("tagged_fields");
-            int outer8 = in.end;
-            for (int index7 = 0; index7 < tags6.tag.length; index7++) {
-                in.pos = tags6.start[index7];
-                in.end = tags6.stop[index7];
-                taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
+            Input.Tags tags_6 = in.tags("tagged_fields");
+            int outer_8 = in.end;
+            for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
+                in.pos = tags_6.start[index_7];
+                in.end = tags_6.stop[index_7];
+                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
             }
-            in.pos = tags6.after;
-            in.end = outer8;
+            in.pos = tags_6.after;
+            in.end = outer_8;
             return new StreamsGroupTopologyValue.TopicInfo(name, partitions, replicationFactor,
                     topicConfigs, taggedFields);
         }
@@ -404,15 +405,15 @@ public record StreamsGroupTopologyValue(
                 throw error.within("value");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new StreamsGroupTopologyValue.TopicConfig(key, value, taggedFields);
         }
 
@@ -454,15 +455,15 @@ public record StreamsGroupTopologyValue(
         public static StreamsGroupTopologyValue.CopartitionGroup read(Input in) {
             byte[] buf = in.buf;
             long numSourceTopicsPlusOne;
-            int at1 = in.pos;
+            int at_1 = in.pos;
             numSourceTopicsPlusOne = in.uvarint32("num_source_topics_plus_one");
             if (numSourceTopicsPlusOne < 1) {
-                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at1,
+                throw FormatException.malformed("num_source_topics_plus_one", "value not allowed", at_1,
                         "at least 1", numSourceTopicsPlusOne);
             }
             List<Integer> sourceTopics = new ArrayList<>();
-            for (long left2 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
-                    2); left2 > 0; left2--) {
+            for (long left_2 = in.count("source_topics", Math.subtractExact(numSourceTopicsPlusOne, 1),
+                    2); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 2);
@@ -474,15 +475,15 @@ public record StreamsGroupTopologyValue(
                 sourceTopics.add(item);
             }
             long numSourceTopicRegexPlusOne;
-            int at4 = in.pos;
+            int at_4 = in.pos;
             numSourceTopicRegexPlusOne = in.uvarint32("num_source_topic_regex_plus_one");
             if (numSourceTopicRegexPlusOne < 1) {
                 throw FormatException.malformed("num_source_topic_regex_plus_one", "value not allowed",
-                        at4, "at least 1", numSourceTopicRegexPlusOne);
+                        at_4, "at least 1", numSourceTopicRegexPlusOne);
             }
             List<Integer> sourceTopicRegex = new ArrayList<>();
-            for (long left5 = in.count("source_topic_regex",
-                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 2); left5 > 0; left5--) {
+            for (long left_5 = in.count("source_topic_regex",
+                    Math.subtractExact(numSourceTopicRegexPlusOne, 1), 2); left_5 > 0; left_5--) {
                 int item;
                 try {
                     in.need("", 2);
@@ -494,15 +495,16 @@ public record StreamsGroupTopologyValue(
                 sourceTopicRegex.add(item);
             }
             long numRepartitionSourceTopicsPlusOne;
-            int at7 = in.pos;
+            int at_7 = in.pos;
             numRepartitionSourceTopicsPlusOne = in.uvarint32("num_repartition_source_topics_plus_one");
             if (numRepartitionSourceTopicsPlusOne < 1) {
                 throw FormatException.malformed("num_repartition_source_topics_plus_one",
-                        "value not allowed", at7, "at least 1", numRepartitionSourceTopicsPlusOne);
+                        "value not allowed", at_7, "at least 1", numRepartitionSourceTopicsPlusOne);
             }
             List<Integer> repartitionSourceTopics = new ArrayList<>();
-            for (long left8 = in.count("repartition_source_topics",
-                    Math.subtractExact(numRepartitionSourceTopicsPlusOne, 1), 2); left8 > 0; left8--) {
+            for (long left_8 = in.count("repartition_source_topics",
+                    Math.subtractExact(numRepartitionSourceTopicsPlusOne, 1),
+                    2); left_8 > 0; left_8--) {
                 int item;
                 try {
                     in.need("", 2);
@@ -514,15 +516,15 @@ public record StreamsGroupTopologyValue(
                 repartitionSourceTopics.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags10 = in.tags("tagged_fields");
-            int outer12 = in.end;
-            for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-                in.pos = tags10.start[index11];
-                in.end = tags10.stop[index11];
-                taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+            Input.Tags tags_10 = in.tags("tagged_fields");
+            int outer_12 = in.end;
+            for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+                in.pos = tags_10.start[index_11];
+                in.end = tags_10.stop[index_11];
+                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
             }
-            in.pos = tags10.after;
-            in.end = outer12;
+            in.pos = tags_10.after;
+            in.end = outer_12;
             return new StreamsGroupTopologyValue.CopartitionGroup(sourceTopics, sourceTopicRegex,
                     repartitionSourceTopics, taggedFields);
         }

@@ -116,8 +116,8 @@ public record TransactionLogValue(
         List<TransactionLogValue.PartitionsSchema> transactionPartitions = null;
         if (numTransactionPartitions >= 0) {
             transactionPartitions = new ArrayList<>();
-            for (long left1 = in.count("transaction_partitions", numTransactionPartitions,
-                    3); left1 > 0; left1--) {
+            for (long left_1 = in.count("transaction_partitions", numTransactionPartitions,
+                    3); left_1 > 0; left_1--) {
                 TransactionLogValue.PartitionsSchema item;
                 try {
                     item = TransactionLogValue.PartitionsSchema.read(in, 0);
@@ -150,9 +150,9 @@ public record TransactionLogValue(
         List<TransactionLogValue.PartitionsSchema> transactionPartitions = null;
         if (numTransactionPartitionsPlusOne >= 1) {
             transactionPartitions = new ArrayList<>();
-            for (long left1 = in.count("transaction_partitions",
+            for (long left_1 = in.count("transaction_partitions",
                     Math.subtractExact(numTransactionPartitionsPlusOne, 1),
-                    3); left1 > 0; left1--) {
+                    3); left_1 > 0; left_1--) {
                 TransactionLogValue.PartitionsSchema item;
                 try {
                     item = TransactionLogValue.PartitionsSchema.read(in, 1);
@@ -171,37 +171,37 @@ public record TransactionLogValue(
         int clientTransactionVersion = 0;
         int nextProducerEpoch = -1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags4 = in.tags("tagged_fields");
-        int outer6 = in.end;
-        for (int index5 = 0; index5 < tags4.tag.length; index5++) {
-            in.pos = tags4.start[index5];
-            in.end = tags4.stop[index5];
-            if (tags4.tag[index5] == 0) {
+        Input.Tags tags_4 = in.tags("tagged_fields");
+        int outer_6 = in.end;
+        for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
+            in.pos = tags_4.start[index_5];
+            in.end = tags_4.stop[index_5];
+            if (tags_4.tag[index_5] == 0) {
                 in.need("previous_producer_id", 8);
                 previousProducerId = Load.s8be(buf, in.pos);
                 in.pos += 8;
                 in.endsExactly("previous_producer_id");
-            } else if (tags4.tag[index5] == 1) {
+            } else if (tags_4.tag[index_5] == 1) {
                 in.need("next_producer_id", 8);
                 nextProducerId = Load.s8be(buf, in.pos);
                 in.pos += 8;
                 in.endsExactly("next_producer_id");
-            } else if (tags4.tag[index5] == 2) {
+            } else if (tags_4.tag[index_5] == 2) {
                 in.need("client_transaction_version", 2);
                 clientTransactionVersion = Load.s2be(buf, in.pos);
                 in.pos += 2;
                 in.endsExactly("client_transaction_version");
-            } else if (tags4.tag[index5] == 3) {
+            } else if (tags_4.tag[index_5] == 3) {
                 in.need("next_producer_epoch", 2);
                 nextProducerEpoch = Load.s2be(buf, in.pos);
                 in.pos += 2;
                 in.endsExactly("next_producer_epoch");
             } else {
-                taggedFields.add(new TaggedField(tags4.tag[index5], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
             }
         }
-        in.pos = tags4.after;
-        in.end = outer6;
+        in.pos = tags_4.after;
+        in.end = outer_6;
         return new TransactionLogValue(version, producerId, producerEpoch, transactionTimeoutMs,
                 transactionStatus, transactionPartitions, transactionLastUpdateTimestampMs,
                 transactionStartTimestampMs, previousProducerId, nextProducerId,
@@ -271,7 +271,7 @@ public record TransactionLogValue(
             }
             in.pos += 4;
             List<Integer> partitionIds = new ArrayList<>();
-            for (long left2 = in.count("partition_ids", numPartitionIds, 4); left2 > 0; left2--) {
+            for (long left_2 = in.count("partition_ids", numPartitionIds, 4); left_2 > 0; left_2--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -294,15 +294,15 @@ public record TransactionLogValue(
                 throw error.within("topic");
             }
             long numPartitionIdsPlusOne;
-            int at2 = in.pos;
+            int at_2 = in.pos;
             numPartitionIdsPlusOne = in.uvarint32("num_partition_ids_plus_one");
             if (numPartitionIdsPlusOne < 1) {
-                throw FormatException.malformed("num_partition_ids_plus_one", "value not allowed", at2,
+                throw FormatException.malformed("num_partition_ids_plus_one", "value not allowed", at_2,
                         "at least 1", numPartitionIdsPlusOne);
             }
             List<Integer> partitionIds = new ArrayList<>();
-            for (long left3 = in.count("partition_ids", Math.subtractExact(numPartitionIdsPlusOne, 1),
-                    4); left3 > 0; left3--) {
+            for (long left_3 = in.count("partition_ids", Math.subtractExact(numPartitionIdsPlusOne, 1),
+                    4); left_3 > 0; left_3--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -314,15 +314,15 @@ public record TransactionLogValue(
                 partitionIds.add(item);
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags5 = in.tags("tagged_fields");
-            int outer7 = in.end;
-            for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-                in.pos = tags5.start[index6];
-                in.end = tags5.stop[index6];
-                taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+            Input.Tags tags_5 = in.tags("tagged_fields");
+            int outer_7 = in.end;
+            for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+                in.pos = tags_5.start[index_6];
+                in.end = tags_5.stop[index_6];
+                taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
             }
-            in.pos = tags5.after;
-            in.end = outer7;
+            in.pos = tags_5.after;
+            in.end = outer_7;
             return new TransactionLogValue.PartitionsSchema(topic, partitionIds, taggedFields);
         }
 

@@ -82,12 +82,12 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
@@ -95,11 +95,11 @@ public record BrokerRegistrationChangeRecord(
                 }
                 in.endsExactly("fenced");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
                 inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
     }
@@ -115,19 +115,19 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("fenced");
                 }
                 in.endsExactly("fenced");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
@@ -135,11 +135,11 @@ public record BrokerRegistrationChangeRecord(
                 }
                 in.endsExactly("in_controlled_shutdown");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
                 inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
     }
@@ -155,26 +155,26 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("fenced");
                 }
                 in.endsExactly("fenced");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("in_controlled_shutdown");
                 }
                 in.endsExactly("in_controlled_shutdown");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     logDirs = BrokerRegistrationChangeRecord.readUuidList(in);
                 } catch (FormatException error) {
@@ -182,11 +182,11 @@ public record BrokerRegistrationChangeRecord(
                 }
                 in.endsExactly("log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
                 inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
     }
@@ -202,33 +202,33 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     fenced = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("fenced");
                 }
                 in.endsExactly("fenced");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     inControlledShutdown = BrokerRegistrationChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("in_controlled_shutdown");
                 }
                 in.endsExactly("in_controlled_shutdown");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     logDirs = BrokerRegistrationChangeRecord.readUuidList(in);
                 } catch (FormatException error) {
                     throw error.within("log_dirs");
                 }
                 in.endsExactly("log_dirs");
-            } else if (tags1.tag[index2] == 3) {
+            } else if (tags_1.tag[index_2] == 3) {
                 try {
                     cordonedLogDirs = BrokerRegistrationChangeRecord.readNullableUuidList(in);
                 } catch (FormatException error) {
@@ -236,11 +236,11 @@ public record BrokerRegistrationChangeRecord(
                 }
                 in.endsExactly("cordoned_log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new BrokerRegistrationChangeRecord(brokerId, brokerEpoch, fenced,
                 inControlledShutdown, logDirs, cordonedLogDirs, taggedFields);
     }
@@ -266,15 +266,15 @@ public record BrokerRegistrationChangeRecord(
     /** Reads one {@code uuid_list}; the input is behind it then. */
     public static List<UUID> readUuidList(Input in) {
         long numItemsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numItemsPlusOne = in.uvarint32("num_items_plus_one");
         if (numItemsPlusOne < 1) {
-            throw FormatException.malformed("num_items_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_items_plus_one", "value not allowed", at_1,
                     "at least 1", numItemsPlusOne);
         }
         List<UUID> items = new ArrayList<>();
-        for (long left2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                16); left2 > 0; left2--) {
+        for (long left_2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                16); left_2 > 0; left_2--) {
             UUID item;
             try {
                 item = in.uuid("");
@@ -293,8 +293,8 @@ public record BrokerRegistrationChangeRecord(
         List<UUID> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    16); left_1 > 0; left_1--) {
                 UUID item;
                 try {
                     item = in.uuid("");

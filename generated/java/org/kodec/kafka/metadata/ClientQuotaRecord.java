@@ -52,15 +52,15 @@ public record ClientQuotaRecord(
     private static ClientQuotaRecord readV0(Input in, long version) {
         byte[] buf = in.buf;
         long numEntityPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEntityPlusOne = in.uvarint32("num_entity_plus_one");
         if (numEntityPlusOne < 1) {
-            throw FormatException.malformed("num_entity_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_entity_plus_one", "value not allowed", at_1,
                     "at least 1", numEntityPlusOne);
         }
         List<ClientQuotaRecord.EntityData> entity = new ArrayList<>();
-        for (long left2 = in.count("entity", Math.subtractExact(numEntityPlusOne, 1),
-                3); left2 > 0; left2--) {
+        for (long left_2 = in.count("entity", Math.subtractExact(numEntityPlusOne, 1),
+                3); left_2 > 0; left_2--) {
             ClientQuotaRecord.EntityData item;
             try {
                 item = ClientQuotaRecord.EntityData.read(in);
@@ -80,15 +80,15 @@ public record ClientQuotaRecord(
         boolean remove = buf[in.pos + 8] != 0;
         in.pos += 9;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags6 = in.tags("tagged_fields");
-        int outer8 = in.end;
-        for (int index7 = 0; index7 < tags6.tag.length; index7++) {
-            in.pos = tags6.start[index7];
-            in.end = tags6.stop[index7];
-            taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
+        Input.Tags tags_6 = in.tags("tagged_fields");
+        int outer_8 = in.end;
+        for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
+            in.pos = tags_6.start[index_7];
+            in.end = tags_6.stop[index_7];
+            taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
         }
-        in.pos = tags6.after;
-        in.end = outer8;
+        in.pos = tags_6.after;
+        in.end = outer_8;
         return new ClientQuotaRecord(entity, key, value, remove, taggedFields);
     }
 
@@ -138,15 +138,15 @@ public record ClientQuotaRecord(
                 throw error.within("entity_name");
             }
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new ClientQuotaRecord.EntityData(entityType, entityName, taggedFields);
         }
 

@@ -78,15 +78,15 @@ public record ConfigRecord(
             throw error.within("value");
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags4 = in.tags("tagged_fields");
-        int outer6 = in.end;
-        for (int index5 = 0; index5 < tags4.tag.length; index5++) {
-            in.pos = tags4.start[index5];
-            in.end = tags4.stop[index5];
-            taggedFields.add(new TaggedField(tags4.tag[index5], in.bytes(in.end)));
+        Input.Tags tags_4 = in.tags("tagged_fields");
+        int outer_6 = in.end;
+        for (int index_5 = 0; index_5 < tags_4.tag.length; index_5++) {
+            in.pos = tags_4.start[index_5];
+            in.end = tags_4.stop[index_5];
+            taggedFields.add(new TaggedField(tags_4.tag[index_5], in.bytes(in.end)));
         }
-        in.pos = tags4.after;
-        in.end = outer6;
+        in.pos = tags_4.after;
+        in.end = outer_6;
         return new ConfigRecord(resourceType, resourceName, name, value, taggedFields);
     }
 

@@ -78,15 +78,15 @@ public record DelegationTokenRecord(
             throw error.within("requester");
         }
         long numRenewersPlusOne;
-        int at3 = in.pos;
+        int at_3 = in.pos;
         numRenewersPlusOne = in.uvarint32("num_renewers_plus_one");
         if (numRenewersPlusOne < 1) {
-            throw FormatException.malformed("num_renewers_plus_one", "value not allowed", at3,
+            throw FormatException.malformed("num_renewers_plus_one", "value not allowed", at_3,
                     "at least 1", numRenewersPlusOne);
         }
         List<String> renewers = new ArrayList<>();
-        for (long left4 = in.count("renewers", Math.subtractExact(numRenewersPlusOne, 1),
-                1); left4 > 0; left4--) {
+        for (long left_4 = in.count("renewers", Math.subtractExact(numRenewersPlusOne, 1),
+                1); left_4 > 0; left_4--) {
             String item;
             try {
                 item = org.kodec.kafka.primitives.Text.readWithIsCompact(in);
@@ -107,15 +107,15 @@ public record DelegationTokenRecord(
             throw error.within("token_id");
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags8 = in.tags("tagged_fields");
-        int outer10 = in.end;
-        for (int index9 = 0; index9 < tags8.tag.length; index9++) {
-            in.pos = tags8.start[index9];
-            in.end = tags8.stop[index9];
-            taggedFields.add(new TaggedField(tags8.tag[index9], in.bytes(in.end)));
+        Input.Tags tags_8 = in.tags("tagged_fields");
+        int outer_10 = in.end;
+        for (int index_9 = 0; index_9 < tags_8.tag.length; index_9++) {
+            in.pos = tags_8.start[index_9];
+            in.end = tags_8.stop[index_9];
+            taggedFields.add(new TaggedField(tags_8.tag[index_9], in.bytes(in.end)));
         }
-        in.pos = tags8.after;
-        in.end = outer10;
+        in.pos = tags_8.after;
+        in.end = outer_10;
         return new DelegationTokenRecord(owner, requester, renewers, issueTimestamp, maxTimestamp,
                 expirationTimestamp, tokenId, taggedFields);
     }

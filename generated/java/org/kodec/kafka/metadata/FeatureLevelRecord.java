@@ -60,15 +60,15 @@ public record FeatureLevelRecord(
         int featureLevel = Load.s2be(buf, in.pos);
         in.pos += 2;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags2 = in.tags("tagged_fields");
-        int outer4 = in.end;
-        for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-            in.pos = tags2.start[index3];
-            in.end = tags2.stop[index3];
-            taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+        Input.Tags tags_2 = in.tags("tagged_fields");
+        int outer_4 = in.end;
+        for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+            in.pos = tags_2.start[index_3];
+            in.end = tags_2.stop[index_3];
+            taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
         }
-        in.pos = tags2.after;
-        in.end = outer4;
+        in.pos = tags_2.after;
+        in.end = outer_4;
         return new FeatureLevelRecord(name, featureLevel, taggedFields);
     }
 

@@ -93,47 +93,47 @@ public record PartitionChangeRecord(
         List<Integer> lastKnownElr = null;
         List<UUID> directories = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     isr = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("isr");
                 }
                 in.endsExactly("isr");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     leader = PartitionChangeRecord.readInt32Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader");
                 }
                 in.endsExactly("leader");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     replicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("replicas");
                 }
                 in.endsExactly("replicas");
-            } else if (tags1.tag[index2] == 3) {
+            } else if (tags_1.tag[index_2] == 3) {
                 try {
                     removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("removing_replicas");
                 }
                 in.endsExactly("removing_replicas");
-            } else if (tags1.tag[index2] == 4) {
+            } else if (tags_1.tag[index_2] == 4) {
                 try {
                     addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("adding_replicas");
                 }
                 in.endsExactly("adding_replicas");
-            } else if (tags1.tag[index2] == 5) {
+            } else if (tags_1.tag[index_2] == 5) {
                 try {
                     leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
@@ -141,11 +141,11 @@ public record PartitionChangeRecord(
                 }
                 in.endsExactly("leader_recovery_state");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
                 removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
                 lastKnownElr, directories, taggedFields);
@@ -167,54 +167,54 @@ public record PartitionChangeRecord(
         List<Integer> lastKnownElr = null;
         List<UUID> directories = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     isr = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("isr");
                 }
                 in.endsExactly("isr");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     leader = PartitionChangeRecord.readInt32Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader");
                 }
                 in.endsExactly("leader");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     replicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("replicas");
                 }
                 in.endsExactly("replicas");
-            } else if (tags1.tag[index2] == 3) {
+            } else if (tags_1.tag[index_2] == 3) {
                 try {
                     removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("removing_replicas");
                 }
                 in.endsExactly("removing_replicas");
-            } else if (tags1.tag[index2] == 4) {
+            } else if (tags_1.tag[index_2] == 4) {
                 try {
                     addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("adding_replicas");
                 }
                 in.endsExactly("adding_replicas");
-            } else if (tags1.tag[index2] == 5) {
+            } else if (tags_1.tag[index_2] == 5) {
                 try {
                     leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader_recovery_state");
                 }
                 in.endsExactly("leader_recovery_state");
-            } else if (tags1.tag[index2] == 8) {
+            } else if (tags_1.tag[index_2] == 8) {
                 try {
                     directories = PartitionChangeRecord.readNullableUuidList(in);
                 } catch (FormatException error) {
@@ -222,11 +222,11 @@ public record PartitionChangeRecord(
                 }
                 in.endsExactly("directories");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
                 removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
                 lastKnownElr, directories, taggedFields);
@@ -248,68 +248,68 @@ public record PartitionChangeRecord(
         List<Integer> lastKnownElr = null;
         List<UUID> directories = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags1 = in.tags("tagged_fields");
-        int outer3 = in.end;
-        for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-            in.pos = tags1.start[index2];
-            in.end = tags1.stop[index2];
-            if (tags1.tag[index2] == 0) {
+        Input.Tags tags_1 = in.tags("tagged_fields");
+        int outer_3 = in.end;
+        for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+            in.pos = tags_1.start[index_2];
+            in.end = tags_1.stop[index_2];
+            if (tags_1.tag[index_2] == 0) {
                 try {
                     isr = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("isr");
                 }
                 in.endsExactly("isr");
-            } else if (tags1.tag[index2] == 1) {
+            } else if (tags_1.tag[index_2] == 1) {
                 try {
                     leader = PartitionChangeRecord.readInt32Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader");
                 }
                 in.endsExactly("leader");
-            } else if (tags1.tag[index2] == 2) {
+            } else if (tags_1.tag[index_2] == 2) {
                 try {
                     replicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("replicas");
                 }
                 in.endsExactly("replicas");
-            } else if (tags1.tag[index2] == 3) {
+            } else if (tags_1.tag[index_2] == 3) {
                 try {
                     removingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("removing_replicas");
                 }
                 in.endsExactly("removing_replicas");
-            } else if (tags1.tag[index2] == 4) {
+            } else if (tags_1.tag[index_2] == 4) {
                 try {
                     addingReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("adding_replicas");
                 }
                 in.endsExactly("adding_replicas");
-            } else if (tags1.tag[index2] == 5) {
+            } else if (tags_1.tag[index_2] == 5) {
                 try {
                     leaderRecoveryState = PartitionChangeRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader_recovery_state");
                 }
                 in.endsExactly("leader_recovery_state");
-            } else if (tags1.tag[index2] == 6) {
+            } else if (tags_1.tag[index_2] == 6) {
                 try {
                     eligibleLeaderReplicas = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("eligible_leader_replicas");
                 }
                 in.endsExactly("eligible_leader_replicas");
-            } else if (tags1.tag[index2] == 7) {
+            } else if (tags_1.tag[index_2] == 7) {
                 try {
                     lastKnownElr = PartitionChangeRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("last_known_elr");
                 }
                 in.endsExactly("last_known_elr");
-            } else if (tags1.tag[index2] == 8) {
+            } else if (tags_1.tag[index_2] == 8) {
                 try {
                     directories = PartitionChangeRecord.readNullableUuidList(in);
                 } catch (FormatException error) {
@@ -317,11 +317,11 @@ public record PartitionChangeRecord(
                 }
                 in.endsExactly("directories");
             } else {
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
         }
-        in.pos = tags1.after;
-        in.end = outer3;
+        in.pos = tags_1.after;
+        in.end = outer_3;
         return new PartitionChangeRecord(partitionId, topicId, isr, leader, replicas,
                 removingReplicas, addingReplicas, leaderRecoveryState, eligibleLeaderReplicas,
                 lastKnownElr, directories, taggedFields);
@@ -353,8 +353,8 @@ public record PartitionChangeRecord(
         List<Integer> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    4); left_1 > 0; left_1--) {
                 int item;
                 try {
                     in.need("", 4);
@@ -376,8 +376,8 @@ public record PartitionChangeRecord(
         List<UUID> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    16); left_1 > 0; left_1--) {
                 UUID item;
                 try {
                     item = in.uuid("");

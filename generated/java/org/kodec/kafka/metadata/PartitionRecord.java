@@ -95,15 +95,15 @@ public record PartitionRecord(
         UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
         in.pos += 20;
         long numReplicasPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
         if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
                     "at least 1", numReplicasPlusOne);
         }
         List<Integer> replicas = new ArrayList<>();
-        for (long left2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left2 > 0; left2--) {
+        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
+                4); left_2 > 0; left_2--) {
             int item;
             try {
                 in.need("", 4);
@@ -115,15 +115,15 @@ public record PartitionRecord(
             replicas.add(item);
         }
         long numIsrPlusOne;
-        int at4 = in.pos;
+        int at_4 = in.pos;
         numIsrPlusOne = in.uvarint32("num_isr_plus_one");
         if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at4,
+            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
                     "at least 1", numIsrPlusOne);
         }
         List<Integer> isr = new ArrayList<>();
-        for (long left5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left5 > 0; left5--) {
+        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
+                4); left_5 > 0; left_5--) {
             int item;
             try {
                 in.need("", 4);
@@ -135,15 +135,15 @@ public record PartitionRecord(
             isr.add(item);
         }
         long numRemovingReplicasPlusOne;
-        int at7 = in.pos;
+        int at_7 = in.pos;
         numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
         if (numRemovingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at7, "at least 1", numRemovingReplicasPlusOne);
+                    at_7, "at least 1", numRemovingReplicasPlusOne);
         }
         List<Integer> removingReplicas = new ArrayList<>();
-        for (long left8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left8 > 0; left8--) {
+        for (long left_8 = in.count("removing_replicas",
+                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
             int item;
             try {
                 in.need("", 4);
@@ -155,15 +155,15 @@ public record PartitionRecord(
             removingReplicas.add(item);
         }
         long numAddingReplicasPlusOne;
-        int at10 = in.pos;
+        int at_10 = in.pos;
         numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
         if (numAddingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at10, "at least 1", numAddingReplicasPlusOne);
+                    at_10, "at least 1", numAddingReplicasPlusOne);
         }
         List<Integer> addingReplicas = new ArrayList<>();
-        for (long left11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left11 > 0; left11--) {
+        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
+                1), 4); left_11 > 0; left_11--) {
             int item;
             try {
                 in.need("", 4);
@@ -183,12 +183,12 @@ public record PartitionRecord(
         List<Integer> eligibleLeaderReplicas = null;
         List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags13 = in.tags("tagged_fields");
-        int outer15 = in.end;
-        for (int index14 = 0; index14 < tags13.tag.length; index14++) {
-            in.pos = tags13.start[index14];
-            in.end = tags13.stop[index14];
-            if (tags13.tag[index14] == 0) {
+        Input.Tags tags_13 = in.tags("tagged_fields");
+        int outer_15 = in.end;
+        for (int index_14 = 0; index_14 < tags_13.tag.length; index_14++) {
+            in.pos = tags_13.start[index_14];
+            in.end = tags_13.stop[index_14];
+            if (tags_13.tag[index_14] == 0) {
                 try {
                     leaderRecoveryState = PartitionRecord.readInt8Value(in);
                 } catch (FormatException error) {
@@ -196,11 +196,11 @@ public record PartitionRecord(
                 }
                 in.endsExactly("leader_recovery_state");
             } else {
-                taggedFields.add(new TaggedField(tags13.tag[index14], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_13.tag[index_14], in.bytes(in.end)));
             }
         }
-        in.pos = tags13.after;
-        in.end = outer15;
+        in.pos = tags_13.after;
+        in.end = outer_15;
         return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
                 addingReplicas, leader, leaderEpoch, partitionEpoch, List.of(), leaderRecoveryState,
                 eligibleLeaderReplicas, lastKnownElr, taggedFields);
@@ -213,15 +213,15 @@ public record PartitionRecord(
         UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
         in.pos += 20;
         long numReplicasPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
         if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
                     "at least 1", numReplicasPlusOne);
         }
         List<Integer> replicas = new ArrayList<>();
-        for (long left2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left2 > 0; left2--) {
+        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
+                4); left_2 > 0; left_2--) {
             int item;
             try {
                 in.need("", 4);
@@ -233,15 +233,15 @@ public record PartitionRecord(
             replicas.add(item);
         }
         long numIsrPlusOne;
-        int at4 = in.pos;
+        int at_4 = in.pos;
         numIsrPlusOne = in.uvarint32("num_isr_plus_one");
         if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at4,
+            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
                     "at least 1", numIsrPlusOne);
         }
         List<Integer> isr = new ArrayList<>();
-        for (long left5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left5 > 0; left5--) {
+        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
+                4); left_5 > 0; left_5--) {
             int item;
             try {
                 in.need("", 4);
@@ -253,15 +253,15 @@ public record PartitionRecord(
             isr.add(item);
         }
         long numRemovingReplicasPlusOne;
-        int at7 = in.pos;
+        int at_7 = in.pos;
         numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
         if (numRemovingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at7, "at least 1", numRemovingReplicasPlusOne);
+                    at_7, "at least 1", numRemovingReplicasPlusOne);
         }
         List<Integer> removingReplicas = new ArrayList<>();
-        for (long left8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left8 > 0; left8--) {
+        for (long left_8 = in.count("removing_replicas",
+                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
             int item;
             try {
                 in.need("", 4);
@@ -273,15 +273,15 @@ public record PartitionRecord(
             removingReplicas.add(item);
         }
         long numAddingReplicasPlusOne;
-        int at10 = in.pos;
+        int at_10 = in.pos;
         numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
         if (numAddingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at10, "at least 1", numAddingReplicasPlusOne);
+                    at_10, "at least 1", numAddingReplicasPlusOne);
         }
         List<Integer> addingReplicas = new ArrayList<>();
-        for (long left11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left11 > 0; left11--) {
+        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
+                1), 4); left_11 > 0; left_11--) {
             int item;
             try {
                 in.need("", 4);
@@ -298,15 +298,15 @@ public record PartitionRecord(
         int partitionEpoch = Load.s4be(buf, in.pos + 8);
         in.pos += 12;
         long numDirectoriesPlusOne;
-        int at13 = in.pos;
+        int at_13 = in.pos;
         numDirectoriesPlusOne = in.uvarint32("num_directories_plus_one");
         if (numDirectoriesPlusOne < 1) {
-            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at13,
+            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at_13,
                     "at least 1", numDirectoriesPlusOne);
         }
         List<UUID> directories = new ArrayList<>();
-        for (long left14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
-                16); left14 > 0; left14--) {
+        for (long left_14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
+                16); left_14 > 0; left_14--) {
             UUID item;
             try {
                 item = in.uuid("");
@@ -319,12 +319,12 @@ public record PartitionRecord(
         List<Integer> eligibleLeaderReplicas = null;
         List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags16 = in.tags("tagged_fields");
-        int outer18 = in.end;
-        for (int index17 = 0; index17 < tags16.tag.length; index17++) {
-            in.pos = tags16.start[index17];
-            in.end = tags16.stop[index17];
-            if (tags16.tag[index17] == 0) {
+        Input.Tags tags_16 = in.tags("tagged_fields");
+        int outer_18 = in.end;
+        for (int index_17 = 0; index_17 < tags_16.tag.length; index_17++) {
+            in.pos = tags_16.start[index_17];
+            in.end = tags_16.stop[index_17];
+            if (tags_16.tag[index_17] == 0) {
                 try {
                     leaderRecoveryState = PartitionRecord.readInt8Value(in);
                 } catch (FormatException error) {
@@ -332,11 +332,11 @@ public record PartitionRecord(
                 }
                 in.endsExactly("leader_recovery_state");
             } else {
-                taggedFields.add(new TaggedField(tags16.tag[index17], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_16.tag[index_17], in.bytes(in.end)));
             }
         }
-        in.pos = tags16.after;
-        in.end = outer18;
+        in.pos = tags_16.after;
+        in.end = outer_18;
         return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
                 addingReplicas, leader, leaderEpoch, partitionEpoch, directories,
                 leaderRecoveryState, eligibleLeaderReplicas, lastKnownElr, taggedFields);
@@ -349,15 +349,15 @@ public record PartitionRecord(
         UUID topicId = new UUID(Load.s8be(buf, in.pos + 4), Load.s8be(buf, in.pos + 12));
         in.pos += 20;
         long numReplicasPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numReplicasPlusOne = in.uvarint32("num_replicas_plus_one");
         if (numReplicasPlusOne < 1) {
-            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_replicas_plus_one", "value not allowed", at_1,
                     "at least 1", numReplicasPlusOne);
         }
         List<Integer> replicas = new ArrayList<>();
-        for (long left2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
-                4); left2 > 0; left2--) {
+        for (long left_2 = in.count("replicas", Math.subtractExact(numReplicasPlusOne, 1),
+                4); left_2 > 0; left_2--) {
             int item;
             try {
                 in.need("", 4);
@@ -369,15 +369,15 @@ public record PartitionRecord(
             replicas.add(item);
         }
         long numIsrPlusOne;
-        int at4 = in.pos;
+        int at_4 = in.pos;
         numIsrPlusOne = in.uvarint32("num_isr_plus_one");
         if (numIsrPlusOne < 1) {
-            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at4,
+            throw FormatException.malformed("num_isr_plus_one", "value not allowed", at_4,
                     "at least 1", numIsrPlusOne);
         }
         List<Integer> isr = new ArrayList<>();
-        for (long left5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
-                4); left5 > 0; left5--) {
+        for (long left_5 = in.count("isr", Math.subtractExact(numIsrPlusOne, 1),
+                4); left_5 > 0; left_5--) {
             int item;
             try {
                 in.need("", 4);
@@ -389,15 +389,15 @@ public record PartitionRecord(
             isr.add(item);
         }
         long numRemovingReplicasPlusOne;
-        int at7 = in.pos;
+        int at_7 = in.pos;
         numRemovingReplicasPlusOne = in.uvarint32("num_removing_replicas_plus_one");
         if (numRemovingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_removing_replicas_plus_one", "value not allowed",
-                    at7, "at least 1", numRemovingReplicasPlusOne);
+                    at_7, "at least 1", numRemovingReplicasPlusOne);
         }
         List<Integer> removingReplicas = new ArrayList<>();
-        for (long left8 = in.count("removing_replicas",
-                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left8 > 0; left8--) {
+        for (long left_8 = in.count("removing_replicas",
+                Math.subtractExact(numRemovingReplicasPlusOne, 1), 4); left_8 > 0; left_8--) {
             int item;
             try {
                 in.need("", 4);
@@ -409,15 +409,15 @@ public record PartitionRecord(
             removingReplicas.add(item);
         }
         long numAddingReplicasPlusOne;
-        int at10 = in.pos;
+        int at_10 = in.pos;
         numAddingReplicasPlusOne = in.uvarint32("num_adding_replicas_plus_one");
         if (numAddingReplicasPlusOne < 1) {
             throw FormatException.malformed("num_adding_replicas_plus_one", "value not allowed",
-                    at10, "at least 1", numAddingReplicasPlusOne);
+                    at_10, "at least 1", numAddingReplicasPlusOne);
         }
         List<Integer> addingReplicas = new ArrayList<>();
-        for (long left11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
-                1), 4); left11 > 0; left11--) {
+        for (long left_11 = in.count("adding_replicas", Math.subtractExact(numAddingReplicasPlusOne,
+                1), 4); left_11 > 0; left_11--) {
             int item;
             try {
                 in.need("", 4);
@@ -434,15 +434,15 @@ public record PartitionRecord(
         int partitionEpoch = Load.s4be(buf, in.pos + 8);
         in.pos += 12;
         long numDirectoriesPlusOne;
-        int at13 = in.pos;
+        int at_13 = in.pos;
         numDirectoriesPlusOne = in.uvarint32("num_directories_plus_one");
         if (numDirectoriesPlusOne < 1) {
-            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at13,
+            throw FormatException.malformed("num_directories_plus_one", "value not allowed", at_13,
                     "at least 1", numDirectoriesPlusOne);
         }
         List<UUID> directories = new ArrayList<>();
-        for (long left14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
-                16); left14 > 0; left14--) {
+        for (long left_14 = in.count("directories", Math.subtractExact(numDirectoriesPlusOne, 1),
+                16); left_14 > 0; left_14--) {
             UUID item;
             try {
                 item = in.uuid("");
@@ -455,26 +455,26 @@ public record PartitionRecord(
         List<Integer> eligibleLeaderReplicas = null;
         List<Integer> lastKnownElr = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags16 = in.tags("tagged_fields");
-        int outer18 = in.end;
-        for (int index17 = 0; index17 < tags16.tag.length; index17++) {
-            in.pos = tags16.start[index17];
-            in.end = tags16.stop[index17];
-            if (tags16.tag[index17] == 0) {
+        Input.Tags tags_16 = in.tags("tagged_fields");
+        int outer_18 = in.end;
+        for (int index_17 = 0; index_17 < tags_16.tag.length; index_17++) {
+            in.pos = tags_16.start[index_17];
+            in.end = tags_16.stop[index_17];
+            if (tags_16.tag[index_17] == 0) {
                 try {
                     leaderRecoveryState = PartitionRecord.readInt8Value(in);
                 } catch (FormatException error) {
                     throw error.within("leader_recovery_state");
                 }
                 in.endsExactly("leader_recovery_state");
-            } else if (tags16.tag[index17] == 1) {
+            } else if (tags_16.tag[index_17] == 1) {
                 try {
                     eligibleLeaderReplicas = PartitionRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
                     throw error.within("eligible_leader_replicas");
                 }
                 in.endsExactly("eligible_leader_replicas");
-            } else if (tags16.tag[index17] == 2) {
+            } else if (tags_16.tag[index_17] == 2) {
                 try {
                     lastKnownElr = PartitionRecord.readNullableInt32List(in);
                 } catch (FormatException error) {
@@ -482,11 +482,11 @@ public record PartitionRecord(
                 }
                 in.endsExactly("last_known_elr");
             } else {
-                taggedFields.add(new TaggedField(tags16.tag[index17], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_16.tag[index_17], in.bytes(in.end)));
             }
         }
-        in.pos = tags16.after;
-        in.end = outer18;
+        in.pos = tags_16.after;
+        in.end = outer_18;
         return new PartitionRecord(partitionId, topicId, replicas, isr, removingReplicas,
                 addingReplicas, leader, leaderEpoch, partitionEpoch, directories,
                 leaderRecoveryState, eligibleLeaderReplicas, lastKnownElr, taggedFields);
@@ -518,8 +518,8 @@ public record PartitionRecord(
         List<Integer> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    4); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    4); left_1 > 0; left_1--) {
                 int item;
                 try {
                     in.need("", 4);

@@ -93,15 +93,15 @@ public record RegisterBrokerRecord(
         long brokerEpoch = Load.s8be(buf, in.pos + 20);
         in.pos += 28;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterBrokerRecord.BrokerEndpoint item;
             try {
                 item = RegisterBrokerRecord.BrokerEndpoint.read(in);
@@ -111,15 +111,15 @@ public record RegisterBrokerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterBrokerRecord.BrokerFeature item;
             try {
                 item = RegisterBrokerRecord.BrokerFeature.read(in);
@@ -140,15 +140,15 @@ public record RegisterBrokerRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags10 = in.tags("tagged_fields");
-        int outer12 = in.end;
-        for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-            in.pos = tags10.start[index11];
-            in.end = tags10.stop[index11];
-            taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+        Input.Tags tags_10 = in.tags("tagged_fields");
+        int outer_12 = in.end;
+        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+            in.pos = tags_10.start[index_11];
+            in.end = tags_10.stop[index_11];
+            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
         }
-        in.pos = tags10.after;
-        in.end = outer12;
+        in.pos = tags_10.after;
+        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, false, incarnationId, brokerEpoch, endPoints,
                 features, rack, fenced, false, logDirs, cordonedLogDirs, taggedFields);
     }
@@ -161,15 +161,15 @@ public record RegisterBrokerRecord(
         long brokerEpoch = Load.s8be(buf, in.pos + 20);
         in.pos += 28;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterBrokerRecord.BrokerEndpoint item;
             try {
                 item = RegisterBrokerRecord.BrokerEndpoint.read(in);
@@ -179,15 +179,15 @@ public record RegisterBrokerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterBrokerRecord.BrokerFeature item;
             try {
                 item = RegisterBrokerRecord.BrokerFeature.read(in);
@@ -209,15 +209,15 @@ public record RegisterBrokerRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags10 = in.tags("tagged_fields");
-        int outer12 = in.end;
-        for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-            in.pos = tags10.start[index11];
-            in.end = tags10.stop[index11];
-            taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+        Input.Tags tags_10 = in.tags("tagged_fields");
+        int outer_12 = in.end;
+        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+            in.pos = tags_10.start[index_11];
+            in.end = tags_10.stop[index_11];
+            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
         }
-        in.pos = tags10.after;
-        in.end = outer12;
+        in.pos = tags_10.after;
+        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, false, incarnationId, brokerEpoch, endPoints,
                 features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
                 taggedFields);
@@ -232,15 +232,15 @@ public record RegisterBrokerRecord(
         long brokerEpoch = Load.s8be(buf, in.pos + 21);
         in.pos += 29;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterBrokerRecord.BrokerEndpoint item;
             try {
                 item = RegisterBrokerRecord.BrokerEndpoint.read(in);
@@ -250,15 +250,15 @@ public record RegisterBrokerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterBrokerRecord.BrokerFeature item;
             try {
                 item = RegisterBrokerRecord.BrokerFeature.read(in);
@@ -280,15 +280,15 @@ public record RegisterBrokerRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags10 = in.tags("tagged_fields");
-        int outer12 = in.end;
-        for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-            in.pos = tags10.start[index11];
-            in.end = tags10.stop[index11];
-            taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+        Input.Tags tags_10 = in.tags("tagged_fields");
+        int outer_12 = in.end;
+        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+            in.pos = tags_10.start[index_11];
+            in.end = tags_10.stop[index_11];
+            taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
         }
-        in.pos = tags10.after;
-        in.end = outer12;
+        in.pos = tags_10.after;
+        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
                 endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
                 taggedFields);
@@ -303,15 +303,15 @@ public record RegisterBrokerRecord(
         long brokerEpoch = Load.s8be(buf, in.pos + 21);
         in.pos += 29;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterBrokerRecord.BrokerEndpoint item;
             try {
                 item = RegisterBrokerRecord.BrokerEndpoint.read(in);
@@ -321,15 +321,15 @@ public record RegisterBrokerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterBrokerRecord.BrokerFeature item;
             try {
                 item = RegisterBrokerRecord.BrokerFeature.read(in);
@@ -351,12 +351,12 @@ public record RegisterBrokerRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags10 = in.tags("tagged_fields");
-        int outer12 = in.end;
-        for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-            in.pos = tags10.start[index11];
-            in.end = tags10.stop[index11];
-            if (tags10.tag[index11] == 0) {
+        Input.Tags tags_10 = in.tags("tagged_fields");
+        int outer_12 = in.end;
+        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+            in.pos = tags_10.start[index_11];
+            in.end = tags_10.stop[index_11];
+            if (tags_10.tag[index_11] == 0) {
                 try {
                     logDirs = RegisterBrokerRecord.readUuidList(in);
                 } catch (FormatException error) {
@@ -364,11 +364,11 @@ public record RegisterBrokerRecord(
                 }
                 in.endsExactly("log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
             }
         }
-        in.pos = tags10.after;
-        in.end = outer12;
+        in.pos = tags_10.after;
+        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
                 endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
                 taggedFields);
@@ -383,15 +383,15 @@ public record RegisterBrokerRecord(
         long brokerEpoch = Load.s8be(buf, in.pos + 21);
         in.pos += 29;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterBrokerRecord.BrokerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterBrokerRecord.BrokerEndpoint item;
             try {
                 item = RegisterBrokerRecord.BrokerEndpoint.read(in);
@@ -401,15 +401,15 @@ public record RegisterBrokerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterBrokerRecord.BrokerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterBrokerRecord.BrokerFeature item;
             try {
                 item = RegisterBrokerRecord.BrokerFeature.read(in);
@@ -431,19 +431,19 @@ public record RegisterBrokerRecord(
         List<UUID> logDirs = List.of();
         List<UUID> cordonedLogDirs = null;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags10 = in.tags("tagged_fields");
-        int outer12 = in.end;
-        for (int index11 = 0; index11 < tags10.tag.length; index11++) {
-            in.pos = tags10.start[index11];
-            in.end = tags10.stop[index11];
-            if (tags10.tag[index11] == 0) {
+        Input.Tags tags_10 = in.tags("tagged_fields");
+        int outer_12 = in.end;
+        for (int index_11 = 0; index_11 < tags_10.tag.length; index_11++) {
+            in.pos = tags_10.start[index_11];
+            in.end = tags_10.stop[index_11];
+            if (tags_10.tag[index_11] == 0) {
                 try {
                     logDirs = RegisterBrokerRecord.readUuidList(in);
                 } catch (FormatException error) {
                     throw error.within("log_dirs");
                 }
                 in.endsExactly("log_dirs");
-            } else if (tags10.tag[index11] == 1) {
+            } else if (tags_10.tag[index_11] == 1) {
                 try {
                     cordonedLogDirs = RegisterBrokerRecord.readNullableUuidList(in);
                 } catch (FormatException error) {
@@ -451,11 +451,11 @@ public record RegisterBrokerRecord(
                 }
                 in.endsExactly("cordoned_log_dirs");
             } else {
-                taggedFields.add(new TaggedField(tags10.tag[index11], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_10.tag[index_11], in.bytes(in.end)));
             }
         }
-        in.pos = tags10.after;
-        in.end = outer12;
+        in.pos = tags_10.after;
+        in.end = outer_12;
         return new RegisterBrokerRecord(brokerId, isMigratingZkBroker, incarnationId, brokerEpoch,
                 endPoints, features, rack, fenced, inControlledShutdown, logDirs, cordonedLogDirs,
                 taggedFields);
@@ -482,15 +482,15 @@ public record RegisterBrokerRecord(
     /** Reads one {@code uuid_list}; the input is behind it then. */
     public static List<UUID> readUuidList(Input in) {
         long numItemsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numItemsPlusOne = in.uvarint32("num_items_plus_one");
         if (numItemsPlusOne < 1) {
-            throw FormatException.malformed("num_items_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_items_plus_one", "value not allowed", at_1,
                     "at least 1", numItemsPlusOne);
         }
         List<UUID> items = new ArrayList<>();
-        for (long left2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                16); left2 > 0; left2--) {
+        for (long left_2 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                16); left_2 > 0; left_2--) {
             UUID item;
             try {
                 item = in.uuid("");
@@ -509,8 +509,8 @@ public record RegisterBrokerRecord(
         List<UUID> items = null;
         if (numItemsPlusOne >= 1) {
             items = new ArrayList<>();
-            for (long left1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
-                    16); left1 > 0; left1--) {
+            for (long left_1 = in.count("", Math.subtractExact(numItemsPlusOne, 1),
+                    16); left_1 > 0; left_1--) {
                 UUID item;
                 try {
                     item = in.uuid("");
@@ -564,15 +564,15 @@ public record RegisterBrokerRecord(
             int securityProtocol = Load.s2be(buf, in.pos + 2);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new RegisterBrokerRecord.BrokerEndpoint(name, host, port, securityProtocol,
                     taggedFields);
         }
@@ -629,15 +629,15 @@ public record RegisterBrokerRecord(
             int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RegisterBrokerRecord.BrokerFeature(name, minSupportedVersion,
                     maxSupportedVersion, taggedFields);
         }

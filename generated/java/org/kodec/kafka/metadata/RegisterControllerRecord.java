@@ -73,15 +73,15 @@ public record RegisterControllerRecord(
         boolean zkMigrationReady = buf[in.pos + 20] != 0;
         in.pos += 21;
         long numEndPointsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numEndPointsPlusOne = in.uvarint32("num_end_points_plus_one");
         if (numEndPointsPlusOne < 1) {
-            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at1,
+            throw FormatException.malformed("num_end_points_plus_one", "value not allowed", at_1,
                     "at least 1", numEndPointsPlusOne);
         }
         List<RegisterControllerRecord.ControllerEndpoint> endPoints = new ArrayList<>();
-        for (long left2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
-                7); left2 > 0; left2--) {
+        for (long left_2 = in.count("end_points", Math.subtractExact(numEndPointsPlusOne, 1),
+                7); left_2 > 0; left_2--) {
             RegisterControllerRecord.ControllerEndpoint item;
             try {
                 item = RegisterControllerRecord.ControllerEndpoint.read(in);
@@ -91,15 +91,15 @@ public record RegisterControllerRecord(
             endPoints.add(item);
         }
         long numFeaturesPlusOne;
-        int at5 = in.pos;
+        int at_5 = in.pos;
         numFeaturesPlusOne = in.uvarint32("num_features_plus_one");
         if (numFeaturesPlusOne < 1) {
-            throw FormatException.malformed("num_features_plus_one", "value not allowed", at5,
+            throw FormatException.malformed("num_features_plus_one", "value not allowed", at_5,
                     "at least 1", numFeaturesPlusOne);
         }
         List<RegisterControllerRecord.ControllerFeature> features = new ArrayList<>();
-        for (long left6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
-                6); left6 > 0; left6--) {
+        for (long left_6 = in.count("features", Math.subtractExact(numFeaturesPlusOne, 1),
+                6); left_6 > 0; left_6--) {
             RegisterControllerRecord.ControllerFeature item;
             try {
                 item = RegisterControllerRecord.ControllerFeature.read(in);
@@ -109,15 +109,15 @@ public record RegisterControllerRecord(
             features.add(item);
         }
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags9 = in.tags("tagged_fields");
-        int outer11 = in.end;
-        for (int index10 = 0; index10 < tags9.tag.length; index10++) {
-            in.pos = tags9.start[index10];
-            in.end = tags9.stop[index10];
-            taggedFields.add(new TaggedField(tags9.tag[index10], in.bytes(in.end)));
+        Input.Tags tags_9 = in.tags("tagged_fields");
+        int outer_11 = in.end;
+        for (int index_10 = 0; index_10 < tags_9.tag.length; index_10++) {
+            in.pos = tags_9.start[index_10];
+            in.end = tags_9.stop[index_10];
+            taggedFields.add(new TaggedField(tags_9.tag[index_10], in.bytes(in.end)));
         }
-        in.pos = tags9.after;
-        in.end = outer11;
+        in.pos = tags_9.after;
+        in.end = outer_11;
         return new RegisterControllerRecord(controllerId, incarnationId, zkMigrationReady,
                 endPoints, features, taggedFields);
     }
@@ -181,15 +181,15 @@ public record RegisterControllerRecord(
             int securityProtocol = Load.s2be(buf, in.pos + 2);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags3 = in.tags("tagged_fields");
-            int outer5 = in.end;
-            for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-                in.pos = tags3.start[index4];
-                in.end = tags3.stop[index4];
-                taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+            Input.Tags tags_3 = in.tags("tagged_fields");
+            int outer_5 = in.end;
+            for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+                in.pos = tags_3.start[index_4];
+                in.end = tags_3.stop[index_4];
+                taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
             }
-            in.pos = tags3.after;
-            in.end = outer5;
+            in.pos = tags_3.after;
+            in.end = outer_5;
             return new RegisterControllerRecord.ControllerEndpoint(name, host, port, securityProtocol,
                     taggedFields);
         }
@@ -246,15 +246,15 @@ public record RegisterControllerRecord(
             int maxSupportedVersion = Load.s2be(buf, in.pos + 2);
             in.pos += 4;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RegisterControllerRecord.ControllerFeature(name, minSupportedVersion,
                     maxSupportedVersion, taggedFields);
         }

@@ -109,15 +109,15 @@ public record UserScramCredentialRecord(
         int iterations = Load.s4be(buf, in.pos);
         in.pos += 4;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags5 = in.tags("tagged_fields");
-        int outer7 = in.end;
-        for (int index6 = 0; index6 < tags5.tag.length; index6++) {
-            in.pos = tags5.start[index6];
-            in.end = tags5.stop[index6];
-            taggedFields.add(new TaggedField(tags5.tag[index6], in.bytes(in.end)));
+        Input.Tags tags_5 = in.tags("tagged_fields");
+        int outer_7 = in.end;
+        for (int index_6 = 0; index_6 < tags_5.tag.length; index_6++) {
+            in.pos = tags_5.start[index_6];
+            in.end = tags_5.stop[index_6];
+            taggedFields.add(new TaggedField(tags_5.tag[index_6], in.bytes(in.end)));
         }
-        in.pos = tags5.after;
-        in.end = outer7;
+        in.pos = tags_5.after;
+        in.end = outer_7;
         return new UserScramCredentialRecord(name, mechanism, salt, storedKey, serverKey,
                 iterations, taggedFields);
     }

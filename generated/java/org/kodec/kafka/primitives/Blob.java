@@ -34,10 +34,10 @@ public final class Blob {
     /** Reads one {@code blob}; the input is behind it then. */
     public static byte[] readWithIsCompact(Input in) {
         long lenPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         lenPlusOne = in.uvarint32("len_plus_one");
         if (lenPlusOne < 1) {
-            throw FormatException.malformed("len_plus_one", "value not allowed", at1, "at least 1",
+            throw FormatException.malformed("len_plus_one", "value not allowed", at_1, "at least 1",
                     lenPlusOne);
         }
         byte[] value;

@@ -111,22 +111,22 @@ public record RemoteLogSegmentMetadataRecord(
             throw error.within("remote_log_segment_id");
         }
         in.need(RUN_1);
-        long startOffset_ = Load.s8be(buf, in.pos);
-        long endOffset_ = Load.s8be(buf, in.pos + 8);
+        long startOffset = Load.s8be(buf, in.pos);
+        long endOffset = Load.s8be(buf, in.pos + 8);
         int brokerId = Load.s4be(buf, in.pos + 16);
         long maxTimestampMs = Load.s8be(buf, in.pos + 20);
         long eventTimestampMs = Load.s8be(buf, in.pos + 28);
         in.pos += 36;
         long numSegmentLeaderEpochsPlusOne;
-        int at2 = in.pos;
+        int at_2 = in.pos;
         numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
         if (numSegmentLeaderEpochsPlusOne < 1) {
             throw FormatException.malformed("num_segment_leader_epochs_plus_one",
-                    "value not allowed", at2, "at least 1", numSegmentLeaderEpochsPlusOne);
+                    "value not allowed", at_2, "at least 1", numSegmentLeaderEpochsPlusOne);
         }
         List<RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs = new ArrayList<>();
-        for (long left3 = in.count("segment_leader_epochs",
-                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left3 > 0; left3--) {
+        for (long left_3 = in.count("segment_leader_epochs",
+                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left_3 > 0; left_3--) {
             RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry item;
             try {
                 item = RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry.read(in);
@@ -149,21 +149,21 @@ public record RemoteLogSegmentMetadataRecord(
         in.pos += 1;
         boolean txnIndexEmpty = false;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags7 = in.tags("tagged_fields");
-        int outer9 = in.end;
-        for (int index8 = 0; index8 < tags7.tag.length; index8++) {
-            in.pos = tags7.start[index8];
-            in.end = tags7.stop[index8];
-            if (tags7.tag[index8] == 0) {
+        Input.Tags tags_7 = in.tags("tagged_fields");
+        int outer_9 = in.end;
+        for (int index_8 = 0; index_8 < tags_7.tag.length; index_8++) {
+            in.pos = tags_7.start[index_8];
+            in.end = tags_7.stop[index_8];
+            if (tags_7.tag[index_8] == 0) {
                 txnIndexEmpty = in.bool8("txn_index_empty");
                 in.endsExactly("txn_index_empty");
             } else {
-                taggedFields.add(new TaggedField(tags7.tag[index8], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_7.tag[index_8], in.bytes(in.end)));
             }
         }
-        in.pos = tags7.after;
-        in.end = outer9;
-        return new RemoteLogSegmentMetadataRecord(remoteLogSegmentId, startOffset_, endOffset_,
+        in.pos = tags_7.after;
+        in.end = outer_9;
+        return new RemoteLogSegmentMetadataRecord(remoteLogSegmentId, startOffset, endOffset,
                 brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes,
                 customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
@@ -212,15 +212,15 @@ public record RemoteLogSegmentMetadataRecord(
             UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
             in.pos += 16;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry(topicIdPartition, id,
                     taggedFields);
         }
@@ -275,15 +275,15 @@ public record RemoteLogSegmentMetadataRecord(
             int partition = Load.s4be(buf, in.pos + 16);
             in.pos += 20;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry(name, id, partition,
                     taggedFields);
         }
@@ -336,15 +336,15 @@ public record RemoteLogSegmentMetadataRecord(
             long offset = Load.s8be(buf, in.pos + 4);
             in.pos += 12;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new RemoteLogSegmentMetadataRecord.SegmentLeaderEpochEntry(leaderEpoch, offset,
                     taggedFields);
         }

@@ -116,22 +116,22 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         byte[] buf = in.buf;
         in.need(RUN_1);
         UUID segmentId = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
-        long startOffset_ = Load.s8be(buf, in.pos + 16);
-        long endOffset_ = Load.s8be(buf, in.pos + 24);
+        long startOffset = Load.s8be(buf, in.pos + 16);
+        long endOffset = Load.s8be(buf, in.pos + 24);
         int brokerId = Load.s4be(buf, in.pos + 32);
         long maxTimestampMs = Load.s8be(buf, in.pos + 36);
         long eventTimestampMs = Load.s8be(buf, in.pos + 44);
         in.pos += 52;
         long numSegmentLeaderEpochsPlusOne;
-        int at1 = in.pos;
+        int at_1 = in.pos;
         numSegmentLeaderEpochsPlusOne = in.uvarint32("num_segment_leader_epochs_plus_one");
         if (numSegmentLeaderEpochsPlusOne < 1) {
             throw FormatException.malformed("num_segment_leader_epochs_plus_one",
-                    "value not allowed", at1, "at least 1", numSegmentLeaderEpochsPlusOne);
+                    "value not allowed", at_1, "at least 1", numSegmentLeaderEpochsPlusOne);
         }
         List<RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry> segmentLeaderEpochs = new ArrayList<>();
-        for (long left2 = in.count("segment_leader_epochs",
-                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left2 > 0; left2--) {
+        for (long left_2 = in.count("segment_leader_epochs",
+                Math.subtractExact(numSegmentLeaderEpochsPlusOne, 1), 13); left_2 > 0; left_2--) {
             RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry item;
             try {
                 item = RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry.read(in);
@@ -154,21 +154,21 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
         in.pos += 1;
         boolean txnIndexEmpty = false;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags6 = in.tags("tagged_fields");
-        int outer8 = in.end;
-        for (int index7 = 0; index7 < tags6.tag.length; index7++) {
-            in.pos = tags6.start[index7];
-            in.end = tags6.stop[index7];
-            if (tags6.tag[index7] == 0) {
+        Input.Tags tags_6 = in.tags("tagged_fields");
+        int outer_8 = in.end;
+        for (int index_7 = 0; index_7 < tags_6.tag.length; index_7++) {
+            in.pos = tags_6.start[index_7];
+            in.end = tags_6.stop[index_7];
+            if (tags_6.tag[index_7] == 0) {
                 txnIndexEmpty = in.bool8("txn_index_empty");
                 in.endsExactly("txn_index_empty");
             } else {
-                taggedFields.add(new TaggedField(tags6.tag[index7], in.bytes(in.end)));
+                taggedFields.add(new TaggedField(tags_6.tag[index_7], in.bytes(in.end)));
             }
         }
-        in.pos = tags6.after;
-        in.end = outer8;
-        return new RemoteLogSegmentMetadataSnapshotRecord(segmentId, startOffset_, endOffset_,
+        in.pos = tags_6.after;
+        in.end = outer_8;
+        return new RemoteLogSegmentMetadataSnapshotRecord(segmentId, startOffset, endOffset,
                 brokerId, maxTimestampMs, eventTimestampMs, segmentLeaderEpochs, segmentSizeInBytes,
                 customMetadata, remoteLogSegmentState, txnIndexEmpty, taggedFields);
     }
@@ -220,15 +220,15 @@ public record RemoteLogSegmentMetadataSnapshotRecord(
             long offset = Load.s8be(buf, in.pos + 4);
             in.pos += 12;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags1 = in.tags("tagged_fields");
-            int outer3 = in.end;
-            for (int index2 = 0; index2 < tags1.tag.length; index2++) {
-                in.pos = tags1.start[index2];
-                in.end = tags1.stop[index2];
-                taggedFields.add(new TaggedField(tags1.tag[index2], in.bytes(in.end)));
+            Input.Tags tags_1 = in.tags("tagged_fields");
+            int outer_3 = in.end;
+            for (int index_2 = 0; index_2 < tags_1.tag.length; index_2++) {
+                in.pos = tags_1.start[index_2];
+                in.end = tags_1.stop[index_2];
+                taggedFields.add(new TaggedField(tags_1.tag[index_2], in.bytes(in.end)));
             }
-            in.pos = tags1.after;
-            in.end = outer3;
+            in.pos = tags_1.after;
+            in.end = outer_3;
             return new RemoteLogSegmentMetadataSnapshotRecord.SegmentLeaderEpochEntry(leaderEpoch,
                     offset, taggedFields);
         }

@@ -101,15 +101,15 @@ public record RemoteLogSegmentMetadataUpdateRecord(
         int remoteLogSegmentState = Load.s1(buf, in.pos);
         in.pos += 1;
         List<TaggedField> taggedFields = new ArrayList<>();
-        Input.Tags tags3 = in.tags("tagged_fields");
-        int outer5 = in.end;
-        for (int index4 = 0; index4 < tags3.tag.length; index4++) {
-            in.pos = tags3.start[index4];
-            in.end = tags3.stop[index4];
-            taggedFields.add(new TaggedField(tags3.tag[index4], in.bytes(in.end)));
+        Input.Tags tags_3 = in.tags("tagged_fields");
+        int outer_5 = in.end;
+        for (int index_4 = 0; index_4 < tags_3.tag.length; index_4++) {
+            in.pos = tags_3.start[index_4];
+            in.end = tags_3.stop[index_4];
+            taggedFields.add(new TaggedField(tags_3.tag[index_4], in.bytes(in.end)));
         }
-        in.pos = tags3.after;
-        in.end = outer5;
+        in.pos = tags_3.after;
+        in.end = outer_5;
         return new RemoteLogSegmentMetadataUpdateRecord(remoteLogSegmentId, brokerId,
                 eventTimestampMs, customMetadata, remoteLogSegmentState, taggedFields);
     }
@@ -158,15 +158,15 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             UUID id = new UUID(Load.s8be(buf, in.pos), Load.s8be(buf, in.pos + 8));
             in.pos += 16;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry(topicIdPartition,
                     id, taggedFields);
         }
@@ -221,15 +221,15 @@ public record RemoteLogSegmentMetadataUpdateRecord(
             int partition = Load.s4be(buf, in.pos + 16);
             in.pos += 20;
             List<TaggedField> taggedFields = new ArrayList<>();
-            Input.Tags tags2 = in.tags("tagged_fields");
-            int outer4 = in.end;
-            for (int index3 = 0; index3 < tags2.tag.length; index3++) {
-                in.pos = tags2.start[index3];
-                in.end = tags2.stop[index3];
-                taggedFields.add(new TaggedField(tags2.tag[index3], in.bytes(in.end)));
+            Input.Tags tags_2 = in.tags("tagged_fields");
+            int outer_4 = in.end;
+            for (int index_3 = 0; index_3 < tags_2.tag.length; index_3++) {
+                in.pos = tags_2.start[index_3];
+                in.end = tags_2.stop[index_3];
+                taggedFields.add(new TaggedField(tags_2.tag[index_3], in.bytes(in.end)));
             }
-            in.pos = tags2.after;
-            in.end = outer4;
+            in.pos = tags_2.after;
+            in.end = outer_4;
             return new RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry(name, id, partition,
                     taggedFields);
         }

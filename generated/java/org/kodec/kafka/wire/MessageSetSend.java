@@ -54,8 +54,8 @@ public record MessageSetSend(
     /** Reads one {@code message_set_send}; the input is behind it then. */
     public static MessageSetSend read(Input in) {
         byte[] buf = in.buf;
-        int startOfLenBody = in.pos;
-        int startOfErrorCode = in.pos + 4;
+        int startOf_lenBody = in.pos;
+        int startOf_errorCode = in.pos + 4;
         in.need(RUN_1);
         int lenBody = Load.s4be(buf, in.pos);
         int errorCode = Load.s2be(buf, in.pos + 4);
@@ -66,9 +66,9 @@ public record MessageSetSend(
         in.pos += 6;
         byte[] messages;
         messages = in.bytes(in.span("messages", Math.subtractExact((long) lenBody, 2)));
-        if (lenBody != in.pos - startOfErrorCode) {
+        if (lenBody != in.pos - startOf_errorCode) {
             throw FormatException.malformed("len_body", "not the length of what it covers",
-                    startOfLenBody, in.pos - startOfErrorCode, lenBody);
+                    startOf_lenBody, in.pos - startOf_errorCode, lenBody);
         }
         return new MessageSetSend(errorCode, messages);
     }

@@ -37,8 +37,8 @@ public record MultiMessageSetSend(
     /** Reads one {@code multi_message_set_send}; the input is behind it then. */
     public static MultiMessageSetSend read(Input in) {
         byte[] buf = in.buf;
-        int startOfLenBody = in.pos;
-        int startOfErrorCode = in.pos + 4;
+        int startOf_lenBody = in.pos;
+        int startOf_errorCode = in.pos + 4;
         in.need(RUN_1);
         int lenBody = Load.s4be(buf, in.pos);
         int errorCode = Load.s2be(buf, in.pos + 4);
@@ -48,7 +48,7 @@ public record MultiMessageSetSend(
         }
         in.pos += 6;
         List<MessageSetSend> parts;
-        int outer1 = in.end;
+        int outer_1 = in.end;
         in.end = in.span("parts", Math.subtractExact((long) lenBody, 2));
         try {
             parts = MultiMessageSetSend.readPartList(in);
@@ -56,10 +56,10 @@ public record MultiMessageSetSend(
         } catch (FormatException error) {
             throw error.within("parts");
         }
-        in.end = outer1;
-        if (lenBody != in.pos - startOfErrorCode) {
+        in.end = outer_1;
+        if (lenBody != in.pos - startOf_errorCode) {
             throw FormatException.malformed("len_body", "not the length of what it covers",
-                    startOfLenBody, in.pos - startOfErrorCode, lenBody);
+                    startOf_lenBody, in.pos - startOf_errorCode, lenBody);
         }
         return new MultiMessageSetSend(errorCode, parts);
     }

@@ -1,0 +1,456 @@
+"""What stands in the bytes of a type, step by step, with nothing left to decide but how it is spelled.
+
+A reader has a buffer, a position and an end: each step moves the position, sets fields, or ends in an error.
+A writer has an object, and takes the same steps: each appends what the fields say. What it has to know before
+is in `Unit.derived`; lengths and checksums of bytes that are there only afterwards are put in at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kodec.generator.plan.values import Constant, Peeked, Type, Value
+from kodec.generator.schema.versions import VersionRange
+
+__all__ = [
+    "Case",
+    "Chars",
+    "CheckCount",
+    "CheckLast",
+    "CheckLength",
+    "CheckMost",
+    "Checksum",
+    "Choice",
+    "Derived",
+    "Element",
+    "FieldPlan",
+    "Fixed",
+    "FixedNumber",
+    "Many",
+    "Mark",
+    "Nested",
+    "Octets",
+    "One",
+    "Packed",
+    "Parameter",
+    "Program",
+    "Require",
+    "Rule",
+    "Size",
+    "Slot",
+    "Step",
+    "Stored",
+    "TagPlan",
+    "Tagged",
+    "Unit",
+    "Varint",
+    "VersionAt",
+    "When",
+    "steps_in",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must hold of a value, which is the `Item` of `test`.
+
+    Attributes:
+        need: what an error says was needed: equal, least, most, one of, holds, a value, fixed bytes.
+        wanted: the values that go with it; of `holds` the text of the rule.
+    """
+
+    test: Value
+    need: str
+    wanted: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A value of fixed width in a run of such.
+
+    Attributes:
+        path: the field's name, behind those of the fields that hold its object.
+        offset, size: in bytes, from the start of the run; bit fields share those of their group.
+        wire: the wire type of a number, a flag or a UUID; None of bytes and of bits.
+        order: `be` or `le`; empty where one byte has none.
+        bits: how far it is from the lowest bit, and its width.
+        contents: the bytes that always stand there.
+    """
+
+    path: tuple[str, ...]
+    type: Type
+    offset: int
+    size: int
+    wire: str | None = None
+    order: str = ""
+    bits: tuple[int, int] | None = None
+    contents: bytes | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Neighbours of fixed width: one look at the end, then each by its offset.
+
+    `objects` are the fields that hold objects made of some of them, inner ones first, with their units.
+    """
+
+    slots: tuple[Slot, ...]
+    size: int
+    objects: tuple[tuple[tuple[str, ...], str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FixedNumber:
+    """A number, a flag or a UUID of fixed width, by itself."""
+
+    wire: str
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Varint:
+    """A number of variable width."""
+
+    wire: str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A number of bytes, or of elements.
+
+    `implied` says that a writer has nothing to compare it with: what it is computed of is itself derived of
+    the field, or looked at before.
+    """
+
+    value: Value
+    implied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Octets:
+    """Bytes; None is up to the end."""
+
+    size: Size | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """Text of so many bytes; None is up to the end. `encoding` is a name of `wire.ENCODINGS`."""
+
+    size: Size | None
+    encoding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """What the reader of another unit gives; it must fill `size`, or with `fills` all up to the end."""
+
+    unit: str
+    arguments: tuple[Value, ...]
+    size: Size | None = None
+    fills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of a switch; `value` is None where it is all other values."""
+
+    value: Value | None
+    type: Type
+    element: Element
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The element of the case that equals `on`, which is computed before any byte of it is read.
+
+    Where none does: `other`; without it the bytes, where there is a size or it `fills`; else nothing, where
+    `may_lack`, or an error. Where `on` is `peeked`, a writer goes by the type of the value.
+    """
+
+    on: Value
+    cases: tuple[Case, ...]
+    other: Case | None
+    size: Size | None
+    fills: bool
+    may_lack: bool
+    peeked: bool
+
+
+Element = FixedNumber | Varint | Octets | Chars | Nested | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One value into a field."""
+
+    name: str
+    type: Type
+    element: Element
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Several values into a field: `count` of them, until `until` holds of the last one, or to the end.
+
+    `least` is the fewest bytes of an element, which bounds the count by the bytes that are there.
+    """
+
+    name: str
+    type: Type
+    element: Element
+    least: int
+    count: Size | None = None
+    until: Value | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TagPlan:
+    """A known field of a tagged section; in other versions its bytes are kept as those of unknown ones."""
+
+    number: int
+    name: str
+    type: Type
+    default: Constant | None
+    versions: VersionRange | None
+    element: Element
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tagged section: the known fields, and (number, bytes) of all others into `name`."""
+
+    name: str
+    tags: tuple[TagPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that may be compressed, as they are stored; `Unit.packed` says what becomes of them."""
+
+    name: str
+    size: Size | None
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Steps that are taken where `test` holds. Fields that they would set keep what is there without them."""
+
+    test: Value
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """A rule of a field that is looked at after it, whether it was read or not."""
+
+    name: str
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Remember the position, `offset` bytes further on, as the start of a field, or its end."""
+
+    name: str
+    offset: int = 0
+    end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLength:
+    """A field is the number of bytes from the start of `first` to here, or the end of `last`, plus `plus`."""
+
+    name: str
+    first: str
+    last: str | None
+    plus: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """A field is the checksum of the bytes from the start of `first` to here, or to the end of `last`."""
+
+    name: str
+    function: str
+    first: str
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCount:
+    """A field is the number of elements of `of`, and `plus`, where `when` holds."""
+
+    name: str
+    of: str
+    plus: Value | None
+    when: Value | None
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLast:
+    """A field is the `member` of the last element of `of`, plus `plus`; checked where `when` holds."""
+
+    name: str
+    of: str
+    member: tuple[str, ...]
+    plus: Value | None
+    when: Value | None
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMost:
+    """As `CheckLast`, but the largest of all elements."""
+
+    name: str
+    of: str
+    member: tuple[str, ...]
+    plus: Value | None
+    when: Value | None
+    at_least: bool = False
+
+
+Check = CheckLength | Checksum | CheckCount | CheckLast | CheckMost
+Step = Fixed | One | Many | Tagged | Stored | When | Require | Mark | Check
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """How a writer computes a field that follows from another one, `of`.
+
+    Attributes:
+        kind: length (in bytes), count, presence (1, or `null`), last or most (of `member`).
+        null: what says that `of` is null; None where it cannot be.
+        plus: what is added.
+        when: where it is computed; elsewhere it has to be given.
+        given: whether objects have the field, so that it is computed only where that is null.
+    """
+
+    name: str
+    kind: str
+    of: str
+    null: int | None
+    plus: Value | None
+    member: tuple[str, ...]
+    when: Value | None
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a unit is told by the one that holds it."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlan:
+    """A field of a unit.
+
+    Attributes:
+        absent: what it is where it is not read: a constant, or None for an empty list or a new object.
+        default: what it is in a new object, likewise.
+        kept: whether objects have it; a length or fixed bytes follow from the others.
+        droppable: whether a version without the field may lose its value.
+    """
+
+    name: str
+    type: Type
+    absent: Constant | None
+    default: Constant | None
+    kept: bool
+    droppable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAt:
+    """Where the version stands that a unit says itself, in bytes from its start."""
+
+    name: str
+    offset: int
+    wire: str
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """How the content of a field that may be compressed is found.
+
+    Attributes:
+        by: the number of the codec, and how errors name it.
+        place: where that stands, in bytes from the start of the unit.
+        codecs: the name of each codec by its number; `none` is not compressed.
+        unit: what is in it.
+        parsed: whether it is that also where it is not compressed; else the bytes stay what they are.
+        replaced: codec names that are exchanged where `when` holds.
+        checks: what is checked when it is there.
+    """
+
+    name: str
+    by: Value
+    by_path: str
+    place: int
+    codecs: tuple[tuple[int, str], ...]
+    unit: str
+    parsed: bool
+    replaced: tuple[tuple[str, str], ...]
+    when: Value | None
+    checks: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A type of a schema: what it is told, what it has, and how it is read.
+
+    Attributes:
+        name: the full name, `schema::type`.
+        stands_for: the field whose value the unit gives, where it gives no object.
+        versions: those that it knows; others are an error before anything else is read.
+        version: where it stands; None where it is a parameter, or there are none.
+        least: the fewest bytes.
+        derived: what a writer computes before it writes, in this order.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    fields: tuple[FieldPlan, ...]
+    steps: tuple[Step, ...]
+    least: int
+    stands_for: str | None = None
+    versions: VersionRange | None = None
+    version: VersionAt | None = None
+    version_name: str = ""
+    peeks: tuple[Peeked, ...] = ()
+    packed: Packed | None = None
+    derived: tuple[Derived, ...] = ()
+
+    def field(self, name: str) -> FieldPlan:
+        return next(each for each in self.fields if each.name == name)
+
+    @property
+    def told_version(self) -> bool:
+        """Whether the version comes from outside."""
+        return self.versions is not None and self.version is None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All units, by name; those that others hold come first where that is possible."""
+
+    units: dict[str, Unit] = field(default_factory=dict)
+
+
+def steps_in(steps: Iterable[Step]) -> Iterable[Step]:
+    """All steps, with those that are taken under a condition."""
+    for step in steps:
+        yield step
+        if isinstance(step, When):
+            yield from steps_in(step.steps)

@@ -1,0 +1,281 @@
+"""Typed expressions of a plan: every name is bound, every operation knows what it gives.
+
+A whole number has a range instead of a width. Where the range of an operation is wider than what a language
+computes in, its printer has to guard the operation; `wide` says whether 64 bits are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kodec.generator.schema.versions import VersionRange
+
+__all__ = [
+    "FLAG",
+    "IDENTITY",
+    "OCTETS",
+    "SECTION",
+    "TEXT",
+    "Binary",
+    "Choose",
+    "Constant",
+    "EnumOf",
+    "FieldOf",
+    "IsNull",
+    "Item",
+    "ListOf",
+    "Maybe",
+    "MemberOf",
+    "Named",
+    "Number",
+    "ObjectOf",
+    "OneOf",
+    "Peeked",
+    "Real",
+    "SizeOf",
+    "Type",
+    "Unary",
+    "Value",
+    "Whole",
+    "arithmetic",
+    "in_versions",
+    "values_in",
+]
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_ENDLESS = 1 << 128
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number from `low` to `high`."""
+
+    low: int
+    high: int
+
+    @property
+    def wide(self) -> bool:
+        """Whether signed 64 bits cannot hold all of it."""
+        return self.low < _LEAST or self.high > _MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A floating-point number of `bits` bits."""
+
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A type without parameters: a flag, text, bytes, a UUID, a section of unknown tagged fields."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnumOf:
+    """A number with names for some of its values; `enum` is the full name."""
+
+    enum: str
+    number: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOf:
+    """An object of a unit, by its full name."""
+
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """Several of a type, in order."""
+
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """What a switch gives: one of several types."""
+
+    types: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A type, or null."""
+
+    of: Type
+
+
+Type = Whole | Real | Named | EnumOf | ObjectOf | ListOf | OneOf | Maybe
+FLAG, TEXT, OCTETS, IDENTITY = Named("flag"), Named("text"), Named("octets"), Named("identity")
+SECTION = Named("section")
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal; None is null."""
+
+    value: int | float | bool | str | bytes | None
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOf:
+    """A field or a parameter of the unit itself."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Peeked:
+    """A number `offset` bytes after the start of the unit, which is looked at before anything is read."""
+
+    name: str
+    offset: int
+    wire: str
+    order: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """The element of a list, or the value that a rule speaks of."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOf:
+    """A field of another object."""
+
+    of: Value
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """The number of elements, bytes or characters."""
+
+    of: Value
+    type: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A flag or a member of an enum as a number, a text of decimal digits as one."""
+
+    of: Value
+    type: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """Whether there is no value."""
+
+    of: Value
+    type: Type = FLAG
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`not`, `-` or `~`."""
+
+    op: str
+    of: Value
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`left op right`; `/` rounds down, and `%` has the sign of the right side."""
+
+    op: str
+    left: Value
+    right: Value
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """`yes` where the test holds, else `no`; the other one is not computed."""
+
+    test: Value
+    yes: Value
+    no: Value
+    type: Type
+
+
+Value = Constant | FieldOf | Peeked | Item | MemberOf | SizeOf | Number | IsNull | Unary | Binary | Choose
+
+_CORNERS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+}
+
+
+def arithmetic(op: str, left: Whole, right: Whole) -> Whole:
+    """The range of an operation on whole numbers."""
+    if op in _CORNERS:
+        return _between(_CORNERS[op](a, b) for a in (left.low, left.high) for b in (right.low, right.high))
+    most = max(abs(left.low), abs(left.high))
+    match op:
+        case "/":
+            return Whole(-most if left.low < 0 or right.low < 0 else 0, most)
+        case "%":
+            return Whole(min(right.low + 1, 0), max(right.high - 1, 0))
+        case "<<":
+            shift = min(max(right.high, 0), 128)
+            return _between((left.low << shift, left.high << shift, left.low, left.high))
+        case ">>":
+            return _between((left.low, left.high, 0))
+        case "&" if left.low >= 0 or right.low >= 0:
+            return Whole(0, min(each.high for each in (left, right) if each.low >= 0))
+        case "&" | "|" | "^":
+            bits = max(each.bit_length() for side in (left, right) for each in (side.low, side.high))
+            return Whole(-(1 << bits) if left.low < 0 or right.low < 0 else 0, (1 << bits) - 1)
+    raise ValueError(op)
+
+
+def _between(ends: Iterable[int]) -> Whole:
+    found = [max(-_ENDLESS, min(each, _ENDLESS)) for each in ends]
+    return Whole(min(found), max(found))
+
+
+def in_versions(version: Value, versions: VersionRange) -> Value:
+    """Whether a version is one of these."""
+    assert isinstance(version.type, Whole)
+
+    def compared(op: str, bound: int) -> Value:
+        return Binary(op, version, Constant(bound, Whole(bound, bound)), FLAG)
+
+    if not versions:
+        return Constant(False, FLAG)
+    first, last = versions.first, versions.last
+    if first == last:
+        return compared("==", first)
+    tests = [compared(">=", first)] if first > version.type.low else []
+    tests += [compared("<=", last)] if last < version.type.high else []
+    if not tests:
+        return Constant(True, FLAG)
+    return tests[0] if len(tests) == 1 else Binary("and", tests[0], tests[1], FLAG)
+
+
+def values_in(value: Value) -> Iterable[Value]:
+    """A value and all that it is made of."""
+    yield value
+    match value:
+        case MemberOf(of=of) | SizeOf(of=of) | Number(of=of) | IsNull(of=of) | Unary(of=of):
+            yield from values_in(of)
+        case Binary(left=left, right=right):
+            yield from values_in(left)
+            yield from values_in(right)
+        case Choose(test=test, yes=yes, no=no):
+            for each in (test, yes, no):
+                yield from values_in(each)

@@ -1,0 +1,43 @@
+"""Names that a language or generated code has for itself, and what a schema's name becomes where it is one.
+
+Every target says in its `names.py` which words these are: a `Reserved` for each place that has words of its
+own. `tests/generator/any_name.py` reads the words from generated code, so that a table without one fails.
+Names that a target makes of a schema's (`startOf_crc`) have a form that no schema's name gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["Reserved", "Taken"]
+
+
+class Reserved:
+    """The words of one place, as the locals of functions or the classes of a module.
+
+    Args:
+        words: those that no name of a schema can be.
+        prefixes: what no name can start with, as the generator puts names behind it.
+    """
+
+    def __init__(self, *words: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
+        self.words = frozenset().union(*words)
+        self.prefixes = prefixes
+
+    def free(self, name: str) -> str:
+        """The name, with a `_` behind it where it is reserved: no schema's name ends in one."""
+        return f"{name}_" if name in self.words or name.startswith(self.prefixes) else name
+
+
+class Taken:
+    """Names in one scope, each of them given once."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = set(names)
+
+    def claim(self, name: str, suffixes: Iterable[str] = ("",)) -> str:
+        """The name, with as many `_` as it needs to be, with each of the suffixes, nobody else's."""
+        while any(f"{name}{suffix}" in self.names for suffix in suffixes):
+            name += "_"
+        self.names.update(f"{name}{suffix}" for suffix in suffixes)
+        return name

@@ -1,0 +1,66 @@
+"""Names of schemas as names of Go, which collide with nothing that a generated file uses."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from kodec.generator.plan.steps import Unit
+from kodec.generator.schema.model import Model
+
+__all__ = ["Names", "exported", "local"]
+
+_OF_GO = """
+    any append bool break byte case chan const continue copy default defer else error fallthrough false for
+    func go goto if import int int64 interface len make map max min new nil package range return select string
+    struct switch true type uint64 var binary bytes math reflect strconv
+"""
+_OF_TEMPLATES = """
+    after at b before bits codec compress computed content count data end err field fixed floorDiv floorMod
+    found have i inner item known need notEncodable on pick pointer r reader refused size start stored sum tag
+    tags text unused v value within withinItem x
+"""
+_OF_RUNTIME = """
+    Append BadChecksum Error LimitExceeded Malformed NotEncodable Options RawTag Truncated UUID Unsupported
+"""
+_LOCALS = frozenset(f"{_OF_GO} {_OF_TEMPLATES}".split())
+_EXPORTED = frozenset(_OF_RUNTIME.split())
+_INITIALS = {"id": "ID", "uuid": "UUID", "crc": "CRC", "api": "API", "url": "URL", "ip": "IP"}
+
+
+def exported(name: str) -> str:
+    """`topic_id` is `TopicID`."""
+    text = "".join(_INITIALS.get(part, part[:1].upper() + part[1:]) for part in name.split("_") if part)
+    return f"{text}_" if text in _EXPORTED else text
+
+
+def local(name: str) -> str:
+    """`len_body` is `lenBody`."""
+    made = exported(name)
+    head = re.match(r"[A-Z]+(?![a-z])|[A-Z]", made)
+    assert head is not None or made
+    text = made if head is None else head[0].lower() + made[head.end() :]
+    return f"{text}_" if text in _LOCALS or text[0].isdigit() else text
+
+
+class Names:
+    """What units and enums are called in one Go package."""
+
+    def __init__(self, model: Model) -> None:
+        self._types: dict[str, str] = {}
+        shorts = Counter(exported(schema.id) for schema in model.schemas)
+        for schema in model.schemas:
+            head = exported(schema.id)
+            if shorts[head] > 1:
+                head = exported(schema.path.removesuffix(".ksy").replace("/", "_").replace("-", "_"))
+            for name in [*(each.name for each in schema.structs), *(each.name for each in schema.enums)]:
+                path = name.split("::")[1:]
+                self._types[name] = head + "".join(exported(part) for part in path)
+
+    def type(self, name: str) -> str:
+        """The type of a unit, or of an enum."""
+        return self._types[name]
+
+    def function(self, unit: Unit | str) -> str:
+        """What follows `read` and `append`."""
+        return self._types[unit if isinstance(unit, str) else unit.name]

@@ -1,0 +1,27 @@
+"""Batches one after another whose checksums are wrong, natively."""
+
+from __future__ import annotations
+
+from kodec.generated.kernels import message_set, record_batch
+from kodec.log.backends.contract import Buffer
+from kodec.log.batches.frame import LEGACY, Frame
+
+__all__ = ["wrong_checksums"]
+
+
+def wrong_checksums(data: Buffer, start: int, end: int, most: int) -> tuple[int, int]:
+    """As the pure one."""
+    count = 0
+    while (frame := Frame.peek(data, start, end)) is not None:
+        module = message_set if frame.magic in LEGACY else record_batch
+        kernel = module.Rows([], rows=1, unit_bytes=most)
+        before = start
+        while True:
+            status, stop = kernel.run(data, start, end)
+            if status != "checksum" or stop != start:
+                break
+            start += kernel.unit[1]
+            count += 1
+        if start == before:
+            break
+    return start, count

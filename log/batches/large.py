@@ -1,0 +1,265 @@
+"""The records of a compressed batch whose content is large, read in parts as it is decompressed.
+
+The content is gone through once to see that it is within its limit and where its records are, and once more
+to read them. So what the limits refuse is never held, and of what they allow each byte is held once.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from typing import NamedTuple, SupportsIndex, overload
+
+from kodec.generated.log.record import RecordBody, read_record
+from kodec.runtime.compression import AT_ONCE, decompress, may_be_large, pieces
+from kodec.runtime.errors import FormatError, LimitExceeded, Malformed, Truncated
+from kodec.runtime.fields import ReadOptions, too_many
+from kodec.runtime.varint import read_zigzag32
+
+__all__ = ["Compressed", "Content", "InStored", "Part", "Parts", "Stream", "explained", "moved"]
+
+PART = 4 << 20
+"""Records are read together up to so many bytes; a larger one alone."""
+_LOOK = 16  # bytes: the length of a record, and all of a record that is too short
+_LEAST_BODY = len(RecordBody().to_bytes())
+_INDEXED = re.compile(r"records\[(\d+)\]")
+
+Pieces = Callable[[], Iterator[bytes]]
+
+
+class InStored(Exception):
+    """Carries an error in what is stored: it counts bytes there, not in what that decompresses to."""
+
+    def __init__(self, error: FormatError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Compressed(NamedTuple):
+    """What is compressed in a batch, and the most that it may become. Methods raise InStored."""
+
+    codec: str
+    stored: bytes
+    limit: int
+
+    def small(self) -> bytes | None:
+        """The content; None where it is large, or over the limit."""
+        try:
+            return decompress(self.codec, self.stored, limit=min(self.limit, AT_ONCE))
+        except LimitExceeded as error:
+            if self.limit <= AT_ONCE:
+                raise InStored(error) from None
+            return None
+        except FormatError as error:
+            raise InStored(error) from None
+
+    def pieces(self) -> Iterator[bytes]:
+        """The content, a piece at a time."""
+        try:
+            yield from pieces(self.codec, self.stored, limit=self.limit)
+        except FormatError as error:
+            raise InStored(error) from None
+
+    def may_be_large(self) -> bool:
+        """Whether the content may be large, or over the limit, by sizes and headers alone."""
+        try:
+            return may_be_large(self.codec, self.stored, limit=self.limit)
+        except FormatError as error:
+            raise InStored(error) from None
+
+
+class Part(NamedTuple):
+    """Whole records that follow one another: so many, from `first` on, in `size` bytes from `start`."""
+
+    first: int
+    records: int
+    start: int
+    size: int
+
+
+def moved(error: FormatError, part: Part) -> FormatError:
+    """`error`, found in a part by itself, with its place in the whole content."""
+    error.path = _INDEXED.sub(lambda found: f"records[{part.first + int(found[1])}]", error.path, count=1)
+    error.at += part.start
+    return error
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A large content and where its parts are."""
+
+    pieces: Pieces
+    parts: list[Part]
+
+    @classmethod
+    def of(cls, pieces: Pieces, count: int, options: ReadOptions) -> Parts:
+        """Find the parts of `count` records. Raises FormatError, as for the content as a whole."""
+        return cls(pieces, _found(pieces(), count, options))
+
+    def __iter__(self) -> Iterator[tuple[Part, bytes | Content]]:
+        """Each part with its bytes; those of a record larger than `PART` are read as they are asked for."""
+        stream = Stream(self.pieces())
+        for part in self.parts:
+            if part.size <= PART:
+                yield part, stream.take(part.size)
+            else:
+                content = Content(stream, part, self.pieces)
+                yield part, content
+                stream.skip_to(part.start + part.size)
+
+
+class Stream:
+    """Pieces one after another, and how far they were read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self.at = 0
+        self.window = b""
+
+    def more(self) -> bool:
+        """Put the next piece behind what is left of the window; false where there is none."""
+        piece = next(self._pieces, None)
+        if piece is None:
+            return False
+        self.window = self.window + piece if self.window else piece
+        return True
+
+    def fill(self, size: int) -> bool:
+        """Have so many bytes in the window, or all that are left; false where there are none."""
+        while len(self.window) < size and self.more():
+            pass
+        return bool(self.window)
+
+    def drop(self, size: int) -> None:
+        """Pass over the first bytes of the window."""
+        self.window = self.window[size:]
+        self.at += size
+
+    def skip_to(self, position: int) -> bool:
+        """Pass over everything up to a position; false where the pieces end before it."""
+        while position - self.at > len(self.window):
+            self.at += len(self.window)
+            self.window = b""
+            if not self.more():
+                return False
+        self.drop(max(0, position - self.at))
+        return True
+
+    def take(self, size: int) -> bytes:
+        """The next bytes, in memory once; fewer only where the pieces end."""
+        if size <= len(self.window):
+            found = self.window[:size]
+            self.drop(size)
+            return found
+        out = BytesIO()
+        while size and (self.window or self.more()):
+            step = min(size, len(self.window))
+            out.write(memoryview(self.window)[:step])
+            self.drop(step)
+            size -= step
+        return out.getvalue()
+
+
+class Content(bytes):
+    """The bytes of one large record for a generated row reader, which asks for single bytes and for slices in
+    ascending order. Slices come from the stream as they are. Asked for anything else, it raises struct.error.
+    """
+
+    _stream: Stream
+    _part: Part
+    _restart: Pieces
+
+    def __new__(cls, stream: Stream, part: Part, restart: Pieces) -> Content:
+        self = super().__new__(cls)
+        self._stream, self._part, self._restart = stream, part, restart
+        return self
+
+    def __len__(self) -> int:
+        return self._part.size
+
+    def whole(self) -> bytes:
+        """All of them in memory: for the careful reader, which says what is wrong with a record."""
+        stream = Stream(self._restart())
+        stream.skip_to(self._part.start)
+        return stream.take(self._part.size)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> bytes: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | bytes:
+        if isinstance(key, slice):
+            start, stop, _ = key.indices(len(self))
+            if stop - start > _LOOK:
+                self._look(start, 0)
+                return self._stream.take(stop - start)
+            return self._look(start, max(0, stop - start))
+        index = key.__index__()
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._look(index, 1)[0]
+
+    def _look(self, index: int, size: int) -> bytes:
+        """A few bytes, which may be asked for again, as those of a varint are; for none, go to just there."""
+        stream, position = self._stream, self._part.start + index
+        stream.skip_to(max(stream.at, position - _LOOK if size else position))
+        if position < stream.at:
+            raise struct.error("what was read is gone")
+        at = position - stream.at
+        stream.fill(at + size)
+        return stream.window[at : at + size]
+
+
+def _found(pieces: Iterator[bytes], count: int, options: ReadOptions) -> list[Part]:
+    """Where the parts are. What is wrong with the whole, its size or its compression, is said first."""
+    stream = Stream(pieces)
+    try:
+        return _cut(stream, count, options)
+    except FormatError as error:
+        raise explained(error, stream) from None
+
+
+def explained(error: FormatError, stream: Stream) -> FormatError:
+    """`error`, found in a stream, after a look at the rest: raises what is wrong with the whole."""
+    stream.skip_to(sys.maxsize)
+    if isinstance(error, Truncated) and error.have is None:
+        error.have = stream.at - error.at
+    return error
+
+
+def _cut(stream: Stream, count: int, options: ReadOptions) -> list[Part]:
+    parts: list[Part] = []
+    index = first = start = position = 0
+    while True:
+        window, pos = stream.window, position - stream.at
+        if len(window) - pos < _LOOK:
+            stream.drop(min(pos, len(window)))
+            if stream.more():
+                continue
+            window, pos = stream.window, position - stream.at
+            if pos == len(window):
+                break
+        if index >= options.elements:
+            raise too_many("records", position, options)
+        try:
+            size, after = read_zigzag32(window, pos, len(window), "len_body")
+            if size < _LEAST_BODY:
+                read_record(window, pos, len(window), options)
+        except FormatError as error:
+            raise error.within("records", index, shift=stream.at) from None
+        body, position = stream.at + after, stream.at + after + size
+        if position - start > PART and index > first:
+            before = stream.at + pos
+            parts.append(Part(first, index - first, start, before - start))
+            first, start = index, before
+        index += 1
+        if position - stream.at > len(stream.window) and not stream.skip_to(position):
+            raise Truncated(f"records[{index - 1}].body", at=body, need=size, have=None)
+    if index != count:
+        raise Malformed("num_records", "not the number of records", at=position, need=index, have=count)
+    parts.append(Part(first, index - first, start, position - start))
+    return parts

@@ -1,0 +1,166 @@
+"""Which offsets no segment of a log holds, and what explains that: nothing is explained without evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kodec.log.directories.segment import BatchHeader, Segment
+from kodec.log.files.checkpoints import read_offset_ranges, read_offsets
+from kodec.log.files.listing import LeftoverKind, ReplicaKind
+from kodec.log.files.names import CLEANER_OFFSETS, OMITTED_OFFSETS, file_name
+from kodec.runtime.errors import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kodec.log.directories.partition import PartitionLog
+
+__all__ = ["Gap", "cleaned_up_to", "explain_gap", "find_gaps"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets that no segment of a log holds.
+
+    Attributes:
+        first, last: the offsets, both inclusive.
+        lost: the first of them that nothing explains; `last + 1` where all are explained.
+        why: what explains those below `lost`; "" where nothing does.
+    """
+
+    first: int
+    last: int
+    lost: int
+    why: str = ""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether none of the offsets is lost."""
+        return self.lost > self.last
+
+
+def explain_gap(log: PartitionLog, first: int, last: int) -> Gap:
+    """Say why the offsets from `first` to `last` are in no segment of a log: the rule of all readers.
+
+    An offset is explained where one of these shows that it was left out, and not lost:
+
+    - it lies below the log start offset;
+    - it lies below the log's entry in `cleaner-offset-checkpoint`, if that does not lie above the end of the
+      log: then it is of another log, as Kafka's cleaner takes it too;
+    - a file that waits for its deletion (`.deleted`) has it: a broker has just replaced the segment;
+    - `kodec convert` has left it out, and says so in `kodec-omitted-offsets`;
+    - a batch above it shows that compaction came at least so far, as it goes through a log from its start.
+      That is one of magic 2 with a right checksum and fewer records than offsets; or one behind a gap inside
+      its segment, where what follows it goes on above it, as no checksum covers an offset. A log that was
+      converted has such gaps too: there it does not count.
+
+    A segment without a batch, or of magic 0 or 1, shows nothing. Reads headers, at most from the gap to the
+    end of the log. Raises OSError.
+    """
+    gap = Gap(first, last, first)
+    for start, stop, why in _explanations(log, last):
+        if start <= gap.lost < stop:
+            gap = Gap(first, last, min(stop, last + 1), why)
+            if gap.is_explained:
+                break
+    return gap
+
+
+def find_gaps(log: PartitionLog) -> Iterator[Gap]:
+    """The gaps between the segments, by their last headers. Raises OSError.
+
+    Behind a segment that is damaged, or ends in a torn tail, offsets may be in what cannot be read: none.
+    """
+    for segment, following in pairwise(log.segments):
+        with suppress(FormatError), segment:
+            expected = segment.next_offset
+            if expected < following.base_offset and segment.torn_tail is None:
+                yield explain_gap(log, expected, following.base_offset - 1)
+
+
+def cleaned_up_to(log: PartitionLog) -> int:
+    """Below which offset a broker's cleaner may have removed records; 0 where its checkpoint does not say it.
+
+    Raises OSError.
+    """
+    if log.kind is not ReplicaKind.LIVE:
+        # what the checkpoint says is of the replica that is in use
+        return 0
+    cleaned = 0
+    with suppress(FormatError, FileNotFoundError):
+        cleaned = read_offsets(log.root / CLEANER_OFFSETS).get(log.topic_partition, 0)
+    return cleaned if cleaned <= _end(log) else 0
+
+
+def _end(log: PartitionLog) -> int:
+    try:
+        return log.end_offset
+    except FormatError:
+        # the active segment, which this is or was, is not compacted
+        return log.segments[-1].base_offset
+
+
+def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]]:
+    """(the first offset, the one behind the last, why) of ranges that may have no record."""
+    with suppress(FormatError):
+        yield 0, log.start_offset, f"below the log start offset {log.start_offset}"
+    cleaned = cleaned_up_to(log)
+    yield 0, cleaned, f"compacted up to offset {cleaned}, by {CLEANER_OFFSETS}"
+    for each in log.leftovers:
+        base = each.base_offset
+        if base is not None and each.path.name == file_name(base, "log", f".{LeftoverKind.DELETED.value}"):
+            with suppress(FormatError, FileNotFoundError), Segment.of(each.path, base) as segment:
+                yield base, segment.next_offset, f"replaced: {each.path.name} waits for its deletion"
+    omitted = _omitted(log.path)
+    for first, final in omitted or ():
+        yield first, final + 1, f"left out by a conversion, by {OMITTED_OFFSETS}"
+    if omitted is None:
+        closed = [*log.segments[1:], None]
+        for segment, following in zip(log.segments, closed, strict=True):
+            if segment.base_offset > last and (head := _left_by_compaction(segment, following)) is not None:
+                yield 0, head.last_offset + 1, f"compacted: see the batch with offset {head.last_offset}"
+                return
+
+
+def _omitted(folder: Path) -> list[tuple[int, int]] | None:
+    """What a conversion has left out; None where there was none, or where that cannot be read."""
+    try:
+        return read_offset_ranges(folder / OMITTED_OFFSETS)
+    except (FormatError, FileNotFoundError):
+        return None
+
+
+def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHeader | None:
+    """The first batch of a segment that shows that records before it, or of it, were removed."""
+    before, doubtful = segment.base_offset - 1, None
+    try:
+        for head in segment.headers():
+            if doubtful is not None and head.first_known > doubtful.last_offset:
+                return doubtful
+            first, count = head.base_offset, head.count
+            is_sparse = first is not None and count is not None and count <= head.last_offset - first
+            if head.magic == 2 and is_sparse and _has_right_checksum(segment, head):
+                return head
+            # of a wrapper only the content says where it begins
+            is_behind_gap = first is not None and first > before + 1
+            doubtful = head if is_behind_gap and _has_right_checksum(segment, head) else None
+            before = max(before, head.last_offset)
+        if doubtful is not None and following is not None and doubtful.last_offset < following.base_offset:
+            return doubtful
+    except (FormatError, FileNotFoundError):
+        pass
+    finally:
+        segment.close()
+    return None
+
+
+def _has_right_checksum(segment: Segment, head: BatchHeader) -> bool:
+    try:
+        segment.batch_at(head)
+    except FormatError:
+        return False
+    return True

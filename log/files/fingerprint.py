@@ -1,0 +1,104 @@
+"""What a plan was made from, so that it is carried out only where nothing of that has changed since."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Self
+
+from kodec.log.files.checkpoints import read_offsets
+from kodec.log.files.listing import TopicPartition
+from kodec.log.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kodec.log.files.paths import partition_path
+from kodec.runtime.errors import FormatError, StalePlan
+
+__all__ = ["Fingerprint"]
+
+_CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+
+# Device, inode, type and mode, size, times of modification and of change (ns): of a file with another content
+# one of them differs, also where a program has set the time of modification back.
+_Identity = tuple[int, int, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A topic-partition's folder at a moment: its files, and what the checkpoints beside it say of it.
+
+    A `plan_...` function takes one before it reads anything, and `apply` calls `require` when it holds the
+    lock: what a broker, another program or another `apply` has done in between makes the plan stale.
+
+    Attributes:
+        folder: the folder; topic_partition: what its name says.
+        files: by name; None where the folder is not there.
+        offsets: of each checkpoint what it says of the topic-partition; None for nothing, or a checkpoint
+            that cannot be read. What it says of others may change: other plans do that.
+    """
+
+    folder: Path
+    topic_partition: TopicPartition
+    files: dict[str, _Identity] | None
+    offsets: tuple[tuple[str, int | None], ...]
+
+    @classmethod
+    def of(cls, folder: str | os.PathLike[str]) -> Self:
+        """Take it. Raises OSError where the folder cannot be listed; ValueError for the name of another."""
+        given = partition_path(folder)
+        offsets = tuple((name, _offset(given.root / name, given.topic_partition)) for name in _CHECKPOINTS)
+        return cls(given.path, given.topic_partition, _files(given.path), offsets)
+
+    def require(self) -> None:
+        """Raises StalePlan, which names the first difference, where anything has changed since; OSError."""
+        now = Fingerprint.of(self.folder)
+        if now == self:
+            return
+        if now.files is None or self.files is None:
+            raise StalePlan(str(self.folder), "was deleted" if now.files is None else "was made")
+        for name in sorted(self.files.keys() | now.files.keys()):
+            before, after = self.files.get(name), now.files.get(name)
+            if before != after:
+                what = "was made" if before is None else "was deleted" if after is None else "has changed"
+                raise StalePlan(str(self.folder / name), what)
+        for (name, old), (_, new) in zip(self.offsets, now.offsets, strict=True):
+            if old != new:
+                what = f"the offset of {self.topic_partition} has changed from {old} to {new}"
+                raise StalePlan(str(self.folder.parent / name), what)
+
+
+def _files(folder: Path) -> dict[str, _Identity] | None:
+    if not folder.exists():
+        return None
+    found = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            # One that goes meanwhile is gone.
+            with suppress(FileNotFoundError):
+                found[entry.name] = _identity(os.lstat(entry.path))
+    return found
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mode,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
+def _offset(checkpoint: Path, topic_partition: TopicPartition) -> int | None:
+    try:
+        return _offsets(checkpoint, _identity(os.lstat(checkpoint))).get(topic_partition)
+    except (OSError, FormatError):
+        return None
+
+
+@lru_cache(maxsize=8)
+def _offsets(checkpoint: Path, identity: _Identity) -> dict[TopicPartition, int]:
+    # A log directory has a plan for each of its thousands of topic-partitions.
+    return read_offsets(checkpoint)

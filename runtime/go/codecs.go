@@ -1,0 +1,168 @@
+package kodec
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// unpacked is a reader of what stored bytes decompress to.
+func (r *reader) unpacked(name, codec string, stored []byte, at int) (*reader, error) {
+	if codec == "none" {
+		return &reader{buf: stored, end: len(stored), opt: r.opt, compressed: r.compressed}, nil
+	}
+	if r.compressed {
+		return nil, &Error{Code: Malformed, Path: name, Reason: codec + " data inside compressed data", At: at}
+	}
+	data, err := decompress(codec, stored, r.opt.decompressed())
+	if err != nil {
+		if e, ok := err.(*Error); ok {
+			e.Path, e.At = name, at
+			return nil, e
+		}
+		return nil, &Error{Code: Malformed, Path: name, Reason: codec + ": " + err.Error(), At: at}
+	}
+	return &reader{buf: data, end: len(data), opt: r.opt, compressed: true}, nil
+}
+
+// outside is an error of the content as one of what holds it.
+func (r *reader) outside(err error, name, codec string, at int) error {
+	err = within(err, name)
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	if codec == "none" {
+		e.At += at
+	} else {
+		e.At, e.Inside = at, codec
+	}
+	return e
+}
+
+var xerial = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
+
+func decompress(codec string, data []byte, limit int) ([]byte, error) {
+	switch codec {
+	case "gzip":
+		from, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		return bounded(from, codec, limit)
+	case "lz4":
+		return bounded(lz4.NewReader(bytes.NewReader(data)), codec, limit)
+	case "zstd":
+		from, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1))
+		if err != nil {
+			return nil, err
+		}
+		defer from.Close()
+		return bounded(from, codec, limit)
+	case "snappy":
+		return unsnap(data, limit)
+	}
+	return nil, &Error{Code: Unsupported, Reason: "codec " + codec}
+}
+
+func bounded(from io.Reader, codec string, limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > limit {
+		return nil, tooLarge(codec, limit)
+	}
+	return data, nil
+}
+
+func tooLarge(codec string, limit int) error {
+	return &Error{Code: LimitExceeded, Reason: codec + ": decompresses to more than allowed", Need: limit + 1, Have: limit}
+}
+
+// unsnap reads xerial's blocks, or one raw block.
+func unsnap(data []byte, limit int) ([]byte, error) {
+	if len(data) < 16 || !bytes.Equal(data[:8], xerial) {
+		return unsnapBlock(nil, data, limit)
+	}
+	var out []byte
+	for at := 16; at < len(data); {
+		if len(data)-at < 4 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		size := int(int32(binary.BigEndian.Uint32(data[at:])))
+		at += 4
+		if size < 0 || size > len(data)-at {
+			return nil, io.ErrUnexpectedEOF
+		}
+		var err error
+		if out, err = unsnapBlock(out, data[at:at+size], limit); err != nil {
+			return nil, err
+		}
+		at += size
+	}
+	return out, nil
+}
+
+func unsnapBlock(out, block []byte, limit int) ([]byte, error) {
+	size, err := s2.DecodedLen(block)
+	if err != nil {
+		return nil, err
+	}
+	if size > limit-len(out) {
+		return nil, tooLarge("snappy", limit)
+	}
+	data, err := s2.Decode(nil, block)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, data...), nil
+}
+
+func compress(codec string, data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	var to io.WriteCloser
+	switch codec {
+	case "none":
+		return data, nil
+	case "gzip":
+		to = gzip.NewWriter(&out)
+	case "lz4":
+		to = lz4.NewWriter(&out)
+	case "zstd":
+		made, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		to = made
+	case "snappy":
+		return snap(data), nil
+	default:
+		return nil, notEncodable("", "unknown codec", codec)
+	}
+	if _, err := to.Write(data); err != nil {
+		return nil, err
+	}
+	if err := to.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// snap writes xerial's blocks of 32 KiB, as Java clients do.
+func snap(data []byte) []byte {
+	out := append(append([]byte(nil), xerial...), 0, 0, 0, 1, 0, 0, 0, 1)
+	for len(data) > 0 {
+		n := min(len(data), 32<<10)
+		block := s2.EncodeSnappy(nil, data[:n])
+		out = binary.BigEndian.AppendUint32(out, uint32(len(block)))
+		out = append(out, block...)
+		data = data[n:]
+	}
+	return out
+}

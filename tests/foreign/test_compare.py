@@ -1,0 +1,149 @@
+"""The comparison with stock ksc finds what differs: members, moments, and what no case lists."""
+
+# ruff: noqa: E501  (a schema on one line is easier to compare with its bytes)
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kodec.generator.targets.python as python_target
+from kodec.generator.driver import render_all
+from kodec.runtime.streams import ByteSource, StreamNode
+from tests.foreign import run
+from tests.foreign.compare import Note, Reader, judge
+from tests.ksc import oracle
+
+Readers = Callable[[str], Reader]
+STREAM = """
+seq:
+- {id: n, type: u1}
+- {id: name, type: strz, encoding: ASCII}
+instances:
+  twice: {value: n * 2}
+  behind: {pos: n, type: u1}
+  here: {value: _io.pos}
+"""
+
+
+@pytest.fixture
+def readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Readers:
+    """Both readers of a schema with the id `compared`."""
+    monkeypatch.setattr(python_target, "formatted", dict)
+
+    def make(text: str) -> Reader:
+        schema = f"meta: {{id: compared, endian: be}}\n{text}"
+        (tmp_path / "compared.ksy").write_text(schema)
+        tree = yaml.load(schema, Loader=oracle.CoreLoader)
+        assert oracle.compile_each([(tmp_path / "ksc", {"compared": tree})]) == [[]]
+        package = Path(tempfile.mkdtemp(dir=tmp_path)) / "ours"
+        package.mkdir()
+        for path, module in render_all(tmp_path, package="ours", targets=("python",)).modules.items():
+            (package / path).write_text(module)
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("ours", "compared")]:
+            monkeypatch.delitem(sys.modules, name)
+        importlib.invalidate_caches()
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        return Reader.load(package, "compared", "Compared", tmp_path / "ksc" / "python", "compared")
+
+    return make
+
+
+def test_every_member_of_ksc_is_compared(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = readers(STREAM)
+    assert reader.judge(b"\x01ab\0").verdict == "agree"
+    for name, found in (
+        ("twice", property(lambda self: 3)),
+        ("behind", property(lambda self: None)),
+        ("here", property(lambda self: self._io.pos - 1)),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(reader.ours, name, found)
+            finding = reader.judge(b"\x01ab\0")
+            assert finding.verdict == "wrong" and finding.reason.startswith(f".{name}: ")
+    # one that ours does not have at all, and one that is no number
+    for name in ("twice", "behind"):
+        with monkeypatch.context() as patch:
+            patch.delattr(reader.ours, name)
+            assert reader.judge(b"\x01ab\0").reason == f".{name}: ksc has it, ours has not"
+    with monkeypatch.context() as patch:
+        patch.setattr(reader.ours, "twice", property(lambda self: True))
+        assert reader.judge(b"\x01ab\0").verdict == "wrong"
+
+
+def test_what_ours_has_and_ksc_has_not_is_found(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = readers("seq:\n- {id: n, type: u1}\n- {id: a, terminator: 0, if: n > 1}\n")
+    assert reader.judge(b"\x01a\0").verdict == "agree"
+    read = reader.ours._read  # type: ignore[attr-defined]  # generated
+
+    def with_more(self: Any, io: ByteSource) -> None:
+        read(self, io)
+        self.a = b"x"
+
+    monkeypatch.setattr(reader.ours, "_read", with_more)
+    assert reader.judge(b"\x01a\0").reason == ".a: b'x', ksc has none"
+
+
+def test_an_instance_that_ksc_could_not_read_leaves_its_stream_where_it_was(readers: Readers) -> None:
+    reader = readers(
+        "seq: [{id: n, type: u1}]\ninstances:\n  a: {pos: 0, size: 9}\n  b: {value: _io.pos}\n  z: {type: strz, pos: 2, encoding: ASCII}\n"
+    )
+    assert reader.judge(b"\x01ab").verdict == "agree"
+
+
+TEXT = "seq:\n- {id: a, size: 2, type: p}\n- {id: z, terminator: 0}\ntypes:\n  p: {seq: [{id: t, type: str, size: 1, encoding: ASCII}]}\n"
+
+
+def test_a_member_that_a_rule_explains_is_named(readers: Readers) -> None:
+    reader = readers(TEXT)
+    finding = reader.judge(b"\xffa\0")
+    why = "text that is not of its encoding"
+    assert (finding.verdict, finding.notes) == ("laxer", (Note("laxer", "Compared.P.t", why),))
+    assert reader.judge(b"aa\0").notes == ()
+    # ksc's refusal alone explains nothing
+    reader.ours.from_bytes = classmethod(  # type: ignore[attr-defined]  # generated
+        lambda cls, data, **named: StreamNode.from_bytes.__func__(cls, b"ab\0")  # type: ignore[attr-defined]
+    )
+    assert reader.judge(b"\xffa\0").verdict == "wrong"
+
+
+def test_what_no_case_lists_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "listed.ksy").write_text(f"meta: {{id: listed, endian: be}}\n{TEXT}")
+    (tmp_path / "sample").write_bytes(b"\xffa\0")
+    oracle.compile_schemas(tmp_path / "ksc", ("python",), schemas)
+    corpus = run.Corpus(
+        "tests", oracle.schemas(schemas), tmp_path / "ksc" / "python", {}, {"listed": tmp_path / "sample"}
+    )
+    empty = tmp_path / "exceptions.yaml"
+    empty.write_text("[]")
+    monkeypatch.setattr(run, "EXCEPTIONS", empty)
+    found = run.alone(corpus, "listed", quick=True)
+    assert found.verdict == "wrong"
+    assert found.reasons == ["not listed: laxer: Listed.P.t: text that is not of its encoding"]
+    empty.write_text(run.as_exceptions([found]))
+    assert run.alone(corpus, "listed", quick=True).verdict == "taken"
+
+
+def test_a_sample_that_both_refuse_is_a_case_too(readers: Readers) -> None:
+    reader = readers(TEXT)
+    _, _, _, notes = judge(reader, b"a", "seed", 0)
+    assert notes == {Note("both", "a / Compared.a", "both refuse the sample")}
+
+
+def test_the_cases_are_in_order() -> None:
+    groups = yaml.safe_load(run.EXCEPTIONS.read_text("utf-8"))
+    assert [set(group) for group in groups] == [{"side", "why", "cases"}] * len(groups)
+    keys = [(group["side"], group["why"]) for group in groups]
+    assert keys == sorted(set(keys)) and {side for side, _ in keys} <= {"stricter", "laxer", "unkept", "both"}
+    for group in groups:
+        assert list(group["cases"]) == sorted(group["cases"])
+        assert all(members == sorted(set(members)) and members for members in group["cases"].values())

@@ -1,0 +1,48 @@
+"""The generated Go does with bytes what the generated Python does, and passes Go's own checks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kodec.generator.driver import generate
+from kodec.generator.problems import SchemaError
+
+from . import go_testee
+from .cases import cases
+from .test_plan import FOLDERS
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("go") is None, reason="no Go here: https://go.dev"),
+    pytest.mark.xdist_group("go"),
+]
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_go_reads_and_writes_as_the_generated_python(folder: Path, tmp_path: Path) -> None:
+    program = go_testee.build(folder, tmp_path)
+    told = list(cases(folder, changes=4, seed=12))
+    for case, found in zip(told, go_testee.ask(program, told), strict=True):
+        assert found == case
+    files = sorted(each.name for each in (tmp_path / "go").glob("*.go"))
+    shown = subprocess.run(
+        ["gofmt", "-l", *files], cwd=tmp_path / "go", capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == ""
+
+
+def test_what_go_does_not_have_is_a_problem_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x.ksy").write_text(
+        "meta: {id: x, endian: be}\nseq:\n  - {id: a_1, type: u1}\n  - {id: a1, type: u1}\n"
+        "  - {id: t, type: str, size: 2, encoding: UTF-16LE}\n"
+    )
+    (tmp_path / "y.ksy").write_text("meta: {id: y}\nseq: [{id: z, type: strz, encoding: UTF-8}]\n")
+    with pytest.raises(SchemaError) as caught:
+        generate(tmp_path, tmp_path / "out", targets=["go"])
+    told = str(caught.value)
+    for text in ("`a_1` and `a1` are both `A1` in Go", "text in UTF-16LE", "read from streams"):
+        assert text in told
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,60 @@
+"""The plan says the same of bytes as the Python that is generated: values, errors and their places, bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kodec.generator.driver import load
+from kodec.generator.plan.build import program_of
+from kodec.generator.plan.steps import Program
+from kodec.runtime.errors import EncodeError, FormatError
+
+from .cases import CODES, Case, cases, plain
+from .plan_reader import PlanReader
+from .plan_writer import PlanWriter
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = {"kafka": ROOT / "schemas", "others": ROOT / "tests" / "generator" / "formats"}
+
+
+def read(program: Program, case: Case) -> tuple[Case, object]:
+    """What the plan makes of a case's bytes, and the value before it is plain."""
+    told = () if case.version is None else (case.version,)
+    try:
+        value = PlanReader(program, case.data).read(case.type, len(case.data), told)
+    except FormatError as error:
+        found = (CODES[type(error).__name__], error.path, error.at)
+        return Case(case.type, case.data, case.version, error=found), None
+    try:
+        written = PlanWriter(program).write(case.type, value, told)
+    except EncodeError:
+        written = None
+    return Case(case.type, case.data, case.version, plain(value), written), value
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_a_plan_reads_and_writes_as_the_generated_python(folder: Path) -> None:
+    program = program_of(load(folder))
+    count = refused = 0
+    for case in cases(folder, changes=2, seed=11):
+        found, _ = read(program, case)
+        assert found == case
+        count += 1
+        refused += case.error is not None
+    assert count > 100 and 0 < refused < count
+
+
+def test_each_type_of_record_schemas_has_a_unit() -> None:
+    model = load(FOLDERS["kafka"])
+    units = program_of(model).units
+    # what wire types and tagged sections are made of is spelled by each language itself
+    without = {each.name for schema in model.schemas for each in schema.structs} - units.keys()
+    assert {name.partition("::")[0] for name in without if "tag" not in name} == {
+        "bool8",
+        "unsigned_varint",
+        "uuid",
+        "varint",
+        "varlong",
+    }
