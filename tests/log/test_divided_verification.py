@@ -137,7 +137,7 @@ def test_a_segment_that_cannot_be_read(tmp_path: Path) -> None:
     assert isinstance(gone.error, FileNotFoundError)
     readings[1:3] = [pieces[1].read(), gone]
     # of the middle of a log a broker deletes nothing but what it has compacted
-    (gap,) = verify_partition(log, readings=readings)
+    (gap,) = [each for each in verify_partition(log, readings=readings) if not each.note]
     assert (gap.what, gap.path) == ("offsets", pieces[3].path)
 
 
