@@ -238,7 +238,8 @@ def verify_partition(
     if state.gap is not None and not _shows_compaction(log):
         at, first, last = state.gap
         have = f"{first} to {last} before the last batch, whose offset no checksum covers"
-        yield Problem(log.segments[-1].path, at, "offsets", "no gap in a log that is not compacted", have)
+        need = "no gap in a log that is not compacted"
+        yield Problem(log.segments[-1].path, at, "offsets before the last batch", need, have)
     yield from state.compare_rest()
     yield from _leader_epochs(log, state.epochs, start_offset)
 

@@ -130,14 +130,14 @@ def test_a_segment_that_cannot_be_read(tmp_path: Path) -> None:
     pieces = plan_readings(log)
     readings = [each.read() for each in pieces]
     readings[1] = Reading(readings[1].findings[:2], OSError(5, "Input/output error"))
-    problems = list(verify_partition(log, readings=readings))
+    problems = [each for each in verify_partition(log, readings=readings) if not each.note]
     assert [(each.what, each.path) for each in problems] == [("cannot be read", pieces[1].path)]
     pieces[2].path.unlink()
     gone = pieces[2].read()
     assert isinstance(gone.error, FileNotFoundError)
     readings[1:3] = [pieces[1].read(), gone]
     # of the middle of a log a broker deletes nothing but what it has compacted
-    (gap,) = verify_partition(log, readings=readings)
+    (gap,) = [each for each in verify_partition(log, readings=readings) if not each.note]
     assert (gap.what, gap.path) == ("offsets", pieces[3].path)
 
 

@@ -17,6 +17,7 @@ from kodec.log.files.names import CLEAN_SHUTDOWN, file_name
 from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
 from kodec.log.recovery.steps import Truncate
 from kodec.log.writing.writer import LogWriter
+from kodec.runtime.errors import Malformed
 from tests.log.recovery.recovered import append, files_of, flip, last_log, make, rows
 
 # -- indexes only -------------------------------------------------------------------------------------
@@ -191,6 +192,10 @@ def test_any_harm_is_recovered_once(
         assert {each.value for each in found} <= served
         offsets = [each.offset for each in found]
         assert offsets == sorted(set(offsets))
-    with LogWriter(folder) as writer:
-        assert writer.next_offset == plan.end_offset
+    try:
+        with LogWriter(folder) as writer:
+            assert writer.next_offset == plan.end_offset
+    except Malformed:
+        # after a clean shutdown nothing is read: a wrong checksum in the last segment is still there
+        assert marked and not from_start and not plan.scanned
     shutil.rmtree(root)
