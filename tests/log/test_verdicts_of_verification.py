@@ -316,7 +316,7 @@ def test_of_a_producer_snapshot(made: Path, kind: str, place: str) -> None:
 def test_of_a_snapshot_from_before_a_compaction(made: Path, kind: str) -> None:
     """The cleaner removes the start of a transaction, and all of one that was aborted."""
     change, wanted = SNAPSHOTS[kind]
-    write_offsets(made.parent / "cleaner-offset-checkpoint", {TopicPartition("t", 0): 5})
+    write_offsets(made.parent / "cleaner-offset-checkpoint", {TopicPartition("t", 0): 10})
     snapshot = ProducerSnapshot.from_bytes((made / SNAPSHOT).read_bytes())
     change(snapshot)
     (made / SNAPSHOT).write_bytes(snapshot.to_bytes())
@@ -414,11 +414,11 @@ SEGMENTS: dict[str, tuple[dict[int, list[tuple[int, int]]], list[str]]] = {
         ["last offset: need less than 10, the next segment's, have 10"]),
     "one offset between two segments": (
         {0: [(0, 10)], 11: [(11, 5)]},
-        ["offsets: need no gap between segments, have 10 to 10 in no segment"]),
+        ["offsets: need no gap between segments, have 10 to 10 in no segment, and not for compaction"]),
     "one offset between two segments, twice": (
         {0: [(0, 10)], 11: [(11, 5)], 17: [(17, 1)]},
-        ["offsets: need no gap between segments, have 10 to 10 in no segment",
-         "offsets: need no gap between segments, have 16 to 16 in no segment"]),
+        ["offsets: need no gap between segments, have 10 to 10 in no segment, and not for compaction",
+         "offsets: need no gap between segments, have 16 to 16 in no segment, and not for compaction"]),
     "the last offset that an index can say": ({7: [(2**31 + 6, 1)]}, []),
     "one above": ({7: [(2**31 + 7, 1)]}, ["last offset: need at most 2147483654, have 2147483655"]),
 }  # fmt: skip
@@ -450,12 +450,12 @@ def test_a_segment_alone_says_nothing_of_what_began_before_it(made: Path) -> Non
     assert [name for name, *_ in verdicts(made / file_name(5, "log"))] == [file_name(5, "index")]
 
 
-def test_of_a_live_log_only_the_active_segment_may_be_torn(made: Path) -> None:
+def test_of_a_live_log_only_the_active_segment_is_preallocated(made: Path) -> None:
     with kodec.PartitionLog(made) as log:
         for base, wanted in ((5, ["torn tail"]), (10, [])):
             path = made / file_name(base, "log")
             whole = path.read_bytes()
-            path.write_bytes(whole + whole[:70])
+            path.write_bytes(whole + bytes(70))
             found = list(verify_partition(log, live=True))
             assert [each.what.partition(":")[0] for each in found] == wanted
             path.write_bytes(whole)
