@@ -275,7 +275,9 @@ def test_on_a_full_disk(tmp_path: Path, options: dict[str, int], left: list[int]
     with kodec.PartitionLog(folder) as log:
         assert log.leftovers == [] and log.end_offset == 100
         assert log.start_offset == plan.new_start_offset
-        assert [str(each) for each in verify_partition(log) if not each.note] == []
+        # the batches here are of no epoch that the checkpoint has
+        found = [each for each in verify_partition(log) if not each.note and each.what != "leader epoch"]
+        assert [str(each) for each in found] == []
 
 
 def test_the_only_segment_goes_on_a_full_disk(tmp_path: Path) -> None:

@@ -450,21 +450,27 @@ def test_every_flip_of_a_bit_of_a_base_offset_is_seen(tmp_path: Path, number: in
             [(0, [batch(at, [(b"k", b"v")] * 10, time=START) for at in (0, 10, 20)])],
         )
         damaged_offset(folder, number, bit)
-        assert found(folder)[0] != [], bit
+        problems, notes = found(folder)
+        assert problems or any("offsets before the last batch" in each for each in notes), bit
 
 
 def test_a_gap_before_the_last_batch_of_a_compacted_log(tmp_path: Path) -> None:
     def log(name: str, *entries: bytes) -> Path:
         return made.make(tmp_path / name / "topic-0", [(0, entries)])
 
+    def gaps(notes: list[str]) -> int:
+        return sum("offsets before the last batch: " in each for each in notes)
+
     full, last = batch(0, [(b"k", b"v")] * 10), batch(15, [(b"k", b"v")] * 5)
     folder = log("whole", full, last)
-    (problem,) = found(folder)[0]
-    assert "offsets before the last batch: " in problem and "have 10 to 14 " in problem
+    problems, notes = found(folder)
+    # A restore that keeps offsets leaves such a gap too.
+    assert problems == [] and gaps(notes) == 1 and any("have 10 to 14 " in each for each in notes)
     # the cleaner has been there, another batch shows it, or the format does not say what is missing
     write_offsets(folder.parent / "cleaner-offset-checkpoint", {TopicPartition("topic", 0): 10})
-    assert found(folder)[0] == []
-    assert found(log("gaps", batch(3, [(b"k", b"v")]), batch(5, [(b"k", b"v")] * 5), last))[0] == []
-    assert found(log("old", batch(0, [(b"k", b"v")] * 10, magic=1), last))[0] == []
-    # a follower's first batch
-    assert found(log("first", last))[0] == []
+    assert found(folder)[0] == [] and gaps(found(folder)[1]) == 0
+    shown = log("gaps", batch(3, [(b"k", b"v")]), batch(5, [(b"k", b"v")] * 5), last)
+    old = log("old", batch(0, [(b"k", b"v")] * 10, magic=1), last)
+    # and a follower's first batch
+    for each in (shown, old, log("first", last)):
+        assert found(each)[0] == [] and gaps(found(each)[1]) == 0

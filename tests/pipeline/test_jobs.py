@@ -286,7 +286,7 @@ def test_a_restore_reads_what_spark_would(tmp_path: Path) -> None:
         assert (row.records, row.first_offset, row.last_offset) == (4, 0, 101)
         found = [(each.offset, each.key, each.value) for each in rows_of(out / "orders-0")]
         assert found == [(0, None, b"a"), (1, None, None), (100, b"k", b"c" * 100), (101, None, b"d")]
-        assert list(kodec.verify(out)) == []
+        assert [each for each in kodec.verify(out) if not each.note] == []
         assert export(out, tmp_path / f"{segment_bytes} again", engine="local").records == 4
     (folder / "a.parquet").write_bytes(damaged[:60] + b"\xff" * 60 + damaged[120:])
     with pytest.raises(OSError, match=r"a\.parquet: "):
