@@ -119,8 +119,8 @@ def assert_same(java: dict[str, Any], python: dict[str, Any], what: str) -> None
             "MALFORMED",
             "TRUNCATED",
         ):
-            # the JDK looks at the magic before it looks whether the header is whole, and the library for snappy
-            # does not say of what ends too early that it does
+            # the JDK looks at the magic before it looks whether the header is whole, and the library for
+            # snappy does not say of what ends too early that it does
             java["error"] = python["error"]
         java, python = ({key: each.get(key) for key in ("error", "path")} for each in (java, python))
     assert java == python, what
