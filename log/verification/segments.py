@@ -94,10 +94,6 @@ class SegmentCheck:
                     offsets.skip_to(batch.position)
             epochs.take(segment.path, batch)
             self._reserved_of(batch)
-            try:
-                batch.require_within_limits()
-            except FormatError as error:
-                yield from_error(error, segment.path)
             yield from self._offsets_of(batch)
             yield from self._snapshots_below(batch)
             yield from self._producer_of(batch)
@@ -179,18 +175,18 @@ class SegmentCheck:
     def _offsets_of(self, batch: Batch) -> Iterator[Finding]:
         segment, last = self.segment, self.last
         first = batch.base_offset if batch.magic == 2 else batch.last_offset
-        if batch.magic != 2 and batch.codec != "none":
-            try:
-                inside = batch.records()
-            except FormatError as error:
-                yield from_error(error, segment.path)
-            else:
-                first = inside[0].offset
-                if inside[-1].offset != batch.last_offset:
-                    need = f"{inside[-1].offset}, that of the last message inside"
-                    yield Problem(
-                        segment.path, batch.position, "offset of a wrapper", need, batch.last_offset
-                    )
+        try:
+            # A wrapper of magic 0 or 1 says no more of its messages than the last offset.
+            inside = batch.records() if batch.magic != 2 and batch.codec != "none" else []
+            if not inside:
+                batch.require_within_limits()
+        except FormatError as error:
+            yield from_error(error, segment.path)
+        else:
+            first = inside[0].offset if inside else first
+            if inside and inside[-1].offset != batch.last_offset:
+                need = f"{inside[-1].offset}, that of the last message inside"
+                yield Problem(segment.path, batch.position, "offset of a wrapper", need, batch.last_offset)
         self.last = max(last, batch.last_offset)
         between = batch.magic == 2 and segment.base_offset <= last < first - 1
         self.gap = (batch.position, last + 1, first - 1) if between else None

@@ -10,6 +10,8 @@ from kodec.runtime.errors import LimitExceeded
 
 __all__ = ["Codec", "joined", "over_limit"]
 
+_FEW = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Codec:
@@ -40,9 +42,21 @@ class Codec:
 
 
 def joined(pieces: Iterable[bytes]) -> bytes:
-    """One `bytes` of all pieces. `b"".join` would hold each byte twice."""
+    """One `bytes` of all pieces. `b"".join` would hold each byte twice, so it is for a few of them."""
+    left = iter(pieces)
+    held, total = [], 0
+    for piece in left:
+        held.append(piece)
+        total += len(piece)
+        if total > _FEW:
+            break
+    else:
+        return b"".join(held)
     out = BytesIO()
-    out.writelines(pieces)  # holds none of them
+    out.writelines(held)
+    held.clear()
+    del piece
+    out.writelines(left)  # holds none of them
     return out.getvalue()
 
 

@@ -25,12 +25,14 @@ _OF_RUNTIME = """
 """
 _LOCALS = frozenset(f"{_OF_GO} {_OF_TEMPLATES}".split())
 _EXPORTED = frozenset(_OF_RUNTIME.split())
-_INITIALS = {"id": "ID", "uuid": "UUID", "crc": "CRC", "api": "API", "url": "URL", "ip": "IP"}
+_AS_INITIALS = "api crc id ip url uuid"
+_INITIALS = frozenset(_AS_INITIALS.split())
 
 
 def exported(name: str) -> str:
     """`topic_id` is `TopicID`."""
-    text = "".join(_INITIALS.get(part, part[:1].upper() + part[1:]) for part in name.split("_") if part)
+    parts = [part.upper() if part in _INITIALS else part[:1].upper() + part[1:] for part in name.split("_")]
+    text = "".join(parts)
     return f"{text}_" if text in _EXPORTED else text
 
 
