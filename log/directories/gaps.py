@@ -99,7 +99,7 @@ def cleaned_up_to(log: PartitionLog) -> int:
 def _end(log: PartitionLog) -> int:
     try:
         return log.end_offset
-    except FormatError:
+    except (FormatError, OSError):
         # the active segment, which this is or was, is not compacted
         return log.segments[-1].base_offset
 
@@ -113,7 +113,7 @@ def _explanations(log: PartitionLog, last: int) -> Iterator[tuple[int, int, str]
     for each in log.leftovers:
         base = each.base_offset
         if base is not None and each.path.name == file_name(base, "log", f".{LeftoverKind.DELETED.value}"):
-            with suppress(FormatError, FileNotFoundError), Segment.of(each.path, base) as segment:
+            with suppress(FormatError, OSError), Segment.of(each.path, base) as segment:
                 yield base, segment.next_offset, f"replaced: {each.path.name} waits for its deletion"
     omitted = _omitted(log.path)
     for first, final in omitted or ():
@@ -151,7 +151,8 @@ def _left_by_compaction(segment: Segment, following: Segment | None) -> BatchHea
             before = max(before, head.last_offset)
         if doubtful is not None and following is not None and doubtful.last_offset < following.base_offset:
             return doubtful
-    except (FormatError, FileNotFoundError):
+    except (FormatError, OSError):
+        # what cannot be read shows nothing
         pass
     finally:
         segment.close()

@@ -317,9 +317,8 @@ def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live
     need = "no gap between segments"
     # Segments may have been replaced since the log was listed.
     with PartitionLog(segment.path.parent, limits=limits) as now:
-        with suppress(FormatError):
-            if any(each.base_offset <= expected < each.next_offset for each in now.segments):
-                return
+        if any(_holds(each, expected) for each in now.segments):
+            return
         gap = explain_gap(now, expected, segment.base_offset - 1)
         cleaning = live and any(each.kind is not LeftoverKind.DELETED for each in now.leftovers)
     if gap.lost > gap.first:
@@ -332,6 +331,13 @@ def _gap(segment: Segment, expected: int, state: Producers, limits: Limits, live
             have = f"{gap.lost} to {gap.last} in no segment; the cleaner is at work: verify again later"
         yield Problem(segment.path, 0, "offsets", need, have, note=cleaning)
         state.reliable = False
+
+
+def _holds(segment: Segment, offset: int) -> bool:
+    """Whether a segment reaches over an offset; one that cannot be read does not."""
+    with suppress(FormatError, OSError):
+        return segment.base_offset <= offset < segment.next_offset
+    return False
 
 
 def _known_ends(log: PartitionLog) -> list[tuple[int, str]]:

@@ -112,7 +112,7 @@ types:
                 'part = io.part(self.n & 3, self.part, "part")',
                 "if (item == 0) != (i + 1 == len(self.few)):",
                 "if not (self.n > 1):",
-                'io = self._seek(self.n & 3, "there")',
+                'io = self._seek(self._io, self.n & 3, "there")',
             ],
         ),
     ],

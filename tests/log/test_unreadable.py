@@ -234,7 +234,8 @@ def test_each_verb_names_the_file_and_goes_on(
     for text in rest:
         assert text in everything
     if code == 1:
-        assert str(bad) in everything
+        # a segment that is deleted from the middle of a log is missed by the next one
+        assert str(bad) in everything or (fault == "gone" and "20 to 39 in no segment" in everything)
     needs = kind == "log" and verb.partition(",")[0] not in ("trim",)
     deleted = fault == "gone" and verb.partition(",")[0] in ("dump", "ls", "verify")
     if needs and not deleted and not verb.startswith("salvage"):
