@@ -26,8 +26,6 @@ from kodec.generator.problems import SchemaError
 from tests.foreign.run import URL, closure, fetched
 from tests.ksc import oracle
 
-# how the text is laid out changes nothing, and costs a process for each schema
-python_target.formatted = dict
 PATIENCE = 120.0
 
 
@@ -76,6 +74,8 @@ def run(files: dict[str, Path], name: str) -> tuple[str, int, list[str]]:
 
 
 def _send(pipe: Connection, files: dict[str, Path], name: str) -> None:
+    # how the text is laid out changes nothing, and costs a process for each schema
+    python_target.formatted = dict
     try:
         pipe.send(run(files, name))
     except Exception as error:

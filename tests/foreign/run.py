@@ -43,8 +43,6 @@ PATIENCE = 600
 EXCEPTIONS = Path(__file__).parent / "exceptions.yaml"
 # what the parameters of an outermost type are given
 ARGUMENTS: dict[str, Any] = {"bool": True, "b1": True, "str": "ab", "bytes": b"ab"}
-# how the text is laid out changes nothing, and costs a process for each schema
-python_target.formatted = dict
 
 
 @dataclass
@@ -233,6 +231,8 @@ def alone(corpus: Corpus, name: str, *, quick: bool) -> Result:
 
 
 def _send(pipe: Connection, corpus: Corpus, name: str, quick: bool) -> None:
+    # how the text is laid out changes nothing, and costs a process for each schema
+    python_target.formatted = dict
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
