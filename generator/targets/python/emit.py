@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 LINE_LENGTH = 110
-_MOST_RUNS = 3
 # what no text of a schema's can hold
 _IMPORTS = "\0imports\0\n"
 # a name, unless it is an attribute, an argument's, or in a string or a comment
@@ -117,31 +116,25 @@ def render_index(messages: Mapping[tuple[Text, Text, int], tuple[str, str]]) -> 
 
 
 def formatted(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same modules as ruff formats them; its version is pinned, so that the text is always the same.
-
-    Raises RuntimeError where ruff fails, or leaves out some of them.
-    """
-    command = [
-        find_ruff_bin(),
-        "format",
-        "--isolated",
-        "--no-cache",
-        f"--line-length={LINE_LENGTH}",
-    ]
+    """The same modules as ruff formats them; its version is pinned, so that the text is always the same."""
     with tempfile.TemporaryDirectory(prefix="kodec-generate-") as folder:
         root = Path(folder)
         for index, text in enumerate(texts.values()):
             (root / f"{index}.py").write_text(text, encoding="utf-8", newline="\n")
-        # On a busy machine ruff 0.17.5 was seen to end well, and to have formatted nothing.
-        for _ in range(_MOST_RUNS):
-            done = subprocess.run([*command, folder], capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise RuntimeError(f"ruff could not format what the templates gave: {done.stderr.strip()}")
-            # `3 files reformatted, 1 file left unchanged`
-            if sum(map(int, re.findall(r"(\d+) files?", done.stdout))) == len(texts):
-                break
-        else:
-            raise RuntimeError(
-                f"ruff left files out: {len(texts)} were to be formatted: {done.stdout.strip()}"
-            )
+        done = subprocess.run(
+            [
+                find_ruff_bin(),
+                "format",
+                "--isolated",
+                "--no-cache",
+                "--quiet",
+                f"--line-length={LINE_LENGTH}",
+                folder,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"ruff could not format what the templates gave: {done.stderr.strip()}")
         return {name: (root / f"{index}.py").read_text("utf-8") for index, name in enumerate(texts)}
