@@ -18,12 +18,13 @@ from setuptools import Distribution, Extension, errors, find_packages, setup
 from setuptools.command.build_py import build_py
 from setuptools.command.editable_wheel import editable_wheel
 
-spec = importlib.util.spec_from_file_location("fresh", Path("pipeline", "jvm", "fresh.py"))
+spec = importlib.util.spec_from_file_location("fresh", Path("src", "kodec", "pipeline", "jvm", "fresh.py"))
 fresh = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(fresh)
 
 PACKAGE = "kodec"
-FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
+# What stands at the root of a clone; src/kodec has a link to each.
+FOLDERS = ["generated", "generator", "runtime", "schemas"]
 KERNELS = Path("generated", "kernels")
 HEADERS = Path("runtime", "native")
 # -O3 and nothing for one processor only: the kernels look at run time for what it can do.
@@ -118,7 +119,8 @@ class BuildFiles(build_py):
         return found
 
 
-packages = [PACKAGE]
+own = find_packages(f"src/{PACKAGE}", exclude=[name for each in FOLDERS for name in (each, f"{each}.*")])
+packages = [PACKAGE, *(f"{PACKAGE}.{name}" for name in own)]
 for folder in FOLDERS:
     packages.append(f"{PACKAGE}.{folder}")
     packages += [f"{PACKAGE}.{folder}.{name}" for name in find_packages(folder)]

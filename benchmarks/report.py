@@ -88,7 +88,7 @@ def _commit() -> str:
     """The commit of the clone, with `-changed` where the codec's own files differ from it."""
     try:
         head = _git("rev-parse", "--short", "HEAD")
-        folders = ("src", "log", "runtime", "generated", "benchmarks")
+        folders = ("src", "runtime", "generated", "benchmarks")
         return (
             f"{head}-changed"
             if _git("status", "--porcelain", "--untracked-files=no", "--", *folders)

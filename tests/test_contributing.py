@@ -20,13 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "contributing.md"
 # what a clone is generated, built and used from
 PARTS = [
-    "cli",
-    "formats",
     "generated",
     "generator",
-    "importer",
-    "log",
-    "pipeline",
     "runtime",
     "schemas",
     "src",
@@ -132,7 +127,7 @@ each_backend = pytest.mark.parametrize("pure", ["0", "1"] if kodec.backend() == 
 
 
 def test_a_spark_column_costs_an_entry_in_a_schema_and_one_in_a_list(copy: Copy) -> None:
-    assert copy.edited[COLUMN] == ["schemas/log/record.ksy", "pipeline/columns.py"]
+    assert copy.edited[COLUMN] == ["schemas/log/record.ksy", "src/kodec/pipeline/columns.py"]
 
 
 def test_a_codec_costs_a_schema_entry_a_file_and_a_dependency(copy: Copy) -> None:

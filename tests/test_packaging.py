@@ -19,7 +19,9 @@ from kodec.log import kernel
 from kodec.runtime import native
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ["cli", "formats", "generated", "generator", "importer", "log", "pipeline", "runtime", "schemas"]
+LINKED = ["generated", "generator", "runtime", "schemas"]
+OWN = ["cli", "formats", "importer", "log", "pipeline"]
+PLACES = {name: ROOT / name for name in LINKED} | {name: ROOT / "src" / "kodec" / name for name in OWN}
 NOT_PACKAGED = {".venv", ".cache", ".git", "build", "dist", "out", "tests", "benchmarks", "docs"}
 KERNELS = sorted(path.stem for path in (ROOT / "generated" / "kernels").glob("*.pyi"))
 HEADERS = {"kodec_arrow.h", "kodec_core.h", "kodec_kernel.h", "kodec_objects.h"}
@@ -35,22 +37,22 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", PLACES)
 def test_every_module_on_disk_imports_under_the_package(folder: str) -> None:
-    paths = sorted((ROOT / folder).rglob("*.py"))
+    paths = sorted(PLACES[folder].rglob("*.py"))
     assert paths
     for path in paths:
-        parts = path.relative_to(ROOT).with_suffix("").parts
+        parts = path.relative_to(PLACES[folder].parent).with_suffix("").parts
         importlib.import_module(".".join(("kodec", *parts)).removesuffix(".__init__"))
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", LINKED)
 def test_links_for_type_checkers_point_at_the_root_folders(folder: str) -> None:
     assert (ROOT / "src" / "kodec" / folder).resolve() == (ROOT / folder).resolve()
 
 
 def test_no_root_folder_is_importable_by_its_own_name() -> None:
-    code = f"import importlib.util as u; print([n for n in {FOLDERS!r} if u.find_spec(n)])"
+    code = f"import importlib.util as u; print([n for n in {list(PLACES)!r} if u.find_spec(n)])"
     assert run(sys.executable, "-I", "-c", code).strip() == "[]"
 
 
@@ -125,10 +127,10 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     names = names_in(wheel)
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"kodec"}
-    for folder in FOLDERS:
+    for folder in PLACES.values():
         # what has no `__init__.py` beside it is no module: a script of the build
-        modules = (path for path in (ROOT / folder).rglob("*.py") if (path.parent / "__init__.py").exists())
-        on_disk = {f"kodec/{path.relative_to(ROOT).as_posix()}" for path in modules}
+        modules = (path for path in folder.rglob("*.py") if (path.parent / "__init__.py").exists())
+        on_disk = {f"kodec/{path.relative_to(folder.parent).as_posix()}" for path in modules}
         assert on_disk <= names
     patterns = (
         "schemas/**/*.ksy",
@@ -158,7 +160,7 @@ def test_the_sdist_holds_the_root_folders_and_no_links(sdist: Path) -> None:
         members = archive.getmembers()
     assert not [member.name for member in members if member.issym()]
     held = {"/".join(member.name.split("/")[1:]) for member in members}
-    assert {f"{folder}/__init__.py" for folder in FOLDERS} <= held
+    assert {f"{folder.relative_to(ROOT)}/__init__.py" for folder in PLACES.values()} <= held
 
 
 def test_the_sdist_holds_what_kernels_are_built_from_and_nothing_that_was_built(sdist: Path) -> None:

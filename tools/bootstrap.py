@@ -34,7 +34,7 @@ KERNELS = ROOT / "generated" / "kernels"
 HEADERS = ROOT / "runtime" / "native"
 JUDGES = ROOT / "tools" / "node"
 OLDEST_NODE = 18
-JVM = ROOT / "pipeline" / "jvm"
+JVM = ROOT / "src" / "kodec" / "pipeline" / "jvm"
 GENERATED = ROOT / "generated" / "java"
 
 
@@ -195,7 +195,7 @@ def by_path(name: str, path: Path) -> Any:
 def make_java() -> None:
     """Install a Java runtime into .venv unless the machine has one that Spark supports."""
     # One truth on what Java Spark can use; the file needs nothing but the standard library.
-    java = by_path("java", ROOT / "pipeline" / "java.py")
+    java = by_path("java", ROOT / "src" / "kodec" / "pipeline" / "java.py")
     if java.system_java() is not None:
         return
     step = Step("java", [LOCKS / "java.txt"])

@@ -28,7 +28,7 @@ _parent = os.getpid()
 _exit = os._exit
 # In memory: tests make files fail.
 _measured = coverage.Coverage(
-    data_file=None, config_file=False, source=[str(ROOT / "log"), str(ROOT / "runtime")]
+    data_file=None, config_file=False, source=[str(ROOT / "src" / "kodec" / "log"), str(ROOT / "runtime")]
 )
 _test = ""
 _seconds: dict[str, float] = defaultdict(float)

@@ -17,12 +17,8 @@ from kodec.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = [
-    "cli",
-    "formats",
     "generated",
     "generator",
-    "log",
-    "pipeline",
     "runtime",
     "schemas",
     "src",

@@ -51,7 +51,11 @@ def classes(javac: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     files = sources(
-        ROOT / "runtime" / "java", ROOT / "generated" / "java", ROOT / "pipeline" / "jvm", made, HERE
+        ROOT / "runtime" / "java",
+        ROOT / "generated" / "java",
+        ROOT / "src" / "kodec" / "pipeline" / "jvm",
+        made,
+        HERE,
     )
     # `path` and `classfile` are about jars that are not ours
     options = [

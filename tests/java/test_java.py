@@ -43,7 +43,7 @@ _OTHER_WORDS = ("gzip: ", "snappy: ", "lz4: ", "zstd: ")
 def test_the_committed_jar_has_these_classes(classes: Path, javac: str) -> None:
     found = subprocess.run([javac, "-version"], capture_output=True, text=True, check=True)
     version = (found.stdout + found.stderr).partition(".")[0].strip()
-    with zipfile.ZipFile(ROOT / "pipeline" / "jvm" / "kodec-spark.jar") as jar:
+    with zipfile.ZipFile(ROOT / "src" / "kodec" / "pipeline" / "jvm" / "kodec-spark.jar") as jar:
         if f"Created-By: {version}" not in jar.read("META-INF/MANIFEST.MF").decode().splitlines():
             pytest.skip("it was compiled with another javac, whose bytes are others")
         names = [name for name in jar.namelist() if name.endswith(".class")]

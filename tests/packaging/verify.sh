@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 src=$work/kodec
 dist=$root/dist
 smoke=$root/tests/packaging/smoke.py
-folders='cli generated generator log pipeline runtime schemas'
+folders='generated generator runtime schemas'
 
 copy() {
     mkdir "$1"
@@ -56,7 +56,7 @@ for python in "$@"; do
     try native "$python" "$dist"/*"-$tag-$tag-"*.whl
 done
 
-if [ -f "$root/pipeline/jvm/kodec-spark.jar" ]; then
+if [ -f "$root/src/kodec/pipeline/jvm/kodec-spark.jar" ]; then
     step "the source for the JVM in the wheel: in Spark, and sent to a server of Spark Connect"
     tag=$(uv run -q --no-project -p "$first" python -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
     rm -rf "$work/env"

@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def fresh() -> ModuleType:
     """The module that setup.py and `make jar` ask."""
-    spec = importlib.util.spec_from_file_location("fresh", ROOT / "pipeline" / "jvm" / "fresh.py")
+    spec = importlib.util.spec_from_file_location(
+        "fresh", ROOT / "src" / "kodec" / "pipeline" / "jvm" / "fresh.py"
+    )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -31,12 +33,12 @@ def test_the_jar_is_of_its_sources(fresh: ModuleType) -> None:
 
 
 def test_any_other_source_is_noticed(fresh: ModuleType, tmp_path: Path) -> None:
-    for folder in ("pipeline/jvm", "runtime/java", "generated/java"):
+    for folder in ("src/kodec/pipeline/jvm", "runtime/java", "generated/java"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     assert fresh.is_fresh(tmp_path)
     for name in (
-        "pipeline/jvm/org/kodec/spark/Gaps.java",
-        "pipeline/jvm/META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
+        "src/kodec/pipeline/jvm/org/kodec/spark/Gaps.java",
+        "src/kodec/pipeline/jvm/META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
         "runtime/java/org/kodec/runtime/Varints.java",
         "generated/java/org/kodec/kafka/log/RecordBatch.java",
     ):
@@ -47,7 +49,7 @@ def test_any_other_source_is_noticed(fresh: ModuleType, tmp_path: Path) -> None:
         path.write_bytes(text + b" ")
         assert not fresh.is_fresh(tmp_path), name
         path.write_bytes(text)
-    more = tmp_path / "pipeline" / "jvm" / "More.java"
+    more = tmp_path / "src" / "kodec" / "pipeline" / "jvm" / "More.java"
     more.touch()
     assert not fresh.is_fresh(tmp_path)
     more.unlink()
@@ -57,7 +59,7 @@ def test_any_other_source_is_noticed(fresh: ModuleType, tmp_path: Path) -> None:
 
 
 def test_the_same_classes_give_the_same_bytes(fresh: ModuleType, tmp_path: Path) -> None:
-    for folder in ("pipeline/jvm", "runtime/java", "generated/java"):
+    for folder in ("src/kodec/pipeline/jvm", "runtime/java", "generated/java"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     with zipfile.ZipFile(tmp_path / fresh.JAR) as jar:
         compiler = jar.read("META-INF/MANIFEST.MF").decode().split("Created-By: ")[1].splitlines()[0]

@@ -97,7 +97,7 @@ def test_a_java_without_the_vector_module_goes_behind_a_script(
 
 def test_the_file_needs_nothing_that_is_not_in_python(nothing: pytest.MonkeyPatch) -> None:
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['system_java']())"
-    path = ROOT / "pipeline" / "java.py"
+    path = ROOT / "src" / "kodec" / "pipeline" / "java.py"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, path],
         capture_output=True,

@@ -13,10 +13,11 @@ from pathlib import Path
 
 __all__ = ["JAR", "is_fresh", "pack", "sources_digest"]
 
-JAR = Path("pipeline", "jvm", "kodec-spark.jar")
-_OWN = (Path("pipeline", "jvm"), Path("runtime", "java"))
+_HERE = Path("src", "kodec", "pipeline", "jvm")
+JAR = _HERE / "kodec-spark.jar"
+_OWN = (_HERE, Path("runtime", "java"))
 _GENERATED = Path("generated", "java")
-_SERVICES = Path("pipeline", "jvm", "META-INF")
+_SERVICES = _HERE / "META-INF"
 _MANIFEST = "META-INF/MANIFEST.MF"
 _HASH = "Kodec-Sources"
 
