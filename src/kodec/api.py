@@ -18,6 +18,7 @@ from kodec.log.batches.records import (
 from kodec.log.cleaning.compaction import CompactionPlan, CompactionReport, plan_compaction
 from kodec.log.cleaning.retention import TrimPlan, plan_trim
 from kodec.log.conversion.batches import convert_batches
+from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import ConversionPlan, plan_conversion
 from kodec.log.conversion.report import ConversionReport, Loss
 from kodec.log.directories.directory import LogDirectory
@@ -82,6 +83,7 @@ __all__: list[str] = [
     "ControlRecordType",
     "ConversionPlan",
     "ConversionReport",
+    "ConvertOptions",
     "EpochRange",
     "Format",
     "FormatReader",

@@ -162,7 +162,9 @@ def trim(folder: Path, chance: random.Random, tell: Tell) -> None:
 
 def convert(folder: Path, chance: random.Random, tell: Tell) -> None:
     target = folder.parent.parent / "other" / "t-0"
-    kodec.plan_conversion(folder, target, compression=chance.choice(["none", "gzip"])).apply()
+    kodec.plan_conversion(
+        folder, target, kodec.ConvertOptions(compression=chance.choice(["none", "gzip"]))
+    ).apply()
     tell("converted")
 
 

@@ -94,7 +94,9 @@ def test_a_conversion(tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "source")
     target = base / "other" / "t-0"
     calls = each_call(
-        base, tmp_path / "source", lambda: kodec.plan_conversion(folder, target, compression="gzip").apply()
+        base,
+        tmp_path / "source",
+        lambda: kodec.plan_conversion(folder, target, kodec.ConvertOptions(compression="gzip")).apply(),
     )
     found = set()
     for number, faults in enumerate(calls):

@@ -99,13 +99,22 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: kodec.Limits(elements=-5), "elements=-5: at least 0"),
     (lambda: any_kodec.LogConfig(segment_bytes="5"), "segment_bytes: a whole number is needed"),
     (lambda: kodec.read_table(SEGMENT, ["valu"]), "no such column: 'valu'; there are offset"),
-    (lambda: list(any_kodec.convert_batches(str(SEGMENT), magic=1)), r"what read_batches\(source\) returns"),
-    (lambda: list(any_kodec.convert_batches(SEGMENT.read_bytes())), r"what read_batches\(source\) returns"),
     (
-        lambda: kodec.plan_conversion(FOLDER, "orders-0", compression="x"),
+        lambda: list(any_kodec.convert_batches(str(SEGMENT), kodec.ConvertOptions(magic=1))),
+        r"what read_batches\(source\) returns",
+    ),
+    (
+        lambda: list(any_kodec.convert_batches(SEGMENT.read_bytes(), kodec.ConvertOptions())),
+        r"what read_batches\(source\) returns",
+    ),
+    (
+        lambda: kodec.plan_conversion(FOLDER, "orders-0", kodec.ConvertOptions(compression="x")),
         "compression: not a codec .*or None",
     ),
-    (lambda: any_kodec.plan_conversion(FOLDER, "orders-0", magic="1"), "magic: unknown message format"),
+    (
+        lambda: any_kodec.plan_conversion(FOLDER, "orders-0", kodec.ConvertOptions(magic="1")),
+        "magic: unknown message format",
+    ),
     (lambda: any_kodec.plan_trim(FOLDER, retention_ms="5"), "retention_ms: a whole number is needed"),
     (lambda: any_kodec.plan_trim(FOLDER, retention_ms=datetime.timedelta(1)), "not timedelta"),
     (lambda: any_kodec.plan_reindex(FOLDER, segments=0), "segments: a list of base offsets"),

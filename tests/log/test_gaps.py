@@ -140,7 +140,9 @@ def test_salvage_and_convert_keep_what_is_lost_lost(cause: Cause, tmp_path: Path
     assert tuple((each.first_offset, each.last_offset) for each in report.missing) == cause.lost
     for magic in (1, 2):
         converted = tmp_path / f"v{magic}" / OWNER
-        done = kodec.plan_conversion(tmp_path / "in" / OWNER, converted, magic=magic).apply()
+        done = kodec.plan_conversion(
+            tmp_path / "in" / OWNER, converted, kodec.ConvertOptions(magic=magic)
+        ).apply()
         assert tuple(done.lost_offsets) == cause.lost
     # What waits for its deletion does not go along, and the conversion to magic 1 says what it has left out.
     for target in ("v1",) if any((tmp_path / "in" / OWNER).glob("*.deleted")) else ("salvaged", "v1", "v2"):
@@ -157,7 +159,7 @@ def test_a_conversion_says_what_it_has_left_out(tmp_path: Path) -> None:
         segment(folder, base, data, end)
     log(folder, 20).unlink()
     target = tmp_path / "out" / OWNER
-    report = kodec.plan_conversion(folder, target, magic=1).apply()
+    report = kodec.plan_conversion(folder, target, kodec.ConvertOptions(magic=1)).apply()
     assert (report.lost_offsets, report.end_segment) == ([(20, 29)], 50)
     assert (target / "kodec-omitted-offsets").read_text() == "0\n4\n9 9\n19 19\n39 39\n49 49\n"
     found = [each for each in kodec.verify(target) if each.what == "offsets"]
@@ -165,7 +167,7 @@ def test_a_conversion_says_what_it_has_left_out(tmp_path: Path) -> None:
     assert [lost_in(str(each.have)) for each in found if each.note] == [(9, 9), (19, 19), (39, 39), (49, 49)]
     # what was left out once stays so
     again = tmp_path / "again" / OWNER
-    kodec.plan_conversion(target, again, magic=2, compression="gzip").apply()
+    kodec.plan_conversion(target, again, kodec.ConvertOptions(magic=2, compression="gzip")).apply()
     kodec.plan_salvage(again, tmp_path / "salvaged" / OWNER).apply()
     for each in (again, tmp_path / "salvaged" / OWNER):
         assert [lost_in(str(one.have)) for one in kodec.verify(each) if not one.note] == [(20, 29)]

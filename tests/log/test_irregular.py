@@ -123,7 +123,9 @@ def test_a_pipe_of_another_name_is_read(tmp_path: Path, root: Path) -> None:
 def test_a_plan_for_a_source_with_a_pipe_copies_nothing(root: Path, tmp_path: Path) -> None:
     put(root, f"{10:020d}.snapshot", _pipe)
     with pytest.raises(ValueError, match="no regular file"):
-        kodec.plan_conversion(root / "topic-0", tmp_path / "out" / "topic-0", compression="gzip").apply()
+        kodec.plan_conversion(
+            root / "topic-0", tmp_path / "out" / "topic-0", kodec.ConvertOptions(compression="gzip")
+        ).apply()
     assert list((tmp_path / "out").iterdir()) == []
     put(root, f"{10:020d}.log", _pipe)
     report = kodec.plan_salvage(root / "topic-0", tmp_path / "out" / "topic-0").apply()

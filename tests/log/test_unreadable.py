@@ -316,7 +316,7 @@ CALLS: dict[str, Callable[[Path], object]] = {
     "plan_recovery": lambda folder: kodec.plan_recovery(folder, from_start=True),
     "plan_compaction": lambda folder: kodec.plan_compaction(folder).preview(),
     "plan_conversion": lambda folder: kodec.plan_conversion(
-        folder, folder.parent.parent / "out" / "b-0", compression="gzip"
+        folder, folder.parent.parent / "out" / "b-0", kodec.ConvertOptions(compression="gzip")
     ).preview(),
 }
 

@@ -105,14 +105,14 @@ def plans(folder: Path, converted: Path, quarantine: Path) -> None:
     assert_type(compaction, kodec.CompactionPlan)
     assert_type(compaction.preview(), kodec.CompactionReport)
     assert_type(compaction.apply(), kodec.CompactionReport)
-    conversion = kodec.plan_conversion(folder, converted, compression="gzip")
+    conversion = kodec.plan_conversion(folder, converted, kodec.ConvertOptions(compression="gzip"))
     assert_type(conversion, kodec.ConversionPlan)
     assert_type(conversion.apply(), kodec.ConversionReport)
 
 
 def converted(data: bytes) -> bytes:
     report = kodec.ConversionReport()
-    parts = kodec.convert_batches(kodec.read_batches(data), magic=1, report=report)
+    parts = kodec.convert_batches(kodec.read_batches(data), kodec.ConvertOptions(magic=1), report=report)
     assert_type(parts, Iterator[bytes])
     return b"".join(parts)
 

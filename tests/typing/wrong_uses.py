@@ -27,8 +27,8 @@ kodec.encode([b"value"])  # wrong
 kodec.LogConfig(segment_size=1)  # wrong
 kodec.LogDirectory([folder])  # wrong
 kodec.plan_trim(folder, retention_ms="7d")  # wrong
-kodec.plan_conversion(folder)  # wrong
-kodec.convert_batches([data])  # wrong
+kodec.plan_conversion(folder, kodec.ConvertOptions())  # wrong
+kodec.convert_batches([data], kodec.ConvertOptions())  # wrong
 
 # the fields of a record are not what they seem
 record.key.decode()  # wrong
