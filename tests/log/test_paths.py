@@ -22,7 +22,7 @@ from kodec.log.files.checkpoints import read_offsets, write_offsets
 from kodec.log.files.in_use import writing_processes
 from kodec.log.files.listing import TopicPartition, find_partitions
 from kodec.log.files.paths import partition_path, require_apart, require_outside_logs, resolved
-from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
 
 from . import made
 from .made import START, batch
@@ -136,7 +136,7 @@ def test_nothing_is_written_through_a_linked_folder(root: Path) -> None:
     for change in CHANGES.values():
         with pytest.raises(ValueError, match="symbolic link"):
             change(str(link))
-    for plan in (plan_recovery(link), plan_reindex(link), *plan_root(link.parent)):
+    for plan in (plan_recovery(link), plan_reindex(link), *plan_recoveries(link.parent)):
         assert "symbolic link" in plan.refused
         with pytest.raises(ValueError, match="symbolic link"):
             plan.apply()

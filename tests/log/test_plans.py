@@ -17,7 +17,7 @@ from kodec.log.conversion.options import ConvertOptions
 from kodec.log.conversion.partition import plan_conversion
 from kodec.log.files.fingerprint import Fingerprint
 from kodec.log.files.lock import locked
-from kodec.log.recovery.planning import plan_recovery, plan_reindex, plan_root
+from kodec.log.recovery.planning import plan_recoveries, plan_recovery, plan_reindex
 from kodec.log.recovery.salvage import plan_salvage
 from kodec.log.recovery.steps import Step
 from kodec.log.writing.new_folder import working_name
@@ -187,11 +187,11 @@ def test_what_changes_for_others_makes_no_plan_stale(folder: Path) -> None:
     append(folder.parent / "other-0" / f"{30:020d}.log", b"torn")
     (folder.parent / "recovery-point-offset-checkpoint").write_text("0\n2\ntopic 0 90\nother 0 95\n")
     # Each lowers its own recovery point, in the same file.
-    plans = list(plan_root(folder.parent))
+    plans = list(plan_recoveries(folder.parent))
     assert [plan.has_changes for plan in plans] == [True, True]
     for plan in plans:
         plan.apply()
-    assert [plan.has_changes for plan in plan_root(folder.parent)] == [False, False]
+    assert [plan.has_changes for plan in plan_recoveries(folder.parent)] == [False, False]
 
 
 def test_a_source_that_changes_while_it_is_copied(folder: Path) -> None:

@@ -51,7 +51,7 @@ def convert_batches(
     Raises: FormatError; EncodeError for a codec that the format does not have (zstd before magic 2), and for
     a negative timestamp.
     """
-    require("options", options, ConvertOptions, "kodec.ConvertOptions(...) is needed")
+    require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     converter = Converter(options, ConversionReport() if report is None else report, transactions)
     converter.segment = segment
     return converter.convert(batches)

@@ -110,7 +110,7 @@ def plan_conversion(
 
     Raises: FileExistsError; ValueError for another name or place.
     """
-    require("options", options, ConvertOptions, "kodec.ConvertOptions(...) is needed")
+    require("options", options, ConvertOptions, "kodec.operations.ConvertOptions(...) is needed")
     fingerprint = Fingerprint.of(source)
     require_new(fingerprint.folder, target)
     return ConversionPlan(
