@@ -94,7 +94,7 @@ def test_a_small_run_of_everything(bench: Any, tmp_path: Path, capsys: pytest.Ca
     (chart,) = tmp_path.glob("*.svg")
     bars = ElementTree.parse(chart).getroot().findall("{http://www.w3.org/2000/svg}rect")
     # the background, a legend for all but kafka-python, and a bar for each that is not kafka-python
-    shown = [reader["name"] for case in cases.values() for reader in case["readers"]]
+    shown = [each["reader"] for each in report["readers"]]
     compared = [name for name in shown if name in peers - {"kafka-python"}]
     assert len(bars) == 1 + len(peers) - 1 + len(compared)
 
