@@ -25,7 +25,7 @@ READS = [*(f"tests/log/test_{name}.py" for name in NAMES), "tests/pipeline/test_
 # A process for each core: tests/conftest.py says which tests stay together.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 SPREAD = ["--numprocesses", str(min(CORES, 8)), "--dist", "loadfile", "--no-loadscope-reorder"]
-# What properties draw follows from it; the order of tests too, but on a build server, where it stays the same.
+# What properties draw follows from it; the order of tests too, but on a build server, where that stays.
 SEED = os.environ.get("KODEC_SEED") or str(secrets.randbelow(1 << 31))
 SPREAD += [f"--hypothesis-seed={SEED}", f"--randomly-seed={1 if os.environ.get('CI') else SEED}"]
 
