@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
 
 from kodec.runtime.errors import EncodeError, LimitExceeded, Malformed, Truncated, Unsupported
+from kodec.runtime.floats import FloatStruct
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -20,12 +22,12 @@ __all__ = [
     "NO_UUID",
     "ReadOptions",
     "WriteOptions",
-    "bad_run",
     "bit_field",
     "bounded_count",
     "encode_text",
     "ends_exactly",
     "exact_size",
+    "fixed_run",
     "given",
     "member_of",
     "read_numbers",
@@ -33,7 +35,6 @@ __all__ = [
     "read_uuid",
     "span",
     "too_many",
-    "truncated_run",
     "unknown_version",
     "uuid_of",
     "write_numbers",
@@ -43,6 +44,7 @@ __all__ = [
 MIB = 1 << 20
 E = TypeVar("E", bound=IntEnum)
 T = TypeVar("T")
+_CODE = re.compile(r"\d*[a-zA-Z?]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,45 @@ DEFAULT_READ = ReadOptions()
 DEFAULT_WRITE = WriteOptions()
 
 
-def truncated_run(pos: int, end: int, fields: Sequence[tuple[str, int]]) -> Truncated:
-    """The error for the first of `fields` (name, size in bytes) from `pos` that passes `end`."""
-    for name, size in fields:
-        if pos + size > end:
-            return Truncated(name, at=pos, need=size, have=max(0, end - pos))
-        pos += size
-    raise AssertionError("the run fits")
+class _Named(struct.Struct):
+    """Neighbours of fixed width, with the names of their fields; `fixed_run` makes one."""
+
+    names: tuple[str, ...]
+
+    def _codes(self) -> list[str]:
+        return _CODE.findall(self.format)
+
+    def truncated(self, pos: int, end: int) -> Truncated:
+        """The error for the first field of those from `pos` that passes `end`."""
+        for name, code in zip(self.names, self._codes(), strict=True):
+            size = struct.calcsize(">" + code)
+            if pos + size > end:
+                return Truncated(name, at=pos, need=size, have=max(0, end - pos))
+            pos += size
+        raise AssertionError("the run fits")
+
+    def packed(self, *values: Any) -> bytes:
+        """The bytes of these values. Raises EncodeError for the first that its field does not take."""
+        try:
+            return self.pack(*values)
+        except (struct.error, OverflowError):
+            for name, code, value in zip(self.names, self._codes(), values, strict=True):
+                try:
+                    struct.pack(">" + code, value)
+                except (struct.error, OverflowError) as error:
+                    raise EncodeError(name, str(error), have=value) from None
+            raise
+
+
+class _NamedFloats(_Named, FloatStruct):
+    pass
+
+
+def fixed_run(form: str, *names: str) -> _Named:
+    """Neighbours of fixed width: `form` is that of `struct`, and each of its codes has a name."""
+    run = (_NamedFloats if "f" in form else _Named)(form)
+    run.names = names
+    return run
 
 
 def span(name: str, size: int, pos: int, end: int) -> int:
@@ -232,16 +266,6 @@ def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None
         out += write_uvarint32(tag)
         out += write_uvarint32(len(data))
         out += data
-
-
-def bad_run(fields: Sequence[tuple[str, str]], values: Sequence[object]) -> EncodeError:
-    """The error for the first of `values` that its (name, struct code) does not take."""
-    for (name, code), value in zip(fields, values, strict=True):
-        try:
-            struct.pack(">" + code, value)
-        except (struct.error, OverflowError) as error:
-            return EncodeError(name, str(error), have=value)
-    raise AssertionError("every value fits")
 
 
 def bit_field(name: str, value: int, width: int) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, Malformed
@@ -19,10 +18,9 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     member_of,
-    truncated_run,
 )
 
 __all__ = [
@@ -32,15 +30,7 @@ __all__ = [
     "write_control_record_key",
 ]
 
-_RUN_1 = Struct(">hh")
-_FIELDS_1 = (
-    ("version", 2),
-    ("control_type", 2),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("control_type", "h"),
-)
+_RUN_1 = fixed_run(">hh", "version", "control_type")
 
 
 class ControlRecordType(IntEnum):
@@ -118,21 +108,17 @@ def read_control_record_key(
 ) -> tuple[ControlRecordKey, int]:
     """Read `control_record_key` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 4:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     version, control_type = _RUN_1.unpack_from(buf, pos)
     control_type = member_of(ControlRecordType, control_type)
     if version < 0:
         raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
     pos += 4
-    return ControlRecordKey(version=version, control_type=control_type), pos
+    return ControlRecordKey(version, control_type), pos
 
 
 def write_control_record_key(out: bytearray, v: ControlRecordKey, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `control_record_key` to `out`. Raises EncodeError."""
     if v.version < 0:
         raise EncodeError("version", "value not allowed", need="at least 0", have=v.version)
-    values_1 = (v.version, v.control_type)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.version, v.control_type)

@@ -9,7 +9,6 @@ timestamps are deltas against the batch header.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
@@ -18,12 +17,11 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     bounded_count,
     encode_text,
     ends_exactly,
+    fixed_run,
     span,
-    truncated_run,
 )
 from kodec.runtime.varint import read_zigzag32, read_zigzag64, write_zigzag32, write_zigzag64
 
@@ -39,9 +37,7 @@ __all__ = [
     "write_record_body",
 ]
 
-_RUN_1 = Struct(">b")
-_FIELDS_1 = (("attributes", 1),)
-_CODES_1 = (("attributes", "b"),)
+_RUN_1 = fixed_run(">b", "attributes")
 
 
 @dataclass(slots=True)
@@ -107,23 +103,17 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
             span("value", len_value, pos, end)
         value = buf[pos:stop]
         pos = stop
-    return Header(key=key, value=value), pos
+    return Header(key, value), pos
 
 
 def write_header(out: bytearray, v: Header, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `header` to `out`. Raises EncodeError."""
     bytes_of_key = encode_text("key", v.key, "utf-8", "surrogateescape")
     len_key = len(bytes_of_key)
-    len_value = -1 if v.value is None else len(v.value)
-    try:
-        out += write_zigzag32(len_key)
-    except EncodeError as error:
-        raise error.within("len_key")
+    out += write_zigzag32(len_key, "len_key")
     out += bytes_of_key
-    try:
-        out += write_zigzag32(len_value)
-    except EncodeError as error:
-        raise error.within("len_value")
+    len_value = -1 if v.value is None else len(v.value)
+    out += write_zigzag32(len_value, "len_value")
     if v.value is not None:
         out += v.value
 
@@ -199,7 +189,7 @@ def read_record_body(
 ) -> tuple[RecordBody, int]:
     """Read `record_body` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 1:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     (attributes,) = _RUN_1.unpack_from(buf, pos)
     pos += 1
     timestamp_delta, pos = read_zigzag64(buf, pos, end, "timestamp_delta")
@@ -231,50 +221,24 @@ def read_record_body(
         except FormatError as error:
             raise error.within("headers", len(headers))
         headers.append(item)
-    return RecordBody(
-        attributes=attributes,
-        timestamp_delta=timestamp_delta,
-        offset_delta=offset_delta,
-        key=key,
-        value=value,
-        headers=headers,
-    ), pos
+    return RecordBody(attributes, timestamp_delta, offset_delta, key, value, headers), pos
 
 
 def write_record_body(out: bytearray, v: RecordBody, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `record_body` to `out`. Raises EncodeError."""
+    out += _RUN_1.packed(v.attributes)
+    out += write_zigzag64(v.timestamp_delta, "timestamp_delta")
+    out += write_zigzag32(v.offset_delta, "offset_delta")
     len_key = -1 if v.key is None else len(v.key)
-    len_value = -1 if v.value is None else len(v.value)
-    num_headers = len(v.headers)
-    values_1 = (v.attributes,)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
-    try:
-        out += write_zigzag64(v.timestamp_delta)
-    except EncodeError as error:
-        raise error.within("timestamp_delta")
-    try:
-        out += write_zigzag32(v.offset_delta)
-    except EncodeError as error:
-        raise error.within("offset_delta")
-    try:
-        out += write_zigzag32(len_key)
-    except EncodeError as error:
-        raise error.within("len_key")
+    out += write_zigzag32(len_key, "len_key")
     if v.key is not None:
         out += v.key
-    try:
-        out += write_zigzag32(len_value)
-    except EncodeError as error:
-        raise error.within("len_value")
+    len_value = -1 if v.value is None else len(v.value)
+    out += write_zigzag32(len_value, "len_value")
     if v.value is not None:
         out += v.value
-    try:
-        out += write_zigzag32(num_headers)
-    except EncodeError as error:
-        raise error.within("num_headers")
+    num_headers = len(v.headers)
+    out += write_zigzag32(num_headers, "num_headers")
     for count, item in enumerate(v.headers):
         try:
             write_header(out, item, opt)
@@ -336,7 +300,7 @@ def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
         ends_exactly("", pos, stop)
     except FormatError as error:
         raise error.within("body")
-    return Record(body=body), pos
+    return Record(body), pos
 
 
 def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -> None:
@@ -347,8 +311,5 @@ def write_record(out: bytearray, v: Record, opt: WriteOptions = DEFAULT_WRITE) -
     except EncodeError as error:
         raise error.within("body")
     len_body = len(bytes_of_body)
-    try:
-        out += write_zigzag32(len_body)
-    except EncodeError as error:
-        raise error.within("len_body")
+    out += write_zigzag32(len_body, "len_body")
     out += bytes_of_body

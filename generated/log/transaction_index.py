@@ -12,7 +12,6 @@ There are no zeros at the end. Kafka ignores a part of an entry there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct, error as StructError
 from typing import ClassVar
 
 from kodec.runtime.errors import EncodeError, FormatError, Malformed
@@ -21,10 +20,9 @@ from kodec.runtime.fields import (
     DEFAULT_WRITE,
     ReadOptions,
     WriteOptions,
-    bad_run,
     ends_exactly,
+    fixed_run,
     too_many,
-    truncated_run,
 )
 
 __all__ = [
@@ -36,21 +34,7 @@ __all__ = [
     "write_transaction_index",
 ]
 
-_RUN_1 = Struct(">hqqqq")
-_FIELDS_1 = (
-    ("version", 2),
-    ("producer_id", 8),
-    ("first_offset", 8),
-    ("last_offset", 8),
-    ("last_stable_offset", 8),
-)
-_CODES_1 = (
-    ("version", "h"),
-    ("producer_id", "q"),
-    ("first_offset", "q"),
-    ("last_offset", "q"),
-    ("last_stable_offset", "q"),
-)
+_RUN_1 = fixed_run(">hqqqq", "version", "producer_id", "first_offset", "last_offset", "last_stable_offset")
 
 
 @dataclass(slots=True)
@@ -136,29 +120,19 @@ class Entry:
 def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) -> tuple[Entry, int]:
     """Read `entry` from `buf[pos:end]`; give it and the position after it. Raises FormatError."""
     if end - pos < 34:
-        raise truncated_run(pos, end, _FIELDS_1)
+        raise _RUN_1.truncated(pos, end)
     version, producer_id, first_offset, last_offset, last_stable_offset = _RUN_1.unpack_from(buf, pos)
     if version != 0:
         raise Malformed("version", "value not allowed", at=pos, need="0", have=version)
     pos += 34
-    return Entry(
-        version=version,
-        producer_id=producer_id,
-        first_offset=first_offset,
-        last_offset=last_offset,
-        last_stable_offset=last_stable_offset,
-    ), pos
+    return Entry(version, producer_id, first_offset, last_offset, last_stable_offset), pos
 
 
 def write_entry(out: bytearray, v: Entry, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `entry` to `out`. Raises EncodeError."""
     if v.version != 0:
         raise EncodeError("version", "value not allowed", need="0", have=v.version)
-    values_1 = (v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
-    try:
-        out += _RUN_1.pack(*values_1)
-    except StructError:
-        raise bad_run(_CODES_1, values_1) from None
+    out += _RUN_1.packed(v.version, v.producer_id, v.first_offset, v.last_offset, v.last_stable_offset)
 
 
 @dataclass(slots=True)
@@ -221,7 +195,7 @@ def read_transaction_index(
         entries.append(item)
         if len(entries) > opt.elements:
             raise too_many("entries", pos, opt)
-    return TransactionIndex(entries=entries), pos
+    return TransactionIndex(entries), pos
 
 
 def write_transaction_index(out: bytearray, v: TransactionIndex, opt: WriteOptions = DEFAULT_WRITE) -> None:
