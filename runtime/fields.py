@@ -30,6 +30,7 @@ __all__ = [
     "fixed_run",
     "given",
     "member_of",
+    "not_allowed",
     "read_numbers",
     "read_tags",
     "read_uuid",
@@ -134,6 +135,11 @@ def span(name: str, size: int, pos: int, end: int) -> int:
     if size > end - pos:
         raise Truncated(name, at=pos, need=size, have=end - pos)
     return pos + size
+
+
+def not_allowed(name: str, value: object, need: str, at: int) -> Malformed:
+    """The error for a value that its schema does not allow."""
+    return Malformed(name, "value not allowed", at=at, need=need, have=value)
 
 
 def ends_exactly(name: str, pos: int, stop: int) -> int:
@@ -248,7 +254,7 @@ def read_tags(buf: bytes, pos: int, end: int, name: str) -> tuple[list[tuple[int
     return found, pos
 
 
-def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None:
+def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> None:
     """Write a tagged-field section in ascending order of tags.
 
     Raises EncodeError for a tag that stands twice.
@@ -256,10 +262,9 @@ def write_tags(out: bytearray, tags: list[tuple[int, bytes]], name: str) -> None
     if not tags:
         out.append(0)
         return
-    tags.sort(key=lambda item: item[0])
     out += write_uvarint32(len(tags))
     last = -1
-    for tag, data in tags:
+    for tag, data in sorted(tags, key=lambda item: item[0]):
         if tag == last:
             raise EncodeError(name, "the tag stands twice", have=tag)
         last = tag

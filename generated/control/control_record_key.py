@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, Malformed
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     fixed_run,
     member_of,
+    not_allowed,
 )
 
 __all__ = [
@@ -63,14 +64,8 @@ class ControlRecordKey:
     SIZE: ClassVar[int] = 4
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "control_type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "control_type": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "control_type": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"version": (0, ">h"), "control_type": (2, ">h")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the key. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -112,7 +107,7 @@ def read_control_record_key(
     version, control_type = _RUN_1.unpack_from(buf, pos)
     control_type = member_of(ControlRecordType, control_type)
     if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
+        raise not_allowed("version", version, "at least 0", pos)
     pos += 4
     return ControlRecordKey(version, control_type), pos
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, Malformed
+from kodec.runtime.errors import EncodeError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    not_allowed,
 )
 
 __all__ = [
@@ -43,14 +44,8 @@ class EndTxnMarker:
     SIZE: ClassVar[int] = 6
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "coordinator_epoch": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "coordinator_epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "coordinator_epoch": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"version": (0, ">h"), "coordinator_epoch": (2, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the value. Only 0 has been in use; Kafka reads any higher one as 0."""
@@ -91,7 +86,7 @@ def read_end_txn_marker(
         raise _RUN_1.truncated(pos, end)
     version, coordinator_epoch = _RUN_1.unpack_from(buf, pos)
     if version < 0:
-        raise Malformed("version", "value not allowed", at=pos, need="at least 0", have=version)
+        raise not_allowed("version", version, "at least 0", pos)
     pos += 6
     return EndTxnMarker(version, coordinator_epoch), pos
 

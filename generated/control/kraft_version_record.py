@@ -52,15 +52,6 @@ class KraftVersionRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "kraft_version": 2, "tagged_fields": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "kraft_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "kraft_version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -104,7 +95,7 @@ def write_kraft_version_record(
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
     out += _RUN_2.packed(v.kraft_version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_record)

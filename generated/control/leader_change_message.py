@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     uuid_of,
@@ -58,15 +59,6 @@ class Voter(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     voter_id: int = 0
     """Id of the voter."""
 
@@ -88,7 +80,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions, version: int) -
         raise _RUN_1.truncated(pos, end)
     (voter_id,) = _RUN_1.unpack_from(buf, pos)
     pos += 4
-    voter_directory_id: UUID = UUID(int=0)
+    voter_directory_id = UUID(int=0)
     if version >= 1:
         if end - pos < 16:
             raise _RUN_2.truncated(pos, end)
@@ -112,9 +104,9 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions, version: int) -> No
         out += _RUN_2.packed(v.voter_directory_id.bytes)
     elif v.voter_directory_id != UUID(int=0):
         raise EncodeError(
-            "voter_directory_id", "not in this version", need=UUID(int=0), have=v.voter_directory_id
+            "voter_directory_id", f"not in version {version}", need=UUID(int=0), have=v.voter_directory_id
         )
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Voter._functions = (read_voter, write_voter)
@@ -144,15 +136,6 @@ class LeaderChangeMessage(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "leader_id": 2, "num_voters_plus_one": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "leader_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "leader_id": ">i"}
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message; 1 adds directory IDs (KIP-853). Kafka still writes 0."""
@@ -190,9 +173,7 @@ def read_leader_change_message(
     at = pos
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
-        raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
-        )
+        raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
     voters: list[Voter] = []
     for _ in range(bounded_count("voters", num_voters_plus_one - 1, 5, pos, end, opt)):
         try:
@@ -203,13 +184,7 @@ def read_leader_change_message(
     at = pos
     num_granting_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_granting_voters_plus_one")
     if num_granting_voters_plus_one < 1:
-        raise Malformed(
-            "num_granting_voters_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_granting_voters_plus_one,
-        )
+        raise not_allowed("num_granting_voters_plus_one", num_granting_voters_plus_one, "at least 1", at)
     granting_voters: list[Voter] = []
     for _ in range(bounded_count("granting_voters", num_granting_voters_plus_one - 1, 5, pos, end, opt)):
         try:
@@ -247,7 +222,7 @@ def write_leader_change_message(
             write_voter(out, item, opt, v.version)
         except EncodeError as error:
             raise error.within("granting_voters", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 LeaderChangeMessage._functions = (read_leader_change_message, write_leader_change_message)

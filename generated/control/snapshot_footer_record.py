@@ -53,15 +53,6 @@ class SnapshotFooterRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "tagged_fields": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -97,7 +88,7 @@ def write_snapshot_footer_record(
     if v.version not in SnapshotFooterRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_footer_record)

@@ -55,15 +55,6 @@ class SnapshotHeaderRecord(messages.Message):
     MIN_SIZE: ClassVar[int] = 11
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "last_contained_log_timestamp": 2, "tagged_fields": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "last_contained_log_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "last_contained_log_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
 
@@ -107,7 +98,7 @@ def write_snapshot_header_record(
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
     out += _RUN_2.packed(v.last_contained_log_timestamp)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SnapshotHeaderRecord._functions = (read_snapshot_header_record, write_snapshot_header_record)

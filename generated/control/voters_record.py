@@ -12,7 +12,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     uuid_of,
@@ -59,15 +60,6 @@ class Endpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """Name of the listener. Never null."""
@@ -115,7 +107,7 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
     except EncodeError as error:
         raise error.within("host")
     out += _RUN_1.packed(v.port)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Endpoint._functions = (read_endpoint, write_endpoint)
@@ -133,19 +125,6 @@ class KraftVersionFeature(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "min_supported_version": 0,
-        "max_supported_version": 2,
-        "tagged_fields": 4,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
 
     min_supported_version: int = 0
     """Lowest level supported."""
@@ -178,7 +157,7 @@ def write_kraft_version_feature(
 ) -> None:
     """Append `kraft_version_feature` to `out`. Raises EncodeError."""
     out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KraftVersionFeature._functions = (read_kraft_version_feature, write_kraft_version_feature)
@@ -198,15 +177,6 @@ class Voter(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 27
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"voter_id": 0, "voter_directory_id": 4, "num_endpoints_plus_one": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"voter_id": 4, "voter_directory_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"voter_id": ">i"}
-    """How `struct` says fields that are one number."""
 
     voter_id: int = 0
     """Id of the voter."""
@@ -234,13 +204,7 @@ def read_voter(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
     at = pos
     num_endpoints_plus_one, pos = read_uvarint32(buf, pos, end, "num_endpoints_plus_one")
     if num_endpoints_plus_one < 1:
-        raise Malformed(
-            "num_endpoints_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_endpoints_plus_one,
-        )
+        raise not_allowed("num_endpoints_plus_one", num_endpoints_plus_one, "at least 1", at)
     endpoints: list[Endpoint] = []
     for _ in range(bounded_count("endpoints", num_endpoints_plus_one - 1, 5, pos, end, opt)):
         try:
@@ -274,7 +238,7 @@ def write_voter(out: bytearray, v: Voter, opt: WriteOptions = DEFAULT_WRITE) -> 
         write_kraft_version_feature(out, v.kraft_version_feature, opt)
     except EncodeError as error:
         raise error.within("kraft_version_feature")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Voter._functions = (read_voter, write_voter)
@@ -298,15 +262,6 @@ class VotersRecord(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_voters_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message. Kafka reads the value as version 0 always."""
@@ -334,9 +289,7 @@ def read_voters_record(
     at = pos
     num_voters_plus_one, pos = read_uvarint32(buf, pos, end, "num_voters_plus_one")
     if num_voters_plus_one < 1:
-        raise Malformed(
-            "num_voters_plus_one", "value not allowed", at=at, need="at least 1", have=num_voters_plus_one
-        )
+        raise not_allowed("num_voters_plus_one", num_voters_plus_one, "at least 1", at)
     voters: list[Voter] = []
     for _ in range(bounded_count("voters", num_voters_plus_one - 1, 27, pos, end, opt)):
         try:
@@ -364,7 +317,7 @@ def write_voters_record(out: bytearray, v: VotersRecord, opt: WriteOptions = DEF
             write_voter(out, item, opt)
         except EncodeError as error:
             raise error.within("voters", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 VotersRecord._functions = (read_voters_record, write_voters_record)

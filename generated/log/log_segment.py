@@ -56,8 +56,8 @@ class Entry:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"body": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"body": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     body: MessageSetEntry | RecordBatch | bytes = b""
     """The entry, from its offset to its last byte."""
@@ -171,8 +171,8 @@ class LogSegment:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, in ascending order of their offsets."""

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, TypeVar
 
 from kodec.runtime.compression import compress, decompress
 from kodec.runtime.crc import crc32
-from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed, Unsupported
+from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Unsupported
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -34,6 +34,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     fixed_run,
     member_of,
+    not_allowed,
     span,
     too_many,
 )
@@ -168,27 +169,15 @@ class Message:
     MIN_SIZE: ClassVar[int] = 14
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"crc": 0, "magic": 4, "attributes": 5, "timestamp": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "crc": 4,
-        "magic": 1,
-        "attributes": 1,
-        "timestamp": 8,
-        "len_key": 4,
-        "len_value": 4,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "crc": (0, ">I"),
+        "magic": (4, ">b"),
+        "attributes": (5, ""),
+        "timestamp": (6, ">q"),
+        "len_key": (-1, ">i"),
+        "len_value": (-1, ">i"),
     }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "crc": ">I",
-        "magic": ">b",
-        "timestamp": ">q",
-        "len_key": ">i",
-        "len_value": ">i",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     crc: int | None = None
     """CRC-32 (IEEE, as in zlib) of everything after this field, as stored."""
@@ -268,9 +257,9 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
         0,
         1,
     ):
-        raise Malformed("magic", "value not allowed", at=pos + 4, need="one of 0, 1", have=magic)
+        raise not_allowed("magic", magic, "one of 0, 1", pos + 4)
     pos += 6
-    timestamp: int = -1
+    timestamp = -1
     if magic >= 1:
         if end - pos < 8:
             raise _RUN_3.truncated(pos, end)
@@ -416,14 +405,12 @@ class Entry:
     MIN_SIZE: ClassVar[int] = 12
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"offset": 0, "len_message": 8, "message": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"offset": 8, "len_message": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"offset": ">q", "len_message": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "offset": (0, ">q"),
+        "len_message": (8, ">i"),
+        "message": (12, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     offset: int = 0
     """Offset of the message; of a wrapper, that of the last message inside. Outside the CRC."""
@@ -462,7 +449,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         raise _RUN_1.truncated(pos, end)
     offset, len_message = _RUN_1.unpack_from(buf, pos)
     if len_message < 14:
-        raise Malformed("len_message", "value not allowed", at=pos + 8, need="at least 14", have=len_message)
+        raise not_allowed("len_message", len_message, "at least 14", pos + 8)
     pos += 12
     stop = span("message", len_message, pos, end)
     try:
@@ -589,8 +576,8 @@ class MessageSet:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The messages with their offsets."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -23,6 +23,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    not_allowed,
     too_many,
 )
 
@@ -45,14 +46,8 @@ class Entry:
     SIZE: ClassVar[int] = 8
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"relative_offset": 0, "ofs_batch": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"relative_offset": 4, "ofs_batch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"relative_offset": ">i", "ofs_batch": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"relative_offset": (0, ">i"), "ofs_batch": (4, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     relative_offset: int = 0
     """Last offset of the batch at `ofs_batch`, minus the segment's base offset. Older brokers (before
@@ -92,7 +87,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         raise _RUN_1.truncated(pos, end)
     relative_offset, ofs_batch = _RUN_1.unpack_from(buf, pos)
     if ofs_batch < 0:
-        raise Malformed("ofs_batch", "value not allowed", at=pos + 4, need="at least 0", have=ofs_batch)
+        raise not_allowed("ofs_batch", ofs_batch, "at least 0", pos + 4)
     pos += 8
     return Entry(relative_offset, ofs_batch), pos
 
@@ -121,8 +116,8 @@ class OffsetIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 8 bytes each."""

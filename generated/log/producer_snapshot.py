@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime.crc import crc32c
-from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError, Malformed
+from kodec.runtime.errors import CrcMismatch, EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
 )
 
 __all__ = [
@@ -57,41 +58,17 @@ class Entry:
     SIZE: ClassVar[int] = 46
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "producer_id": 0,
-        "producer_epoch": 8,
-        "last_sequence": 10,
-        "last_offset": 14,
-        "offset_delta": 22,
-        "timestamp": 26,
-        "coordinator_epoch": 34,
-        "current_txn_first_offset": 38,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "producer_id": (0, ">q"),
+        "producer_epoch": (8, ">h"),
+        "last_sequence": (10, ">i"),
+        "last_offset": (14, ">q"),
+        "offset_delta": (22, ">i"),
+        "timestamp": (26, ">q"),
+        "coordinator_epoch": (34, ">i"),
+        "current_txn_first_offset": (38, ">q"),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "last_sequence": 4,
-        "last_offset": 8,
-        "offset_delta": 4,
-        "timestamp": 8,
-        "coordinator_epoch": 4,
-        "current_txn_first_offset": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "last_sequence": ">i",
-        "last_offset": ">q",
-        "offset_delta": ">i",
-        "timestamp": ">q",
-        "coordinator_epoch": ">i",
-        "current_txn_first_offset": ">q",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     producer_id: int = 0
     """Id of the producer."""
@@ -197,14 +174,13 @@ class ProducerSnapshot:
     MIN_SIZE: ClassVar[int] = 10
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "crc": 2, "num_entries": 6, "entries": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "crc": 4, "num_entries": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "crc": ">I", "num_entries": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "version": (0, ">h"),
+        "crc": (2, ">I"),
+        "num_entries": (6, ">i"),
+        "entries": (10, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 1
     """Version of the file's format. There has been no other."""
@@ -255,9 +231,9 @@ def read_producer_snapshot(
         raise _RUN_2.truncated(pos, end)
     version, crc, num_entries = _RUN_2.unpack_from(buf, pos)
     if version != 1:
-        raise Malformed("version", "value not allowed", at=pos, need="1", have=version)
+        raise not_allowed("version", version, "1", pos)
     if num_entries < 0:
-        raise Malformed("num_entries", "value not allowed", at=pos + 6, need="at least 0", have=num_entries)
+        raise not_allowed("num_entries", num_entries, "at least 0", pos + 6)
     pos += 10
     entries: list[Entry] = []
     for _ in range(bounded_count("entries", num_entries, 46, pos, end, opt)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     encode_text,
     ends_exactly,
     fixed_run,
+    not_allowed,
     span,
 )
 from kodec.runtime.varint import read_zigzag32, read_zigzag64, write_zigzag32, write_zigzag64
@@ -50,8 +51,8 @@ class Header:
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_key": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_key": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     key: str = ""
     """The header's name, UTF-8. May be empty, never null."""
@@ -89,7 +90,7 @@ def read_header(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_key, pos = read_zigzag32(buf, pos, end, "len_key")
     if len_key < 0:
-        raise Malformed("len_key", "value not allowed", at=at, need="at least 0", have=len_key)
+        raise not_allowed("len_key", len_key, "at least 0", at)
     stop = pos + len_key
     if not pos <= stop <= end:
         span("key", len_key, pos, end)
@@ -130,14 +131,8 @@ class RecordBody:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"attributes": 0, "timestamp_delta": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"attributes": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"attributes": ">b"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"attributes": (0, ">b"), "timestamp_delta": (1, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     attributes: int = 0
     """No bit has a meaning yet. Written as 0; any value is accepted and kept."""
@@ -213,7 +208,7 @@ def read_record_body(
     at = pos
     num_headers, pos = read_zigzag32(buf, pos, end, "num_headers")
     if num_headers < 0:
-        raise Malformed("num_headers", "value not allowed", at=at, need="at least 0", have=num_headers)
+        raise not_allowed("num_headers", num_headers, "at least 0", at)
     headers: list[Header] = []
     for _ in range(bounded_count("headers", num_headers, 2, pos, end, opt)):
         try:
@@ -257,8 +252,8 @@ class Record:
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"len_body": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     body: RecordBody = field(default_factory=RecordBody)
     """The record itself. It fills `len_body` bytes exactly."""
@@ -293,7 +288,7 @@ def read_record(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ)
     at = pos
     len_body, pos = read_zigzag32(buf, pos, end, "len_body")
     if len_body < 0:
-        raise Malformed("len_body", "value not allowed", at=at, need="at least 0", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 0", at)
     stop = span("body", len_body, pos, end)
     try:
         body, pos = read_record_body(buf, pos, stop, opt)

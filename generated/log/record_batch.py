@@ -29,6 +29,7 @@ from kodec.runtime.fields import (
     ends_exactly,
     fixed_run,
     member_of,
+    not_allowed,
     span,
     too_many,
 )
@@ -239,56 +240,23 @@ class RecordBatch:
     MIN_SIZE: ClassVar[int] = 61
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "base_offset": 0,
-        "len_batch": 8,
-        "partition_leader_epoch": 12,
-        "magic": 16,
-        "crc": 17,
-        "attributes": 21,
-        "last_offset_delta": 23,
-        "base_timestamp": 27,
-        "max_timestamp": 35,
-        "producer_id": 43,
-        "producer_epoch": 51,
-        "base_sequence": 53,
-        "num_records": 57,
-        "records": 61,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "base_offset": (0, ">q"),
+        "len_batch": (8, ">i"),
+        "partition_leader_epoch": (12, ">i"),
+        "magic": (16, ">b"),
+        "crc": (17, ">I"),
+        "attributes": (21, ""),
+        "last_offset_delta": (23, ">i"),
+        "base_timestamp": (27, ">q"),
+        "max_timestamp": (35, ">q"),
+        "producer_id": (43, ">q"),
+        "producer_epoch": (51, ">h"),
+        "base_sequence": (53, ">i"),
+        "num_records": (57, ">i"),
+        "records": (61, ""),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "base_offset": 8,
-        "len_batch": 4,
-        "partition_leader_epoch": 4,
-        "magic": 1,
-        "crc": 4,
-        "attributes": 2,
-        "last_offset_delta": 4,
-        "base_timestamp": 8,
-        "max_timestamp": 8,
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "base_sequence": 4,
-        "num_records": 4,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "base_offset": ">q",
-        "len_batch": ">i",
-        "partition_leader_epoch": ">i",
-        "magic": ">b",
-        "crc": ">I",
-        "last_offset_delta": ">i",
-        "base_timestamp": ">q",
-        "max_timestamp": ">q",
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "base_sequence": ">i",
-        "num_records": ">i",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     base_offset: int = 0
     """Offset of the first record the batch was made with, which compaction may have removed since.
@@ -410,11 +378,11 @@ def read_record_batch_head(
         member_of(Compression, attributes_reserved_bits & 0x7),
     )
     if len_batch < 49:
-        raise Malformed("len_batch", "value not allowed", at=pos + 8, need="at least 49", have=len_batch)
+        raise not_allowed("len_batch", len_batch, "at least 49", pos + 8)
     if magic != 2:
-        raise Malformed("magic", "value not allowed", at=pos + 16, need="2", have=magic)
+        raise not_allowed("magic", magic, "2", pos + 16)
     if num_records < 0:
-        raise Malformed("num_records", "value not allowed", at=pos + 57, need="at least 0", have=num_records)
+        raise not_allowed("num_records", num_records, "at least 0", pos + 57)
     pos += 61
     records: list[Record] | bytes = []
     if num_records != 0:

@@ -44,14 +44,8 @@ class Entry:
     SIZE: ClassVar[int] = 12
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"timestamp": 0, "relative_offset": 8}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"timestamp": 8, "relative_offset": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"timestamp": ">q", "relative_offset": ">i"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"timestamp": (0, ">q"), "relative_offset": (8, ">i")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     timestamp: int = 0
     """Largest timestamp of the segment so far, in milliseconds since 1970-01-01 UTC."""
@@ -115,8 +109,8 @@ class TimeIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 12 bytes each."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    not_allowed,
     too_many,
 )
 
@@ -49,32 +50,14 @@ class Entry:
     SIZE: ClassVar[int] = 34
     """Bytes that one takes."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "producer_id": 2,
-        "first_offset": 10,
-        "last_offset": 18,
-        "last_stable_offset": 26,
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "version": (0, ">h"),
+        "producer_id": (2, ">q"),
+        "first_offset": (10, ">q"),
+        "last_offset": (18, ">q"),
+        "last_stable_offset": (26, ">q"),
     }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "producer_id": 8,
-        "first_offset": 8,
-        "last_offset": 8,
-        "last_stable_offset": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "producer_id": ">q",
-        "first_offset": ">q",
-        "last_offset": ">q",
-        "last_stable_offset": ">q",
-    }
-    """How `struct` says fields that are one number."""
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     version: int = 0
     """Version of the entry's format."""
@@ -123,7 +106,7 @@ def read_entry(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_READ) 
         raise _RUN_1.truncated(pos, end)
     version, producer_id, first_offset, last_offset, last_stable_offset = _RUN_1.unpack_from(buf, pos)
     if version != 0:
-        raise Malformed("version", "value not allowed", at=pos, need="0", have=version)
+        raise not_allowed("version", version, "0", pos)
     pos += 34
     return Entry(version, producer_id, first_offset, last_offset, last_stable_offset), pos
 
@@ -151,8 +134,8 @@ class TransactionIndex:
     MIN_SIZE: ClassVar[int] = 0
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"entries": 0}
-    """Where fields start that always start there, in bytes."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {"entries": (0, "")}
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     entries: list[Entry] = field(default_factory=list)
     """The entries, 34 bytes each."""

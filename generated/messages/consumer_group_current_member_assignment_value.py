@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -83,12 +84,6 @@ class TopicPartitions(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "num_partitions_plus_one": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -114,13 +109,7 @@ def read_topic_partitions(
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     assignment_epochs: list[int] | None = []
     tagged_fields: list[tuple[int, bytes]] = []
@@ -190,31 +179,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 14
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "member_epoch": 2,
-        "previous_member_epoch": 6,
-        "state": 10,
-        "num_assigned_partitions_plus_one": 11,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "member_epoch": 4,
-        "previous_member_epoch": 4,
-        "state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "member_epoch": ">i",
-        "previous_member_epoch": ">i",
-        "state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -257,12 +221,8 @@ def read_consumer_group_current_member_assignment_value(
     at = pos
     num_assigned_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_assigned_partitions_plus_one")
     if num_assigned_partitions_plus_one < 1:
-        raise Malformed(
-            "num_assigned_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_assigned_partitions_plus_one,
+        raise not_allowed(
+            "num_assigned_partitions_plus_one", num_assigned_partitions_plus_one, "at least 1", at
         )
     assigned_partitions: list[TopicPartitions] = []
     for _ in range(
@@ -278,12 +238,11 @@ def read_consumer_group_current_member_assignment_value(
         buf, pos, end, "num_partitions_pending_revocation_plus_one"
     )
     if num_partitions_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_partitions_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_pending_revocation_plus_one,
+            num_partitions_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     partitions_pending_revocation: list[TopicPartitions] = []
     for _ in range(
@@ -336,7 +295,7 @@ def write_consumer_group_current_member_assignment_value(
             write_topic_partitions(out, item, opt)
         except EncodeError as error:
             raise error.within("partitions_pending_revocation", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConsumerGroupCurrentMemberAssignmentValue._functions = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -59,9 +60,6 @@ class ClassicProtocol(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
 
     name: str = ""
     """A string."""
@@ -103,7 +101,7 @@ def write_classic_protocol(out: bytearray, v: ClassicProtocol, opt: WriteOptions
         write_blob(out, v.metadata, opt, True)
     except EncodeError as error:
         raise error.within("metadata")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClassicProtocol._functions = (read_classic_protocol, write_classic_protocol)
@@ -121,15 +119,6 @@ class ClassicMemberMetadata(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"session_timeout_ms": 0, "num_supported_protocols_plus_one": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"session_timeout_ms": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"session_timeout_ms": ">i"}
-    """How `struct` says fields that are one number."""
 
     session_timeout_ms: int = 0
     """An int32."""
@@ -152,12 +141,8 @@ def read_classic_member_metadata(
     at = pos
     num_supported_protocols_plus_one, pos = read_uvarint32(buf, pos, end, "num_supported_protocols_plus_one")
     if num_supported_protocols_plus_one < 1:
-        raise Malformed(
-            "num_supported_protocols_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_supported_protocols_plus_one,
+        raise not_allowed(
+            "num_supported_protocols_plus_one", num_supported_protocols_plus_one, "at least 1", at
         )
     supported_protocols: list[ClassicProtocol] = []
     for _ in range(
@@ -188,7 +173,7 @@ def write_classic_member_metadata(
             write_classic_protocol(out, item, opt)
         except EncodeError as error:
             raise error.within("supported_protocols", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClassicMemberMetadata._functions = (read_classic_member_metadata, write_classic_member_metadata)
@@ -260,15 +245,6 @@ class ConsumerGroupMemberMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 14
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "instance_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "rebalance_timeout_ms": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "rebalance_timeout_ms": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -337,12 +313,8 @@ def read_consumer_group_member_metadata_value(
         buf, pos, end, "num_subscribed_topic_names_plus_one"
     )
     if num_subscribed_topic_names_plus_one < 1:
-        raise Malformed(
-            "num_subscribed_topic_names_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subscribed_topic_names_plus_one,
+        raise not_allowed(
+            "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
         )
     subscribed_topic_names: list[str] = []
     for _ in range(

@@ -65,15 +65,6 @@ class ConsumerGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "tagged_fields": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -104,7 +95,7 @@ def read_consumer_group_metadata_value(
         raise _RUN_2.truncated(pos, end)
     (epoch,) = _RUN_2.unpack_from(buf, pos)
     pos += 4
-    metadata_hash: int = 0
+    metadata_hash = 0
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     uuid_of,
@@ -58,15 +59,6 @@ class PartitionMetadata(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"partition": 0, "num_racks_plus_one": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     partition: int = 0
     """An int32."""
 
@@ -88,9 +80,7 @@ def read_partition_metadata(
     at = pos
     num_racks_plus_one, pos = read_uvarint32(buf, pos, end, "num_racks_plus_one")
     if num_racks_plus_one < 1:
-        raise Malformed(
-            "num_racks_plus_one", "value not allowed", at=at, need="at least 1", have=num_racks_plus_one
-        )
+        raise not_allowed("num_racks_plus_one", num_racks_plus_one, "at least 1", at)
     racks: list[str] = []
     for _ in range(bounded_count("racks", num_racks_plus_one - 1, 1, pos, end, opt)):
         try:
@@ -116,7 +106,7 @@ def write_partition_metadata(out: bytearray, v: PartitionMetadata, opt: WriteOpt
             write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("racks", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 PartitionMetadata._functions = (read_partition_metadata, write_partition_metadata)
@@ -136,15 +126,6 @@ class TopicMetadata(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16, "num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -182,12 +163,8 @@ def read_topic_metadata(
     at = pos
     num_partition_metadata_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_metadata_plus_one")
     if num_partition_metadata_plus_one < 1:
-        raise Malformed(
-            "num_partition_metadata_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partition_metadata_plus_one,
+        raise not_allowed(
+            "num_partition_metadata_plus_one", num_partition_metadata_plus_one, "at least 1", at
         )
     partition_metadata: list[PartitionMetadata] = []
     for _ in range(
@@ -221,7 +198,7 @@ def write_topic_metadata(out: bytearray, v: TopicMetadata, opt: WriteOptions = D
             write_partition_metadata(out, item, opt)
         except EncodeError as error:
             raise error.within("partition_metadata", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicMetadata._functions = (read_topic_metadata, write_topic_metadata)
@@ -253,15 +230,6 @@ class ConsumerGroupPartitionMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -288,9 +256,7 @@ def read_consumer_group_partition_metadata_value(
     at = pos
     num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
-        raise Malformed(
-            "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
-        )
+        raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
     topics: list[TopicMetadata] = []
     for _ in range(bounded_count("topics", num_topics_plus_one - 1, 23, pos, end, opt)):
         try:
@@ -320,7 +286,7 @@ def write_consumer_group_partition_metadata_value(
             write_topic_metadata(out, item, opt)
         except EncodeError as error:
             raise error.within("topics", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConsumerGroupPartitionMetadataValue._functions = (

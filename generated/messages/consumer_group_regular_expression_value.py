@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -68,15 +69,6 @@ class ConsumerGroupRegularExpressionValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "version_field": 8, "timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "version_field": ">q", "timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -109,9 +101,7 @@ def read_consumer_group_regular_expression_value(
     at = pos
     num_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_topics_plus_one")
     if num_topics_plus_one < 1:
-        raise Malformed(
-            "num_topics_plus_one", "value not allowed", at=at, need="at least 1", have=num_topics_plus_one
-        )
+        raise not_allowed("num_topics_plus_one", num_topics_plus_one, "at least 1", at)
     topics: list[str] = []
     for _ in range(bounded_count("topics", num_topics_plus_one - 1, 1, pos, end, opt)):
         try:
@@ -146,7 +136,7 @@ def write_consumer_group_regular_expression_value(
         except EncodeError as error:
             raise error.within("topics", count)
     out += _RUN_2.packed(v.version_field, v.timestamp)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConsumerGroupRegularExpressionValue._functions = (

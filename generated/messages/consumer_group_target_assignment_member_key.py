@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, fixed_run
+from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.fields import (
+    DEFAULT_READ,
+    DEFAULT_WRITE,
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    not_allowed,
+)
 
 from ..primitives.text import read_text, write_text
 
@@ -46,15 +53,6 @@ class ConsumerGroupTargetAssignmentMemberKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "group_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 7
     """Number of the record's type, which says what the key and the value are."""
 
@@ -73,7 +71,7 @@ def read_consumer_group_target_assignment_member_key(
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 7:
-        raise Malformed("record_type", "value not allowed", at=pos, need="7", have=record_type)
+        raise not_allowed("record_type", record_type, "7", pos)
     pos += 2
     try:
         group_id, pos = read_text(buf, pos, end, opt, False)

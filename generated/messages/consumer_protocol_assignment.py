@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     unknown_version,
     write_numbers,
@@ -51,15 +52,6 @@ class TopicPartition(messages.Message):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
-
     topic: str = ""
     """A string."""
 
@@ -79,7 +71,7 @@ def read_topic_partition(
         raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
     if num_partitions < 0:
-        raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
+        raise not_allowed("num_partitions", num_partitions, "at least 0", pos)
     pos += 4
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
     return TopicPartition(topic, partitions), pos
@@ -118,15 +110,6 @@ class ConsumerProtocolAssignment(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_assigned_partitions": 2, "assigned_partitions": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_assigned_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_assigned_partitions": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the message."""
 
@@ -154,13 +137,7 @@ def read_consumer_protocol_assignment(
         raise _RUN_3.truncated(pos, end)
     (num_assigned_partitions,) = _RUN_3.unpack_from(buf, pos)
     if num_assigned_partitions < 0:
-        raise Malformed(
-            "num_assigned_partitions",
-            "value not allowed",
-            at=pos,
-            need="at least 0",
-            have=num_assigned_partitions,
-        )
+        raise not_allowed("num_assigned_partitions", num_assigned_partitions, "at least 0", pos)
     pos += 4
     assigned_partitions: list[TopicPartition] = []
     for _ in range(bounded_count("assigned_partitions", num_assigned_partitions, 5, pos, end, opt)):

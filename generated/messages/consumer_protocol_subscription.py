@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     unknown_version,
     write_numbers,
@@ -54,15 +55,6 @@ class TopicPartition(messages.Message):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"num_partitions": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"num_partitions": ">i"}
-    """How `struct` says fields that are one number."""
-
     topic: str = ""
     """A string."""
 
@@ -82,7 +74,7 @@ def read_topic_partition(
         raise _RUN_1.truncated(pos, end)
     (num_partitions,) = _RUN_1.unpack_from(buf, pos)
     if num_partitions < 0:
-        raise Malformed("num_partitions", "value not allowed", at=pos, need="at least 0", have=num_partitions)
+        raise not_allowed("num_partitions", num_partitions, "at least 0", pos)
     pos += 4
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions, ">i", 4, opt)
     return TopicPartition(topic, partitions), pos
@@ -134,15 +126,6 @@ class ConsumerProtocolSubscription(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topics": 2, "topics": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "num_topics": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "num_topics": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the message."""
 
@@ -179,7 +162,7 @@ def read_consumer_protocol_subscription(
         raise _RUN_3.truncated(pos, end)
     (num_topics,) = _RUN_3.unpack_from(buf, pos)
     if num_topics < 0:
-        raise Malformed("num_topics", "value not allowed", at=pos, need="at least 0", have=num_topics)
+        raise not_allowed("num_topics", num_topics, "at least 0", pos)
     pos += 4
     topics: list[str] = []
     for _ in range(bounded_count("topics", num_topics, 1, pos, end, opt)):
@@ -198,13 +181,7 @@ def read_consumer_protocol_subscription(
             raise _RUN_4.truncated(pos, end)
         (num_owned_partitions,) = _RUN_4.unpack_from(buf, pos)
         if num_owned_partitions < 0:
-            raise Malformed(
-                "num_owned_partitions",
-                "value not allowed",
-                at=pos,
-                need="at least 0",
-                have=num_owned_partitions,
-            )
+            raise not_allowed("num_owned_partitions", num_owned_partitions, "at least 0", pos)
         pos += 4
         for _ in range(bounded_count("owned_partitions", num_owned_partitions, 5, pos, end, opt)):
             try:
@@ -212,7 +189,7 @@ def read_consumer_protocol_subscription(
             except FormatError as error:
                 raise error.within("owned_partitions", len(owned_partitions))
             owned_partitions.append(item_of_owned_partitions_)
-    generation_id: int = -1
+    generation_id = -1
     if version >= 2:
         if end - pos < 4:
             raise _RUN_5.truncated(pos, end)

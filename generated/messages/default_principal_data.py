@@ -58,15 +58,6 @@ class DefaultPrincipalData(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "token_authenticated": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -132,7 +123,7 @@ def write_default_principal_data(
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_2.packed(v.token_authenticated)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 DefaultPrincipalData._functions = (read_default_principal_data, write_default_principal_data)

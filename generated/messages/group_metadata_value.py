@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -73,15 +74,6 @@ class MemberMetadata(messages.VersionedMessage):
 
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"member_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"session_timeout": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"session_timeout": ">i"}
-    """How `struct` says fields that are one number."""
 
     member_id: str = ""
     """A string."""
@@ -138,7 +130,7 @@ def read_member_metadata(
         client_host, pos = read_text(buf, pos, end, opt, version >= 4)
     except FormatError as error:
         raise error.within("client_host")
-    rebalance_timeout: int = -1
+    rebalance_timeout = -1
     if version >= 1:
         if end - pos < 4:
             raise _RUN_1.truncated(pos, end)
@@ -208,9 +200,9 @@ def write_member_metadata(out: bytearray, v: MemberMetadata, opt: WriteOptions, 
     except EncodeError as error:
         raise error.within("assignment")
     if version >= 4:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    elif v.tagged_fields:
-        raise EncodeError("tagged_fields", "not in this version", need=[], have=v.tagged_fields)
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {version}", need=[], have=v.tagged_fields)
 
 
 MemberMetadata._functions = (read_member_metadata, write_member_metadata)
@@ -251,15 +243,6 @@ class GroupMetadataValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "protocol_type": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "generation": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "generation": ">i"}
-    """How `struct` says fields that are one number."""
 
     version: int = 4
     """Version of the message."""
@@ -315,7 +298,7 @@ def read_group_metadata_value(
         leader, pos = read_nullable_text(buf, pos, end, opt, version >= 4)
     except FormatError as error:
         raise error.within("leader")
-    current_state_timestamp: int = -1
+    current_state_timestamp = -1
     if version >= 2:
         if end - pos < 8:
             raise _RUN_5.truncated(pos, end)
@@ -327,20 +310,14 @@ def read_group_metadata_value(
             raise _RUN_6.truncated(pos, end)
         (num_members,) = _RUN_6.unpack_from(buf, pos)
         if num_members < 0:
-            raise Malformed("num_members", "value not allowed", at=pos, need="at least 0", have=num_members)
+            raise not_allowed("num_members", num_members, "at least 0", pos)
         pos += 4
     num_members_plus_one = 0
     if version >= 4:
         at = pos
         num_members_plus_one, pos = read_uvarint32(buf, pos, end, "num_members_plus_one")
         if num_members_plus_one < 1:
-            raise Malformed(
-                "num_members_plus_one",
-                "value not allowed",
-                at=at,
-                need="at least 1",
-                have=num_members_plus_one,
-            )
+            raise not_allowed("num_members_plus_one", num_members_plus_one, "at least 1", at)
     members: list[MemberMetadata] = []
     for _ in range(
         bounded_count("members", num_members_plus_one - 1 if version >= 4 else num_members, 9, pos, end, opt)
@@ -395,9 +372,9 @@ def write_group_metadata_value(
         except EncodeError as error:
             raise error.within("members", count)
     if v.version >= 4:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    elif v.tagged_fields:
-        raise EncodeError("tagged_fields", "not in this version", need=[], have=v.tagged_fields)
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata_value)

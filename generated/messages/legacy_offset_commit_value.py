@@ -65,15 +65,6 @@ class LegacyOffsetCommitValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "offset": 2, "metadata": 10}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "offset": 8, "commit_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "offset": ">q", "commit_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 

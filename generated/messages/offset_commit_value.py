@@ -87,15 +87,6 @@ class OffsetCommitValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "committed_offset": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "committed_offset": 8, "commit_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "committed_offset": ">q", "commit_timestamp": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 3
     """Version of the value."""
 
@@ -139,7 +130,7 @@ def read_offset_commit_value(
         raise _RUN_2.truncated(pos, end)
     (committed_offset,) = _RUN_2.unpack_from(buf, pos)
     pos += 8
-    leader_epoch: int = -1
+    leader_epoch = -1
     if version >= 3:
         if end - pos < 4:
             raise _RUN_3.truncated(pos, end)
@@ -153,13 +144,13 @@ def read_offset_commit_value(
         raise _RUN_4.truncated(pos, end)
     (commit_timestamp,) = _RUN_4.unpack_from(buf, pos)
     pos += 8
-    expire_timestamp: int = -1
+    expire_timestamp = -1
     if version == 1:
         if end - pos < 8:
             raise _RUN_5.truncated(pos, end)
         (expire_timestamp,) = _RUN_5.unpack_from(buf, pos)
         pos += 8
-    topic_id: UUID = UUID(int=0)
+    topic_id = UUID(int=0)
     tagged_fields: list[tuple[int, bytes]] = []
     if version >= 4:
         found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -206,8 +197,8 @@ def write_offset_commit_value(
             inner += v.topic_id.bytes
             tags.append((0, bytes(inner)))
         write_tags(out, tags, "tagged_fields")
-    elif v.tagged_fields:
-        raise EncodeError("tagged_fields", "not in this version", need=[], have=v.tagged_fields)
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -68,15 +69,6 @@ class ShareGroupMemberMetadataValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "rack_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -127,12 +119,8 @@ def read_share_group_member_metadata_value(
         buf, pos, end, "num_subscribed_topic_names_plus_one"
     )
     if num_subscribed_topic_names_plus_one < 1:
-        raise Malformed(
-            "num_subscribed_topic_names_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subscribed_topic_names_plus_one,
+        raise not_allowed(
+            "num_subscribed_topic_names_plus_one", num_subscribed_topic_names_plus_one, "at least 1", at
         )
     subscribed_topic_names: list[str] = []
     for _ in range(
@@ -179,7 +167,7 @@ def write_share_group_member_metadata_value(
             write_text(out, item, opt, True)
         except EncodeError as error:
             raise error.within("subscribed_topic_names", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupMemberMetadataValue._functions = (

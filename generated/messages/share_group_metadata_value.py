@@ -60,15 +60,6 @@ class ShareGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 15
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "metadata_hash": 6, "tagged_fields": 14}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -115,7 +106,7 @@ def write_share_group_metadata_value(
         raise EncodeError("version", "unknown version", need="0", have=v.version)
     out += _RUN_1.packed(v.version)
     out += _RUN_2.packed(v.epoch, v.metadata_hash)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_share_group_metadata_value)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -62,12 +63,6 @@ class TopicPartitionsInfo(messages.Message):
     MIN_SIZE: ClassVar[int] = 19
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -97,13 +92,7 @@ def read_topic_partitions_info(
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -125,7 +114,7 @@ def write_topic_partitions_info(
     num_partitions_plus_one = len(v.partitions) + 1
     out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicPartitionsInfo._functions = (read_topic_partitions_info, write_topic_partitions_info)
@@ -140,12 +129,6 @@ class TopicInfo(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "topic_name": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -183,7 +166,7 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
         write_text(out, v.topic_name, opt, True)
     except EncodeError as error:
         raise error.within("topic_name")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicInfo._functions = (read_topic_info, write_topic_info)
@@ -219,15 +202,6 @@ class ShareGroupStatePartitionMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_initializing_topics_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -260,12 +234,8 @@ def read_share_group_state_partition_metadata_value(
     at = pos
     num_initializing_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initializing_topics_plus_one")
     if num_initializing_topics_plus_one < 1:
-        raise Malformed(
-            "num_initializing_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_initializing_topics_plus_one,
+        raise not_allowed(
+            "num_initializing_topics_plus_one", num_initializing_topics_plus_one, "at least 1", at
         )
     initializing_topics: list[TopicPartitionsInfo] = []
     for _ in range(
@@ -279,12 +249,8 @@ def read_share_group_state_partition_metadata_value(
     at = pos
     num_initialized_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_initialized_topics_plus_one")
     if num_initialized_topics_plus_one < 1:
-        raise Malformed(
-            "num_initialized_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_initialized_topics_plus_one,
+        raise not_allowed(
+            "num_initialized_topics_plus_one", num_initialized_topics_plus_one, "at least 1", at
         )
     initialized_topics: list[TopicPartitionsInfo] = []
     for _ in range(
@@ -298,13 +264,7 @@ def read_share_group_state_partition_metadata_value(
     at = pos
     num_deleting_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_deleting_topics_plus_one")
     if num_deleting_topics_plus_one < 1:
-        raise Malformed(
-            "num_deleting_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_deleting_topics_plus_one,
-        )
+        raise not_allowed("num_deleting_topics_plus_one", num_deleting_topics_plus_one, "at least 1", at)
     deleting_topics: list[TopicInfo] = []
     for _ in range(bounded_count("deleting_topics", num_deleting_topics_plus_one - 1, 18, pos, end, opt)):
         try:
@@ -350,7 +310,7 @@ def write_share_group_state_partition_metadata_value(
             write_topic_info(out, item_of_deleting_topics_, opt)
         except EncodeError as error:
             raise error.within("deleting_topics", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupStatePartitionMetadataValue._functions = (

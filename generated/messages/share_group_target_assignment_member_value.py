@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -53,12 +54,6 @@ class TopicPartition(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "num_partitions_plus_one": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -81,13 +76,7 @@ def read_topic_partition(
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -103,7 +92,7 @@ def write_topic_partition(out: bytearray, v: TopicPartition, opt: WriteOptions =
     num_partitions_plus_one = len(v.partitions) + 1
     out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicPartition._functions = (read_topic_partition, write_topic_partition)
@@ -135,15 +124,6 @@ class ShareGroupTargetAssignmentMemberValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_topic_partitions_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -170,13 +150,7 @@ def read_share_group_target_assignment_member_value(
     at = pos
     num_topic_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_partitions_plus_one")
     if num_topic_partitions_plus_one < 1:
-        raise Malformed(
-            "num_topic_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_topic_partitions_plus_one,
-        )
+        raise not_allowed("num_topic_partitions_plus_one", num_topic_partitions_plus_one, "at least 1", at)
     topic_partitions: list[TopicPartition] = []
     for _ in range(bounded_count("topic_partitions", num_topic_partitions_plus_one - 1, 18, pos, end, opt)):
         try:
@@ -206,7 +180,7 @@ def write_share_group_target_assignment_member_value(
             write_topic_partition(out, item, opt)
         except EncodeError as error:
             raise error.within("topic_partitions", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ShareGroupTargetAssignmentMemberValue._functions = (

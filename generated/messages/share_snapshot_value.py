@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -64,31 +65,6 @@ class StateBatch(messages.Message):
     MIN_SIZE: ClassVar[int] = 20
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "first_offset": 0,
-        "last_offset": 8,
-        "delivery_state": 16,
-        "delivery_count": 17,
-        "tagged_fields": 19,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "first_offset": 8,
-        "last_offset": 8,
-        "delivery_state": 1,
-        "delivery_count": 2,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "first_offset": ">q",
-        "last_offset": ">q",
-        "delivery_state": ">b",
-        "delivery_count": ">h",
-    }
-    """How `struct` says fields that are one number."""
-
     first_offset: int = 0
     """An int64."""
 
@@ -124,7 +100,7 @@ def read_state_batch(
 def write_state_batch(out: bytearray, v: StateBatch, opt: WriteOptions = DEFAULT_WRITE) -> None:
     """Append `state_batch` to `out`. Raises EncodeError."""
     out += _RUN_1.packed(v.first_offset, v.last_offset, v.delivery_state, v.delivery_count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StateBatch._functions = (read_state_batch, write_state_batch)
@@ -167,40 +143,6 @@ class ShareSnapshotValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 40
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "snapshot_epoch": 2,
-        "state_epoch": 6,
-        "leader_epoch": 10,
-        "start_offset": 14,
-        "create_timestamp": 22,
-        "write_timestamp": 30,
-        "num_state_batches_plus_one": 38,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "snapshot_epoch": 4,
-        "state_epoch": 4,
-        "leader_epoch": 4,
-        "start_offset": 8,
-        "create_timestamp": 8,
-        "write_timestamp": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "snapshot_epoch": ">i",
-        "state_epoch": ">i",
-        "leader_epoch": ">i",
-        "start_offset": ">q",
-        "create_timestamp": ">q",
-        "write_timestamp": ">q",
-    }
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -255,13 +197,7 @@ def read_share_snapshot_value(
     at = pos
     num_state_batches_plus_one, pos = read_uvarint32(buf, pos, end, "num_state_batches_plus_one")
     if num_state_batches_plus_one < 1:
-        raise Malformed(
-            "num_state_batches_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_state_batches_plus_one,
-        )
+        raise not_allowed("num_state_batches_plus_one", num_state_batches_plus_one, "at least 1", at)
     state_batches: list[StateBatch] = []
     for _ in range(bounded_count("state_batches", num_state_batches_plus_one - 1, 20, pos, end, opt)):
         try:
@@ -269,7 +205,7 @@ def read_share_snapshot_value(
         except FormatError as error:
             raise error.within("state_batches", len(state_batches))
         state_batches.append(item)
-    delivery_complete_count: int = -1
+    delivery_complete_count = -1
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:

@@ -12,8 +12,16 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
-from kodec.runtime.fields import DEFAULT_READ, DEFAULT_WRITE, ReadOptions, WriteOptions, fixed_run, uuid_of
+from kodec.runtime.errors import EncodeError, FormatError
+from kodec.runtime.fields import (
+    DEFAULT_READ,
+    DEFAULT_WRITE,
+    ReadOptions,
+    WriteOptions,
+    fixed_run,
+    not_allowed,
+    uuid_of,
+)
 
 from ..primitives.text import read_text, write_text
 
@@ -48,15 +56,6 @@ class ShareUpdateKey(messages.Message):
     MIN_SIZE: ClassVar[int] = 23
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"record_type": 0, "group_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"record_type": 2, "topic_id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"record_type": ">h", "partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     record_type: int = 1
     """Number of the record's type, which says what the key and the value are."""
 
@@ -78,7 +77,7 @@ def read_share_update_key(
         raise _RUN_1.truncated(pos, end)
     (record_type,) = _RUN_1.unpack_from(buf, pos)
     if record_type != 1:
-        raise Malformed("record_type", "value not allowed", at=pos, need="1", have=record_type)
+        raise not_allowed("record_type", record_type, "1", pos)
     pos += 2
     try:
         group_id, pos = read_text(buf, pos, end, opt, False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -82,9 +83,6 @@ class TaskIds(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
-
     subtopology_id: str = ""
     """A string."""
 
@@ -107,13 +105,7 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     assignment_epochs: list[int] | None = []
     tagged_fields: list[tuple[int, bytes]] = []
@@ -190,31 +182,6 @@ class StreamsGroupCurrentMemberAssignmentValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "member_epoch": 2,
-        "previous_member_epoch": 6,
-        "state": 10,
-        "num_active_tasks_plus_one": 11,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "member_epoch": 4,
-        "previous_member_epoch": 4,
-        "state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "member_epoch": ">i",
-        "previous_member_epoch": ">i",
-        "state": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -269,13 +236,7 @@ def read_streams_group_current_member_assignment_value(
     at = pos
     num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
-        raise Malformed(
-            "num_active_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_plus_one,
-        )
+        raise not_allowed("num_active_tasks_plus_one", num_active_tasks_plus_one, "at least 1", at)
     active_tasks: list[TaskIds] = []
     for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -286,13 +247,7 @@ def read_streams_group_current_member_assignment_value(
     at = pos
     num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
-        raise Malformed(
-            "num_standby_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_plus_one,
-        )
+        raise not_allowed("num_standby_tasks_plus_one", num_standby_tasks_plus_one, "at least 1", at)
     standby_tasks: list[TaskIds] = []
     for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -303,13 +258,7 @@ def read_streams_group_current_member_assignment_value(
     at = pos
     num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
-        raise Malformed(
-            "num_warmup_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_plus_one,
-        )
+        raise not_allowed("num_warmup_tasks_plus_one", num_warmup_tasks_plus_one, "at least 1", at)
     warmup_tasks: list[TaskIds] = []
     for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -322,12 +271,11 @@ def read_streams_group_current_member_assignment_value(
         buf, pos, end, "num_active_tasks_pending_revocation_plus_one"
     )
     if num_active_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_active_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_pending_revocation_plus_one,
+            num_active_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     active_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -350,12 +298,11 @@ def read_streams_group_current_member_assignment_value(
         buf, pos, end, "num_standby_tasks_pending_revocation_plus_one"
     )
     if num_standby_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_standby_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_pending_revocation_plus_one,
+            num_standby_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     standby_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -378,12 +325,11 @@ def read_streams_group_current_member_assignment_value(
         buf, pos, end, "num_warmup_tasks_pending_revocation_plus_one"
     )
     if num_warmup_tasks_pending_revocation_plus_one < 1:
-        raise Malformed(
+        raise not_allowed(
             "num_warmup_tasks_pending_revocation_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_pending_revocation_plus_one,
+            num_warmup_tasks_pending_revocation_plus_one,
+            "at least 1",
+            at,
         )
     warmup_tasks_pending_revocation: list[TaskIds] = []
     for _ in range(
@@ -477,7 +423,7 @@ def write_streams_group_current_member_assignment_value(
             write_task_ids(out, item, opt)
         except EncodeError as error:
             raise error.within("warmup_tasks_pending_revocation", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupCurrentMemberAssignmentValue._functions = (

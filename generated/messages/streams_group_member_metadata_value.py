@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -57,15 +58,6 @@ class Endpoint(messages.Message):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"host": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H"}
-    """How `struct` says fields that are one number."""
-
     host: str = ""
     """A string."""
 
@@ -101,7 +93,7 @@ def write_endpoint(out: bytearray, v: Endpoint, opt: WriteOptions = DEFAULT_WRIT
     except EncodeError as error:
         raise error.within("host")
     out += _RUN_1.packed(v.port)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Endpoint._functions = (read_endpoint, write_endpoint)
@@ -116,9 +108,6 @@ class KeyValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
 
     key: str = ""
     """A string."""
@@ -158,7 +147,7 @@ def write_key_value(out: bytearray, v: KeyValue, opt: WriteOptions = DEFAULT_WRI
         write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 KeyValue._functions = (read_key_value, write_key_value)
@@ -199,25 +188,6 @@ class StreamsGroupMemberMetadataValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "instance_id": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "rebalance_timeout_ms": 4,
-        "topology_epoch": 4,
-        "has_user_endpoint": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "rebalance_timeout_ms": ">i",
-        "topology_epoch": ">i",
-        "has_user_endpoint": ">b",
-    }
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -303,13 +273,7 @@ def read_streams_group_member_metadata_value(
     at = pos
     num_client_tags_plus_one, pos = read_uvarint32(buf, pos, end, "num_client_tags_plus_one")
     if num_client_tags_plus_one < 1:
-        raise Malformed(
-            "num_client_tags_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_client_tags_plus_one,
-        )
+        raise not_allowed("num_client_tags_plus_one", num_client_tags_plus_one, "at least 1", at)
     client_tags: list[KeyValue] = []
     for _ in range(bounded_count("client_tags", num_client_tags_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -379,7 +343,7 @@ def write_streams_group_member_metadata_value(
             write_key_value(out, item, opt)
         except EncodeError as error:
             raise error.within("client_tags", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupMemberMetadataValue._functions = (

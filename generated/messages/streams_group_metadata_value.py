@@ -71,9 +71,6 @@ class LastAssignmentConfig(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
-
     key: str = ""
     """A string."""
 
@@ -116,7 +113,7 @@ def write_last_assignment_config(
         write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 LastAssignmentConfig._functions = (read_last_assignment_config, write_last_assignment_config)
@@ -194,15 +191,6 @@ class StreamsGroupMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 15
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "metadata_hash": 6, "tagged_fields": 14}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4, "metadata_hash": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i", "metadata_hash": ">q"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -245,10 +233,10 @@ def read_streams_group_metadata_value(
         raise _RUN_3.truncated(pos, end)
     epoch, metadata_hash = _RUN_3.unpack_from(buf, pos)
     pos += 12
-    validated_topology_epoch: int = -1
+    validated_topology_epoch = -1
     last_assignment_configs: list[LastAssignmentConfig] | None = []
-    stored_description_topology_epoch: int = -1
-    failed_description_topology_epoch: int = -1
+    stored_description_topology_epoch = -1
+    failed_description_topology_epoch = -1
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -52,9 +53,6 @@ class TaskIds(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
-
     subtopology_id: str = ""
     """A string."""
 
@@ -74,13 +72,7 @@ def read_task_ids(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_REA
     at = pos
     num_partitions_plus_one, pos = read_uvarint32(buf, pos, end, "num_partitions_plus_one")
     if num_partitions_plus_one < 1:
-        raise Malformed(
-            "num_partitions_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_partitions_plus_one,
-        )
+        raise not_allowed("num_partitions_plus_one", num_partitions_plus_one, "at least 1", at)
     partitions, pos = read_numbers(buf, pos, end, "partitions", num_partitions_plus_one - 1, ">i", 4, opt)
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -99,7 +91,7 @@ def write_task_ids(out: bytearray, v: TaskIds, opt: WriteOptions = DEFAULT_WRITE
     num_partitions_plus_one = len(v.partitions) + 1
     out += write_uvarint32(num_partitions_plus_one, "num_partitions_plus_one")
     write_numbers(out, "partitions", v.partitions, ">i")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TaskIds._functions = (read_task_ids, write_task_ids)
@@ -135,15 +127,6 @@ class StreamsGroupTargetAssignmentMemberValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "num_active_tasks_plus_one": 2}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -176,13 +159,7 @@ def read_streams_group_target_assignment_member_value(
     at = pos
     num_active_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_active_tasks_plus_one")
     if num_active_tasks_plus_one < 1:
-        raise Malformed(
-            "num_active_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_active_tasks_plus_one,
-        )
+        raise not_allowed("num_active_tasks_plus_one", num_active_tasks_plus_one, "at least 1", at)
     active_tasks: list[TaskIds] = []
     for _ in range(bounded_count("active_tasks", num_active_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -193,13 +170,7 @@ def read_streams_group_target_assignment_member_value(
     at = pos
     num_standby_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_standby_tasks_plus_one")
     if num_standby_tasks_plus_one < 1:
-        raise Malformed(
-            "num_standby_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_standby_tasks_plus_one,
-        )
+        raise not_allowed("num_standby_tasks_plus_one", num_standby_tasks_plus_one, "at least 1", at)
     standby_tasks: list[TaskIds] = []
     for _ in range(bounded_count("standby_tasks", num_standby_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -210,13 +181,7 @@ def read_streams_group_target_assignment_member_value(
     at = pos
     num_warmup_tasks_plus_one, pos = read_uvarint32(buf, pos, end, "num_warmup_tasks_plus_one")
     if num_warmup_tasks_plus_one < 1:
-        raise Malformed(
-            "num_warmup_tasks_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_warmup_tasks_plus_one,
-        )
+        raise not_allowed("num_warmup_tasks_plus_one", num_warmup_tasks_plus_one, "at least 1", at)
     warmup_tasks: list[TaskIds] = []
     for _ in range(bounded_count("warmup_tasks", num_warmup_tasks_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -262,7 +227,7 @@ def write_streams_group_target_assignment_member_value(
             write_task_ids(out, item, opt)
         except EncodeError as error:
             raise error.within("warmup_tasks", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupTargetAssignmentMemberValue._functions = (

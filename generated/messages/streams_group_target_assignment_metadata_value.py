@@ -68,15 +68,6 @@ class StreamsGroupTargetAssignmentMetadataValue(messages.Message):
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "assignment_epoch": 2, "tagged_fields": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "assignment_epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "assignment_epoch": ">i"}
-    """How `struct` says fields that are one number."""
-
     version: int = 0
     """Version of the message."""
 
@@ -107,7 +98,7 @@ def read_streams_group_target_assignment_metadata_value(
         raise _RUN_2.truncated(pos, end)
     (assignment_epoch,) = _RUN_2.unpack_from(buf, pos)
     pos += 4
-    assignment_timestamp: int = 0
+    assignment_timestamp = 0
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:

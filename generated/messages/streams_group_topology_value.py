@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -20,6 +20,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -63,9 +64,6 @@ class TopicConfig(messages.Message):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"key": 0}
-    """Where fields start that always start there, in bytes."""
-
     key: str = ""
     """A string."""
 
@@ -106,7 +104,7 @@ def write_topic_config(out: bytearray, v: TopicConfig, opt: WriteOptions = DEFAU
         write_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicConfig._functions = (read_topic_config, write_topic_config)
@@ -126,15 +124,6 @@ class TopicInfo(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 9
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partitions": 4, "replication_factor": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partitions": ">i", "replication_factor": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -165,13 +154,7 @@ def read_topic_info(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_R
     at = pos
     num_topic_configs_plus_one, pos = read_uvarint32(buf, pos, end, "num_topic_configs_plus_one")
     if num_topic_configs_plus_one < 1:
-        raise Malformed(
-            "num_topic_configs_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_topic_configs_plus_one,
-        )
+        raise not_allowed("num_topic_configs_plus_one", num_topic_configs_plus_one, "at least 1", at)
     topic_configs: list[TopicConfig] = []
     for _ in range(bounded_count("topic_configs", num_topic_configs_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -201,7 +184,7 @@ def write_topic_info(out: bytearray, v: TopicInfo, opt: WriteOptions = DEFAULT_W
             write_topic_config(out, item, opt)
         except EncodeError as error:
             raise error.within("topic_configs", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicInfo._functions = (read_topic_info, write_topic_info)
@@ -220,9 +203,6 @@ class CopartitionGroup(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"num_source_topics_plus_one": 0}
-    """Where fields start that always start there, in bytes."""
 
     source_topics: list[int] = field(default_factory=list)
     """An array of int16."""
@@ -244,25 +224,15 @@ def read_copartition_group(
     at = pos
     num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topics_plus_one,
-        )
+        raise not_allowed("num_source_topics_plus_one", num_source_topics_plus_one, "at least 1", at)
     source_topics, pos = read_numbers(
         buf, pos, end, "source_topics", num_source_topics_plus_one - 1, ">h", 2, opt
     )
     at = pos
     num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
     if num_source_topic_regex_plus_one < 1:
-        raise Malformed(
-            "num_source_topic_regex_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topic_regex_plus_one,
+        raise not_allowed(
+            "num_source_topic_regex_plus_one", num_source_topic_regex_plus_one, "at least 1", at
         )
     source_topic_regex, pos = read_numbers(
         buf, pos, end, "source_topic_regex", num_source_topic_regex_plus_one - 1, ">h", 2, opt
@@ -272,12 +242,8 @@ def read_copartition_group(
         buf, pos, end, "num_repartition_source_topics_plus_one"
     )
     if num_repartition_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_source_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_source_topics_plus_one", num_repartition_source_topics_plus_one, "at least 1", at
         )
     repartition_source_topics, pos = read_numbers(
         buf, pos, end, "repartition_source_topics", num_repartition_source_topics_plus_one - 1, ">h", 2, opt
@@ -301,7 +267,7 @@ def write_copartition_group(out: bytearray, v: CopartitionGroup, opt: WriteOptio
     num_repartition_source_topics_plus_one = len(v.repartition_source_topics) + 1
     out += write_uvarint32(num_repartition_source_topics_plus_one, "num_repartition_source_topics_plus_one")
     write_numbers(out, "repartition_source_topics", v.repartition_source_topics, ">h")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 CopartitionGroup._functions = (read_copartition_group, write_copartition_group)
@@ -324,9 +290,6 @@ class Subtopology(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 8
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"subtopology_id": 0}
-    """Where fields start that always start there, in bytes."""
 
     subtopology_id: str = ""
     """A string."""
@@ -364,13 +327,7 @@ def read_subtopology(
     at = pos
     num_source_topics_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topics_plus_one")
     if num_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topics_plus_one,
-        )
+        raise not_allowed("num_source_topics_plus_one", num_source_topics_plus_one, "at least 1", at)
     source_topics: list[str] = []
     for _ in range(bounded_count("source_topics", num_source_topics_plus_one - 1, 1, pos, end, opt)):
         try:
@@ -381,12 +338,8 @@ def read_subtopology(
     at = pos
     num_source_topic_regex_plus_one, pos = read_uvarint32(buf, pos, end, "num_source_topic_regex_plus_one")
     if num_source_topic_regex_plus_one < 1:
-        raise Malformed(
-            "num_source_topic_regex_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_source_topic_regex_plus_one,
+        raise not_allowed(
+            "num_source_topic_regex_plus_one", num_source_topic_regex_plus_one, "at least 1", at
         )
     source_topic_regex: list[str] = []
     for _ in range(
@@ -402,12 +355,8 @@ def read_subtopology(
         buf, pos, end, "num_state_changelog_topics_plus_one"
     )
     if num_state_changelog_topics_plus_one < 1:
-        raise Malformed(
-            "num_state_changelog_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_state_changelog_topics_plus_one,
+        raise not_allowed(
+            "num_state_changelog_topics_plus_one", num_state_changelog_topics_plus_one, "at least 1", at
         )
     state_changelog_topics: list[TopicInfo] = []
     for _ in range(
@@ -423,12 +372,8 @@ def read_subtopology(
         buf, pos, end, "num_repartition_sink_topics_plus_one"
     )
     if num_repartition_sink_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_sink_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_sink_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_sink_topics_plus_one", num_repartition_sink_topics_plus_one, "at least 1", at
         )
     repartition_sink_topics: list[str] = []
     for _ in range(
@@ -444,12 +389,8 @@ def read_subtopology(
         buf, pos, end, "num_repartition_source_topics_plus_one"
     )
     if num_repartition_source_topics_plus_one < 1:
-        raise Malformed(
-            "num_repartition_source_topics_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_repartition_source_topics_plus_one,
+        raise not_allowed(
+            "num_repartition_source_topics_plus_one", num_repartition_source_topics_plus_one, "at least 1", at
         )
     repartition_source_topics: list[TopicInfo] = []
     for _ in range(
@@ -465,12 +406,8 @@ def read_subtopology(
     at = pos
     num_copartition_groups_plus_one, pos = read_uvarint32(buf, pos, end, "num_copartition_groups_plus_one")
     if num_copartition_groups_plus_one < 1:
-        raise Malformed(
-            "num_copartition_groups_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_copartition_groups_plus_one,
+        raise not_allowed(
+            "num_copartition_groups_plus_one", num_copartition_groups_plus_one, "at least 1", at
         )
     copartition_groups: list[CopartitionGroup] = []
     for _ in range(
@@ -546,7 +483,7 @@ def write_subtopology(out: bytearray, v: Subtopology, opt: WriteOptions = DEFAUL
             write_copartition_group(out, item_of_copartition_groups_, opt)
         except EncodeError as error:
             raise error.within("copartition_groups", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 Subtopology._functions = (read_subtopology, write_subtopology)
@@ -577,15 +514,6 @@ class StreamsGroupTopologyValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 8
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"version": 0, "epoch": 2, "num_subtopologies_plus_one": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"version": 2, "epoch": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"version": ">h", "epoch": ">i"}
-    """How `struct` says fields that are one number."""
 
     version: int = 0
     """Version of the message."""
@@ -620,13 +548,7 @@ def read_streams_group_topology_value(
     at = pos
     num_subtopologies_plus_one, pos = read_uvarint32(buf, pos, end, "num_subtopologies_plus_one")
     if num_subtopologies_plus_one < 1:
-        raise Malformed(
-            "num_subtopologies_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_subtopologies_plus_one,
-        )
+        raise not_allowed("num_subtopologies_plus_one", num_subtopologies_plus_one, "at least 1", at)
     subtopologies: list[Subtopology] = []
     for _ in range(bounded_count("subtopologies", num_subtopologies_plus_one - 1, 8, pos, end, opt)):
         try:
@@ -657,7 +579,7 @@ def write_streams_group_topology_value(
             write_subtopology(out, item, opt)
         except EncodeError as error:
             raise error.within("subtopologies", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write_streams_group_topology_value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     unknown_version,
@@ -63,9 +64,6 @@ class PartitionsSchema(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic": 0}
-    """Where fields start that always start there, in bytes."""
-
     topic: str = ""
     """A string."""
 
@@ -95,22 +93,14 @@ def read_partitions_schema(
             raise _RUN_1.truncated(pos, end)
         (num_partition_ids,) = _RUN_1.unpack_from(buf, pos)
         if num_partition_ids < 0:
-            raise Malformed(
-                "num_partition_ids", "value not allowed", at=pos, need="at least 0", have=num_partition_ids
-            )
+            raise not_allowed("num_partition_ids", num_partition_ids, "at least 0", pos)
         pos += 4
     num_partition_ids_plus_one = 0
     if version >= 1:
         at = pos
         num_partition_ids_plus_one, pos = read_uvarint32(buf, pos, end, "num_partition_ids_plus_one")
         if num_partition_ids_plus_one < 1:
-            raise Malformed(
-                "num_partition_ids_plus_one",
-                "value not allowed",
-                at=at,
-                need="at least 1",
-                have=num_partition_ids_plus_one,
-            )
+            raise not_allowed("num_partition_ids_plus_one", num_partition_ids_plus_one, "at least 1", at)
     partition_ids, pos = read_numbers(
         buf,
         pos,
@@ -146,9 +136,9 @@ def write_partitions_schema(out: bytearray, v: PartitionsSchema, opt: WriteOptio
         out += write_uvarint32(num_partition_ids_plus_one, "num_partition_ids_plus_one")
     write_numbers(out, "partition_ids", v.partition_ids, ">i")
     if version >= 1:
-        write_tags(out, list(v.tagged_fields), "tagged_fields")
-    elif v.tagged_fields:
-        raise EncodeError("tagged_fields", "not in this version", need=[], have=v.tagged_fields)
+        write_tags(out, v.tagged_fields, "tagged_fields")
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {version}", need=[], have=v.tagged_fields)
 
 
 PartitionsSchema._functions = (read_partitions_schema, write_partitions_schema)
@@ -207,37 +197,6 @@ class TransactionLogValue(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 35
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "version": 0,
-        "producer_id": 2,
-        "producer_epoch": 10,
-        "transaction_timeout_ms": 12,
-        "transaction_status": 16,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "version": 2,
-        "producer_id": 8,
-        "producer_epoch": 2,
-        "transaction_timeout_ms": 4,
-        "transaction_status": 1,
-        "transaction_last_update_timestamp_ms": 8,
-        "transaction_start_timestamp_ms": 8,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "version": ">h",
-        "producer_id": ">q",
-        "producer_epoch": ">h",
-        "transaction_timeout_ms": ">i",
-        "transaction_status": ">b",
-        "transaction_last_update_timestamp_ms": ">q",
-        "transaction_start_timestamp_ms": ">q",
-    }
-    """How `struct` says fields that are one number."""
 
     version: int = 1
     """Version of the message."""
@@ -329,10 +288,10 @@ def read_transaction_log_value(
         raise _RUN_5.truncated(pos, end)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _RUN_5.unpack_from(buf, pos)
     pos += 16
-    previous_producer_id: int = -1
-    next_producer_id: int = -1
-    client_transaction_version: int = 0
-    next_producer_epoch: int = -1
+    previous_producer_id = -1
+    next_producer_id = -1
+    client_transaction_version = 0
+    next_producer_epoch = -1
     tagged_fields: list[tuple[int, bytes]] = []
     if version >= 1:
         found, after = read_tags(buf, pos, end, "tagged_fields")
@@ -424,17 +383,24 @@ def write_transaction_log_value(
             tags.append((3, bytes(inner)))
         write_tags(out, tags, "tagged_fields")
     elif v.previous_producer_id != -1:
-        raise EncodeError("previous_producer_id", "not in this version", need=-1, have=v.previous_producer_id)
+        raise EncodeError(
+            "previous_producer_id", f"not in version {v.version}", need=-1, have=v.previous_producer_id
+        )
     elif v.next_producer_id != -1:
-        raise EncodeError("next_producer_id", "not in this version", need=-1, have=v.next_producer_id)
+        raise EncodeError("next_producer_id", f"not in version {v.version}", need=-1, have=v.next_producer_id)
     elif v.client_transaction_version != 0:
         raise EncodeError(
-            "client_transaction_version", "not in this version", need=0, have=v.client_transaction_version
+            "client_transaction_version",
+            f"not in version {v.version}",
+            need=0,
+            have=v.client_transaction_version,
         )
     elif v.next_producer_epoch != -1:
-        raise EncodeError("next_producer_epoch", "not in this version", need=-1, have=v.next_producer_epoch)
-    elif v.tagged_fields:
-        raise EncodeError("tagged_fields", "not in this version", need=[], have=v.tagged_fields)
+        raise EncodeError(
+            "next_producer_epoch", f"not in version {v.version}", need=-1, have=v.next_producer_epoch
+        )
+    elif v.tagged_fields != []:
+        raise EncodeError("tagged_fields", f"not in version {v.version}", need=[], have=v.tagged_fields)
 
 
 TransactionLogValue._functions = (read_transaction_log_value, write_transaction_log_value)

@@ -72,26 +72,6 @@ class AccessControlEntryRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 24
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "resource_type": 16, "resource_name": 17}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "id": 16,
-        "resource_type": 1,
-        "pattern_type": 1,
-        "operation": 1,
-        "permission_type": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "resource_type": ">b",
-        "pattern_type": ">b",
-        "operation": ">b",
-        "permission_type": ">b",
-    }
-    """How `struct` says fields that are one number."""
-
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -193,7 +173,7 @@ def write_access_control_entry_record(
     except EncodeError as error:
         raise error.within("host")
     out += _RUN_3.packed(v.operation, v.permission_type)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 AccessControlEntryRecord._functions = (read_access_control_entry_record, write_access_control_entry_record)

@@ -60,9 +60,6 @@ class BeginTransactionRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"tagged_fields": 0}
-    """Where fields start that always start there, in bytes."""
-
     name: str | None = None
     """A string, or null."""
 

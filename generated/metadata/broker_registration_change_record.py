@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_tags,
     read_uuid,
     unknown_version,
@@ -64,9 +65,7 @@ def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
     at = pos
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
-        raise Malformed(
-            "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
-        )
+        raise not_allowed("num_items_plus_one", num_items_plus_one, "at least 1", at)
     items_: list[UUID] = []
     for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
         try:
@@ -81,11 +80,8 @@ def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_W
     """Append `uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
-    for count, item in enumerate(v):
-        try:
-            out += item.bytes
-        except EncodeError as error:
-            raise error.within("", count)
+    for item in v:
+        out += item.bytes
 
 
 def read_nullable_uuid_list(
@@ -110,11 +106,8 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
     num_items_plus_one = 0 if v is None else len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -165,15 +158,6 @@ class BrokerRegistrationChangeRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0, "broker_epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -209,8 +193,8 @@ def read_broker_registration_change_record(
         raise _RUN_2.truncated(pos, end)
     broker_id, broker_epoch = _RUN_2.unpack_from(buf, pos)
     pos += 12
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
+    fenced = 0
+    in_controlled_shutdown = 0
     log_dirs: list[UUID] = []
     cordoned_log_dirs: list[UUID] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
@@ -266,7 +250,7 @@ def write_broker_registration_change_record(
     if v.in_controlled_shutdown != 0:
         if version < 1:
             raise EncodeError(
-                "in_controlled_shutdown", "not in this version", need=0, have=v.in_controlled_shutdown
+                "in_controlled_shutdown", f"not in version {version}", need=0, have=v.in_controlled_shutdown
             )
         inner = bytearray()
         try:
@@ -274,9 +258,9 @@ def write_broker_registration_change_record(
         except EncodeError as error:
             raise error.within("in_controlled_shutdown")
         tags.append((1, bytes(inner)))
-    if v.log_dirs:
+    if v.log_dirs != []:
         if version < 2:
-            raise EncodeError("log_dirs", "not in this version", need=[], have=v.log_dirs)
+            raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
         try:
             write_uuid_list(inner, v.log_dirs, opt)
@@ -285,7 +269,9 @@ def write_broker_registration_change_record(
         tags.append((2, bytes(inner)))
     if v.cordoned_log_dirs is not None:
         if version != 3:
-            raise EncodeError("cordoned_log_dirs", "not in this version", need=None, have=v.cordoned_log_dirs)
+            raise EncodeError(
+                "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
+            )
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)

@@ -49,9 +49,6 @@ class ClearElrRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_name": 0}
-    """Where fields start that always start there, in bytes."""
-
     topic_name: str = ""
     """A string."""
 
@@ -88,7 +85,7 @@ def write_clear_elr_record(out: bytearray, v: ClearElrRecord, opt: WriteOptions,
         write_text(out, v.topic_name, opt, True)
     except EncodeError as error:
         raise error.within("topic_name")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClearElrRecord._functions = (read_clear_elr_record, write_clear_elr_record)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -49,9 +50,6 @@ class EntityData(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"entity_type": 0}
-    """Where fields start that always start there, in bytes."""
 
     entity_type: str = ""
     """A string."""
@@ -93,7 +91,7 @@ def write_entity_data(out: bytearray, v: EntityData, opt: WriteOptions = DEFAULT
         write_nullable_text(out, v.entity_name, opt, True)
     except EncodeError as error:
         raise error.within("entity_name")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 EntityData._functions = (read_entity_data, write_entity_data)
@@ -125,15 +123,6 @@ class ClientQuotaRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 12
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"num_entity_plus_one": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"value": 8, "remove": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"value": ">d"}
-    """How `struct` says fields that are one number."""
-
     entity: list[EntityData] = field(default_factory=list)
     """An array of `entity_data`."""
 
@@ -162,9 +151,7 @@ def read_client_quota_record(
     at = pos
     num_entity_plus_one, pos = read_uvarint32(buf, pos, end, "num_entity_plus_one")
     if num_entity_plus_one < 1:
-        raise Malformed(
-            "num_entity_plus_one", "value not allowed", at=at, need="at least 1", have=num_entity_plus_one
-        )
+        raise not_allowed("num_entity_plus_one", num_entity_plus_one, "at least 1", at)
     entity: list[EntityData] = []
     for _ in range(bounded_count("entity", num_entity_plus_one - 1, 3, pos, end, opt)):
         try:
@@ -204,7 +191,7 @@ def write_client_quota_record(out: bytearray, v: ClientQuotaRecord, opt: WriteOp
     except EncodeError as error:
         raise error.within("key")
     out += _RUN_1.packed(v.value, v.remove)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ClientQuotaRecord._functions = (read_client_quota_record, write_client_quota_record)

@@ -56,15 +56,6 @@ class ConfigRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"resource_type": 0, "resource_name": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"resource_type": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"resource_type": ">b"}
-    """How `struct` says fields that are one number."""
-
     resource_type: int = 0
     """An int8."""
 
@@ -131,7 +122,7 @@ def write_config_record(out: bytearray, v: ConfigRecord, opt: WriteOptions, vers
         write_nullable_text(out, v.value, opt, True)
     except EncodeError as error:
         raise error.within("value")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ConfigRecord._functions = (read_config_record, write_config_record)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     ReadOptions,
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     write_tags,
@@ -69,19 +70,6 @@ class DelegationTokenRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 29
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"owner": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"issue_timestamp": 8, "max_timestamp": 8, "expiration_timestamp": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "issue_timestamp": ">q",
-        "max_timestamp": ">q",
-        "expiration_timestamp": ">q",
-    }
-    """How `struct` says fields that are one number."""
-
     owner: str = ""
     """A string."""
 
@@ -127,9 +115,7 @@ def read_delegation_token_record(
     at = pos
     num_renewers_plus_one, pos = read_uvarint32(buf, pos, end, "num_renewers_plus_one")
     if num_renewers_plus_one < 1:
-        raise Malformed(
-            "num_renewers_plus_one", "value not allowed", at=at, need="at least 1", have=num_renewers_plus_one
-        )
+        raise not_allowed("num_renewers_plus_one", num_renewers_plus_one, "at least 1", at)
     renewers: list[str] = []
     for _ in range(bounded_count("renewers", num_renewers_plus_one - 1, 1, pos, end, opt)):
         try:
@@ -188,7 +174,7 @@ def write_delegation_token_record(
         write_text(out, v.token_id, opt, True)
     except EncodeError as error:
         raise error.within("token_id")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 DelegationTokenRecord._functions = (read_delegation_token_record, write_delegation_token_record)

@@ -45,9 +45,6 @@ class EndTransactionRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"tagged_fields": 0}
-    """Where fields start that always start there, in bytes."""
-
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
@@ -75,7 +72,7 @@ def write_end_transaction_record(
     """Append `end_transaction_record` to `out`. Raises EncodeError."""
     if version not in EndTransactionRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 EndTransactionRecord._functions = (read_end_transaction_record, write_end_transaction_record)

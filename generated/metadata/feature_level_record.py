@@ -52,15 +52,6 @@ class FeatureLevelRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 4
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"feature_level": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"feature_level": ">h"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -107,7 +98,7 @@ def write_feature_level_record(
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_1.packed(v.feature_level)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 FeatureLevelRecord._functions = (read_feature_level_record, write_feature_level_record)

@@ -49,15 +49,6 @@ class FenceBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     id: int = 0
     """An int32."""
 
@@ -94,7 +85,7 @@ def write_fence_broker_record(out: bytearray, v: FenceBrokerRecord, opt: WriteOp
     if version not in FenceBrokerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.id, v.epoch)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 FenceBrokerRecord._functions = (read_fence_broker_record, write_fence_broker_record)

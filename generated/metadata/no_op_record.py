@@ -43,9 +43,6 @@ class NoOpRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 1
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"tagged_fields": 0}
-    """Where fields start that always start there, in bytes."""
-
     tagged_fields: list[tuple[int, bytes]] = field(default_factory=list)
     """Optional fields. None is defined; unknown ones are kept."""
 
@@ -71,7 +68,7 @@ def write_no_op_record(out: bytearray, v: NoOpRecord, opt: WriteOptions, version
     """Append `no_op_record` to `out`. Raises EncodeError."""
     if version not in NoOpRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 NoOpRecord._functions = (read_no_op_record, write_no_op_record)

@@ -120,11 +120,8 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
     num_items_plus_one = 0 if v is None else len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -185,15 +182,6 @@ class PartitionChangeRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 21
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"partition_id": 0, "topic_id": 4, "tagged_fields": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"partition_id": 4, "topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     partition_id: int = -1
     """An int32."""
 
@@ -246,11 +234,11 @@ def read_partition_change_record(
     topic_id = uuid_of(topic_id)
     pos += 20
     isr: list[int] | None = None
-    leader: int = -2
+    leader = -2
     replicas: list[int] | None = None
     removing_replicas: list[int] | None = None
     adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
+    leader_recovery_state = -1
     eligible_leader_replicas: list[int] | None = None
     last_known_elr: list[int] | None = None
     directories: list[UUID] | None = None
@@ -383,7 +371,10 @@ def write_partition_change_record(
     if v.eligible_leader_replicas is not None:
         if version != 2:
             raise EncodeError(
-                "eligible_leader_replicas", "not in this version", need=None, have=v.eligible_leader_replicas
+                "eligible_leader_replicas",
+                f"not in version {version}",
+                need=None,
+                have=v.eligible_leader_replicas,
             )
         inner = bytearray()
         try:
@@ -393,7 +384,7 @@ def write_partition_change_record(
         tags.append((6, bytes(inner)))
     if v.last_known_elr is not None:
         if version != 2:
-            raise EncodeError("last_known_elr", "not in this version", need=None, have=v.last_known_elr)
+            raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.last_known_elr, opt)
@@ -402,7 +393,7 @@ def write_partition_change_record(
         tags.append((7, bytes(inner)))
     if v.directories is not None:
         if version < 1:
-            raise EncodeError("directories", "not in this version", need=None, have=v.directories)
+            raise EncodeError("directories", f"not in version {version}", need=None, have=v.directories)
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.directories, opt)

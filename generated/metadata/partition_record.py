@@ -12,7 +12,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_numbers,
     read_tags,
     read_uuid,
@@ -133,26 +134,6 @@ class PartitionRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 37
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"partition_id": 0, "topic_id": 4, "num_replicas_plus_one": 20}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "partition_id": 4,
-        "topic_id": 16,
-        "leader": 4,
-        "leader_epoch": 4,
-        "partition_epoch": 4,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "partition_id": ">i",
-        "leader": ">i",
-        "leader_epoch": ">i",
-        "partition_epoch": ">i",
-    }
-    """How `struct` says fields that are one number."""
-
     partition_id: int = -1
     """An int32."""
 
@@ -213,40 +194,24 @@ def read_partition_record(
     at = pos
     num_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_replicas_plus_one")
     if num_replicas_plus_one < 1:
-        raise Malformed(
-            "num_replicas_plus_one", "value not allowed", at=at, need="at least 1", have=num_replicas_plus_one
-        )
+        raise not_allowed("num_replicas_plus_one", num_replicas_plus_one, "at least 1", at)
     replicas, pos = read_numbers(buf, pos, end, "replicas", num_replicas_plus_one - 1, ">i", 4, opt)
     at = pos
     num_isr_plus_one, pos = read_uvarint32(buf, pos, end, "num_isr_plus_one")
     if num_isr_plus_one < 1:
-        raise Malformed(
-            "num_isr_plus_one", "value not allowed", at=at, need="at least 1", have=num_isr_plus_one
-        )
+        raise not_allowed("num_isr_plus_one", num_isr_plus_one, "at least 1", at)
     isr, pos = read_numbers(buf, pos, end, "isr", num_isr_plus_one - 1, ">i", 4, opt)
     at = pos
     num_removing_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_removing_replicas_plus_one")
     if num_removing_replicas_plus_one < 1:
-        raise Malformed(
-            "num_removing_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_removing_replicas_plus_one,
-        )
+        raise not_allowed("num_removing_replicas_plus_one", num_removing_replicas_plus_one, "at least 1", at)
     removing_replicas, pos = read_numbers(
         buf, pos, end, "removing_replicas", num_removing_replicas_plus_one - 1, ">i", 4, opt
     )
     at = pos
     num_adding_replicas_plus_one, pos = read_uvarint32(buf, pos, end, "num_adding_replicas_plus_one")
     if num_adding_replicas_plus_one < 1:
-        raise Malformed(
-            "num_adding_replicas_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_adding_replicas_plus_one,
-        )
+        raise not_allowed("num_adding_replicas_plus_one", num_adding_replicas_plus_one, "at least 1", at)
     adding_replicas, pos = read_numbers(
         buf, pos, end, "adding_replicas", num_adding_replicas_plus_one - 1, ">i", 4, opt
     )
@@ -259,20 +224,14 @@ def read_partition_record(
         at = pos
         num_directories_plus_one, pos = read_uvarint32(buf, pos, end, "num_directories_plus_one")
         if num_directories_plus_one < 1:
-            raise Malformed(
-                "num_directories_plus_one",
-                "value not allowed",
-                at=at,
-                need="at least 1",
-                have=num_directories_plus_one,
-            )
+            raise not_allowed("num_directories_plus_one", num_directories_plus_one, "at least 1", at)
         for _ in range(bounded_count("directories", num_directories_plus_one - 1, 16, pos, end, opt)):
             try:
                 item_of_directories_, pos = read_uuid(buf, pos, end, "")
             except FormatError as error:
                 raise error.within("directories", len(directories))
             directories.append(item_of_directories_)
-    leader_recovery_state: int = 0
+    leader_recovery_state = 0
     eligible_leader_replicas: list[int] | None = None
     last_known_elr: list[int] | None = None
     tagged_fields: list[tuple[int, bytes]] = []
@@ -338,13 +297,10 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
     if version >= 1:
         num_directories_plus_one = len(v.directories) + 1
         out += write_uvarint32(num_directories_plus_one, "num_directories_plus_one")
-        for count, item_of_directories_ in enumerate(v.directories):
-            try:
-                out += item_of_directories_.bytes
-            except EncodeError as error:
-                raise error.within("directories", count)
-    elif v.directories:
-        raise EncodeError("directories", "not in this version", need=[], have=v.directories)
+        for item_of_directories_ in v.directories:
+            out += item_of_directories_.bytes
+    elif v.directories != []:
+        raise EncodeError("directories", f"not in version {version}", need=[], have=v.directories)
     tags = list(v.tagged_fields)
     if v.leader_recovery_state != 0:
         inner = bytearray()
@@ -356,7 +312,10 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
     if v.eligible_leader_replicas is not None:
         if version != 2:
             raise EncodeError(
-                "eligible_leader_replicas", "not in this version", need=None, have=v.eligible_leader_replicas
+                "eligible_leader_replicas",
+                f"not in version {version}",
+                need=None,
+                have=v.eligible_leader_replicas,
             )
         inner = bytearray()
         try:
@@ -366,7 +325,7 @@ def write_partition_record(out: bytearray, v: PartitionRecord, opt: WriteOptions
         tags.append((1, bytes(inner)))
     if v.last_known_elr is not None:
         if version != 2:
-            raise EncodeError("last_known_elr", "not in this version", need=None, have=v.last_known_elr)
+            raise EncodeError("last_known_elr", f"not in version {version}", need=None, have=v.last_known_elr)
         inner = bytearray()
         try:
             write_nullable_int32_list(inner, v.last_known_elr, opt)

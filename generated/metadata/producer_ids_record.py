@@ -53,20 +53,6 @@ class ProducerIdsRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 21
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "broker_id": 0,
-        "broker_epoch": 4,
-        "next_producer_id": 12,
-        "tagged_fields": 20,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8, "next_producer_id": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q", "next_producer_id": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -106,7 +92,7 @@ def write_producer_ids_record(out: bytearray, v: ProducerIdsRecord, opt: WriteOp
     if version not in ProducerIdsRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.broker_id, v.broker_epoch, v.next_producer_id)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ProducerIdsRecord._functions = (read_producer_ids_record, write_producer_ids_record)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_tags,
     read_uuid,
     unknown_version,
@@ -72,15 +73,6 @@ class BrokerEndpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -133,7 +125,7 @@ def write_broker_endpoint(out: bytearray, v: BrokerEndpoint, opt: WriteOptions =
     except EncodeError as error:
         raise error.within("host")
     out += _RUN_1.packed(v.port, v.security_protocol)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 BrokerEndpoint._functions = (read_broker_endpoint, write_broker_endpoint)
@@ -152,15 +144,6 @@ class BrokerFeature(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -202,7 +185,7 @@ def write_broker_feature(out: bytearray, v: BrokerFeature, opt: WriteOptions = D
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 BrokerFeature._functions = (read_broker_feature, write_broker_feature)
@@ -213,9 +196,7 @@ def read_uuid_list(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT_RE
     at = pos
     num_items_plus_one, pos = read_uvarint32(buf, pos, end, "num_items_plus_one")
     if num_items_plus_one < 1:
-        raise Malformed(
-            "num_items_plus_one", "value not allowed", at=at, need="at least 1", have=num_items_plus_one
-        )
+        raise not_allowed("num_items_plus_one", num_items_plus_one, "at least 1", at)
     items_: list[UUID] = []
     for _ in range(bounded_count("", num_items_plus_one - 1, 16, pos, end, opt)):
         try:
@@ -230,11 +211,8 @@ def write_uuid_list(out: bytearray, v: list[UUID], opt: WriteOptions = DEFAULT_W
     """Append `uuid_list` to `out`. Raises EncodeError."""
     num_items_plus_one = len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
-    for count, item in enumerate(v):
-        try:
-            out += item.bytes
-        except EncodeError as error:
-            raise error.within("", count)
+    for item in v:
+        out += item.bytes
 
 
 def read_nullable_uuid_list(
@@ -259,11 +237,8 @@ def write_nullable_uuid_list(out: bytearray, v: list[UUID] | None, opt: WriteOpt
     num_items_plus_one = 0 if v is None else len(v) + 1
     out += write_uvarint32(num_items_plus_one, "num_items_plus_one")
     if v is not None:
-        for count, item in enumerate(v):
-            try:
-                out += item.bytes
-            except EncodeError as error:
-                raise error.within("", count)
+        for item in v:
+            out += item.bytes
 
 
 @dataclass(slots=True)
@@ -315,15 +290,6 @@ class RegisterBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 33
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "incarnation_id": 16, "broker_epoch": 8, "fenced": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -374,7 +340,7 @@ def read_register_broker_record(
         raise _RUN_3.truncated(pos, end)
     (broker_id,) = _RUN_3.unpack_from(buf, pos)
     pos += 4
-    is_migrating_zk_broker: bool = False
+    is_migrating_zk_broker = False
     if version >= 2:
         if end - pos < 1:
             raise _RUN_4.truncated(pos, end)
@@ -388,13 +354,7 @@ def read_register_broker_record(
     at = pos
     num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
+        raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
     end_points: list[BrokerEndpoint] = []
     for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
         try:
@@ -405,9 +365,7 @@ def read_register_broker_record(
     at = pos
     num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
+        raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
     features: list[BrokerFeature] = []
     for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
         try:
@@ -423,7 +381,7 @@ def read_register_broker_record(
         raise _RUN_6.truncated(pos, end)
     (fenced,) = _RUN_6.unpack_from(buf, pos)
     pos += 1
-    in_controlled_shutdown: bool = False
+    in_controlled_shutdown = False
     if version >= 1:
         if end - pos < 1:
             raise _RUN_7.truncated(pos, end)
@@ -476,7 +434,7 @@ def write_register_broker_record(
         out += _RUN_4.packed(v.is_migrating_zk_broker)
     elif v.is_migrating_zk_broker:
         raise EncodeError(
-            "is_migrating_zk_broker", "not in this version", need=False, have=v.is_migrating_zk_broker
+            "is_migrating_zk_broker", f"not in version {version}", need=False, have=v.is_migrating_zk_broker
         )
     out += _RUN_5.packed(v.incarnation_id.bytes, v.broker_epoch)
     num_end_points_plus_one = len(v.end_points) + 1
@@ -502,12 +460,12 @@ def write_register_broker_record(
         out += _RUN_7.packed(v.in_controlled_shutdown)
     elif v.in_controlled_shutdown:
         raise EncodeError(
-            "in_controlled_shutdown", "not in this version", need=False, have=v.in_controlled_shutdown
+            "in_controlled_shutdown", f"not in version {version}", need=False, have=v.in_controlled_shutdown
         )
     tags = list(v.tagged_fields)
-    if v.log_dirs:
+    if v.log_dirs != []:
         if version < 3:
-            raise EncodeError("log_dirs", "not in this version", need=[], have=v.log_dirs)
+            raise EncodeError("log_dirs", f"not in version {version}", need=[], have=v.log_dirs)
         inner = bytearray()
         try:
             write_uuid_list(inner, v.log_dirs, opt)
@@ -516,7 +474,9 @@ def write_register_broker_record(
         tags.append((0, bytes(inner)))
     if v.cordoned_log_dirs is not None:
         if version != 4:
-            raise EncodeError("cordoned_log_dirs", "not in this version", need=None, have=v.cordoned_log_dirs)
+            raise EncodeError(
+                "cordoned_log_dirs", f"not in version {version}", need=None, have=v.cordoned_log_dirs
+            )
         inner = bytearray()
         try:
             write_nullable_uuid_list(inner, v.cordoned_log_dirs, opt)

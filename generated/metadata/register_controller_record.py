@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -21,6 +21,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     bounded_count,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     uuid_of,
@@ -61,15 +62,6 @@ class ControllerEndpoint(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 7
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"port": 2, "security_protocol": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"port": ">H", "security_protocol": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -124,7 +116,7 @@ def write_controller_endpoint(
     except EncodeError as error:
         raise error.within("host")
     out += _RUN_1.packed(v.port, v.security_protocol)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ControllerEndpoint._functions = (read_controller_endpoint, write_controller_endpoint)
@@ -143,15 +135,6 @@ class ControllerFeature(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"min_supported_version": 2, "max_supported_version": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"min_supported_version": ">h", "max_supported_version": ">h"}
-    """How `struct` says fields that are one number."""
 
     name: str = ""
     """A string."""
@@ -193,7 +176,7 @@ def write_controller_feature(out: bytearray, v: ControllerFeature, opt: WriteOpt
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_2.packed(v.min_supported_version, v.max_supported_version)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ControllerFeature._functions = (read_controller_feature, write_controller_feature)
@@ -231,20 +214,6 @@ class RegisterControllerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 24
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "controller_id": 0,
-        "incarnation_id": 4,
-        "zk_migration_ready": 20,
-        "num_end_points_plus_one": 21,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"controller_id": 4, "incarnation_id": 16, "zk_migration_ready": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     controller_id: int = 0
     """An int32."""
 
@@ -281,13 +250,7 @@ def read_register_controller_record(
     at = pos
     num_end_points_plus_one, pos = read_uvarint32(buf, pos, end, "num_end_points_plus_one")
     if num_end_points_plus_one < 1:
-        raise Malformed(
-            "num_end_points_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_end_points_plus_one,
-        )
+        raise not_allowed("num_end_points_plus_one", num_end_points_plus_one, "at least 1", at)
     end_points: list[ControllerEndpoint] = []
     for _ in range(bounded_count("end_points", num_end_points_plus_one - 1, 7, pos, end, opt)):
         try:
@@ -298,9 +261,7 @@ def read_register_controller_record(
     at = pos
     num_features_plus_one, pos = read_uvarint32(buf, pos, end, "num_features_plus_one")
     if num_features_plus_one < 1:
-        raise Malformed(
-            "num_features_plus_one", "value not allowed", at=at, need="at least 1", have=num_features_plus_one
-        )
+        raise not_allowed("num_features_plus_one", num_features_plus_one, "at least 1", at)
     features: list[ControllerFeature] = []
     for _ in range(bounded_count("features", num_features_plus_one - 1, 6, pos, end, opt)):
         try:
@@ -339,7 +300,7 @@ def write_register_controller_record(
             write_controller_feature(out, item_of_features_, opt)
         except EncodeError as error:
             raise error.within("features", count)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RegisterControllerRecord._functions = (read_register_controller_record, write_register_controller_record)

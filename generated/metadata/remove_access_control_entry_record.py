@@ -59,12 +59,6 @@ class RemoveAccessControlEntryRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 17
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "tagged_fields": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -101,7 +95,7 @@ def write_remove_access_control_entry_record(
     if version not in RemoveAccessControlEntryRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.id.bytes)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveAccessControlEntryRecord._functions = (

@@ -50,9 +50,6 @@ class RemoveDelegationTokenRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"token_id": 0}
-    """Where fields start that always start there, in bytes."""
-
     token_id: str = ""
     """A string."""
 
@@ -91,7 +88,7 @@ def write_remove_delegation_token_record(
         write_text(out, v.token_id, opt, True)
     except EncodeError as error:
         raise error.within("token_id")
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveDelegationTokenRecord._functions = (

@@ -58,12 +58,6 @@ class RemoveTopicRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 17
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id": 0, "tagged_fields": 16}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     topic_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
 
@@ -98,7 +92,7 @@ def write_remove_topic_record(out: bytearray, v: RemoveTopicRecord, opt: WriteOp
     if version not in RemoveTopicRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.topic_id.bytes)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveTopicRecord._functions = (read_remove_topic_record, write_remove_topic_record)

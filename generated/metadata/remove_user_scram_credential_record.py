@@ -52,15 +52,6 @@ class RemoveUserScramCredentialRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 3
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"mechanism": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -107,7 +98,7 @@ def write_remove_user_scram_credential_record(
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_1.packed(v.mechanism)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoveUserScramCredentialRecord._functions = (

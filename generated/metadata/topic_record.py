@@ -59,12 +59,6 @@ class TopicRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 18
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"topic_id": 16}
-    """Bytes of fields that always take as many, where they are there."""
-
     name: str = ""
     """A string."""
 
@@ -110,7 +104,7 @@ def write_topic_record(out: bytearray, v: TopicRecord, opt: WriteOptions, versio
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_1.packed(v.topic_id.bytes)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicRecord._functions = (read_topic_record, write_topic_record)

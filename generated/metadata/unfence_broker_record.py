@@ -50,15 +50,6 @@ class UnfenceBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"id": 0, "epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 4, "epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"id": ">i", "epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     id: int = 0
     """An int32."""
 
@@ -97,7 +88,7 @@ def write_unfence_broker_record(
     if version not in UnfenceBrokerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.id, v.epoch)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnfenceBrokerRecord._functions = (read_unfence_broker_record, write_unfence_broker_record)

@@ -50,15 +50,6 @@ class UnregisterBrokerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"broker_id": 0, "broker_epoch": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "broker_epoch": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"broker_id": ">i", "broker_epoch": ">q"}
-    """How `struct` says fields that are one number."""
-
     broker_id: int = 0
     """An int32."""
 
@@ -97,7 +88,7 @@ def write_unregister_broker_record(
     if version not in UnregisterBrokerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.broker_id, v.broker_epoch)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnregisterBrokerRecord._functions = (read_unregister_broker_record, write_unregister_broker_record)

@@ -50,15 +50,6 @@ class UnregisterControllerRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 5
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"controller_id": 0, "tagged_fields": 4}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"controller_id": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"controller_id": ">i"}
-    """How `struct` says fields that are one number."""
-
     controller_id: int = 0
     """An int32."""
 
@@ -94,7 +85,7 @@ def write_unregister_controller_record(
     if version not in UnregisterControllerRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.controller_id)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UnregisterControllerRecord._functions = (

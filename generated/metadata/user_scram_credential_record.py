@@ -61,15 +61,6 @@ class UserScramCredentialRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 10
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"mechanism": 1, "iterations": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"mechanism": ">b", "iterations": ">i"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -159,7 +150,7 @@ def write_user_scram_credential_record(
     except EncodeError as error:
         raise error.within("server_key")
     out += _RUN_2.packed(v.iterations)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 UserScramCredentialRecord._functions = (read_user_scram_credential_record, write_user_scram_credential_record)

@@ -50,15 +50,6 @@ class ZkMigrationStateRecord(messages.VersionedMessage):
     MIN_SIZE: ClassVar[int] = 2
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"zk_migration_state": 0, "tagged_fields": 1}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"zk_migration_state": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"zk_migration_state": ">b"}
-    """How `struct` says fields that are one number."""
-
     zk_migration_state: int = 0
     """An int8."""
 
@@ -94,7 +85,7 @@ def write_zk_migration_state_record(
     if version not in ZkMigrationStateRecord.VERSIONS:
         raise EncodeError("version", "unknown version", need="0", have=version)
     out += _RUN_1.packed(v.zk_migration_state)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 ZkMigrationStateRecord._functions = (read_zk_migration_state_record, write_zk_migration_state_record)

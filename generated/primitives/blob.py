@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kodec.runtime.errors import Malformed
-from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, span
+from kodec.runtime.fields import ReadOptions, WriteOptions, fixed_run, not_allowed, span
 from kodec.runtime.varint import read_uvarint32, write_uvarint32
 
 __all__ = [
@@ -30,14 +29,14 @@ def read_blob(buf: bytes, pos: int, end: int, opt: ReadOptions, is_compact: bool
         at = pos
         len_plus_one, pos = read_uvarint32(buf, pos, end, "len_plus_one")
         if len_plus_one < 1:
-            raise Malformed("len_plus_one", "value not allowed", at=at, need="at least 1", have=len_plus_one)
+            raise not_allowed("len_plus_one", len_plus_one, "at least 1", at)
     len_classic = 0
     if not is_compact:
         if end - pos < 4:
             raise _RUN_1.truncated(pos, end)
         (len_classic,) = _RUN_1.unpack_from(buf, pos)
         if len_classic < 0:
-            raise Malformed("len_classic", "value not allowed", at=pos, need="at least 0", have=len_classic)
+            raise not_allowed("len_classic", len_classic, "at least 0", pos)
         pos += 4
     stop = pos + (len_plus_one - 1 if is_compact else len_classic)
     if not pos <= stop <= end:

@@ -13,7 +13,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from kodec.runtime import messages
-from kodec.runtime.errors import EncodeError, FormatError, Malformed
+from kodec.runtime.errors import EncodeError, FormatError
 from kodec.runtime.fields import (
     DEFAULT_READ,
     DEFAULT_WRITE,
@@ -22,6 +22,7 @@ from kodec.runtime.fields import (
     bounded_count,
     ends_exactly,
     fixed_run,
+    not_allowed,
     read_tags,
     unknown_version,
     uuid_of,
@@ -65,15 +66,6 @@ class SegmentLeaderEpochEntry(messages.Message):
     MIN_SIZE: ClassVar[int] = 13
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"leader_epoch": 0, "offset": 4, "tagged_fields": 12}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"leader_epoch": 4, "offset": 8}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"leader_epoch": ">i", "offset": ">q"}
-    """How `struct` says fields that are one number."""
-
     leader_epoch: int = 0
     """An int32."""
 
@@ -105,7 +97,7 @@ def write_segment_leader_epoch_entry(
 ) -> None:
     """Append `segment_leader_epoch_entry` to `out`. Raises EncodeError."""
     out += _RUN_1.packed(v.leader_epoch, v.offset)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 SegmentLeaderEpochEntry._functions = (read_segment_leader_epoch_entry, write_segment_leader_epoch_entry)
@@ -151,40 +143,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(messages.VersionedMessage):
 
     MIN_SIZE: ClassVar[int] = 60
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {
-        "segment_id": 0,
-        "start_offset": 16,
-        "end_offset": 24,
-        "broker_id": 32,
-        "max_timestamp_ms": 36,
-        "event_timestamp_ms": 44,
-        "num_segment_leader_epochs_plus_one": 52,
-    }
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "segment_id": 16,
-        "start_offset": 8,
-        "end_offset": 8,
-        "broker_id": 4,
-        "max_timestamp_ms": 8,
-        "event_timestamp_ms": 8,
-        "segment_size_in_bytes": 4,
-        "remote_log_segment_state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "start_offset": ">q",
-        "end_offset": ">q",
-        "broker_id": ">i",
-        "max_timestamp_ms": ">q",
-        "event_timestamp_ms": ">q",
-        "segment_size_in_bytes": ">i",
-        "remote_log_segment_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
 
     segment_id: UUID = UUID(int=0)
     """A uuid; all zeros is none."""
@@ -244,12 +202,8 @@ def read_remote_log_segment_metadata_snapshot_record(
         buf, pos, end, "num_segment_leader_epochs_plus_one"
     )
     if num_segment_leader_epochs_plus_one < 1:
-        raise Malformed(
-            "num_segment_leader_epochs_plus_one",
-            "value not allowed",
-            at=at,
-            need="at least 1",
-            have=num_segment_leader_epochs_plus_one,
+        raise not_allowed(
+            "num_segment_leader_epochs_plus_one", num_segment_leader_epochs_plus_one, "at least 1", at
         )
     segment_leader_epochs: list[SegmentLeaderEpochEntry] = []
     for _ in range(
@@ -272,7 +226,7 @@ def read_remote_log_segment_metadata_snapshot_record(
         raise _RUN_4.truncated(pos, end)
     (remote_log_segment_state,) = _RUN_4.unpack_from(buf, pos)
     pos += 1
-    txn_index_empty: bool = False
+    txn_index_empty = False
     tagged_fields: list[tuple[int, bytes]] = []
     found, after = read_tags(buf, pos, end, "tagged_fields")
     for tag, pos, limit in found:

@@ -57,15 +57,6 @@ class TopicIdPartitionEntry(messages.Message):
     MIN_SIZE: ClassVar[int] = 22
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -109,7 +100,7 @@ def write_topic_id_partition_entry(
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_1.packed(v.id.bytes, v.partition)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
@@ -124,12 +115,6 @@ class RemoteLogSegmentIdEntry(messages.Message):
 
     MIN_SIZE: ClassVar[int] = 39
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id_partition": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16}
-    """Bytes of fields that always take as many, where they are there."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
@@ -171,7 +156,7 @@ def write_remote_log_segment_id_entry(
     except EncodeError as error:
         raise error.within("topic_id_partition")
     out += _RUN_2.packed(v.id.bytes)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoteLogSegmentIdEntry._functions = (read_remote_log_segment_id_entry, write_remote_log_segment_id_entry)
@@ -208,19 +193,6 @@ class RemoteLogSegmentMetadataUpdateRecord(messages.VersionedMessage):
 
     MIN_SIZE: ClassVar[int] = 54
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"remote_log_segment_id": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"broker_id": 4, "event_timestamp_ms": 8, "remote_log_segment_state": 1}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "broker_id": ">i",
-        "event_timestamp_ms": ">q",
-        "remote_log_segment_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)
     """A `remote_log_segment_id_entry`."""
@@ -297,7 +269,7 @@ def write_remote_log_segment_metadata_update_record(
     except EncodeError as error:
         raise error.within("custom_metadata")
     out += _RUN_4.packed(v.remote_log_segment_state)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemoteLogSegmentMetadataUpdateRecord._functions = (

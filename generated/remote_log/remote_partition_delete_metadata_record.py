@@ -51,15 +51,6 @@ class TopicIdPartitionEntry(messages.Message):
     MIN_SIZE: ClassVar[int] = 22
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"name": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"id": 16, "partition": 4}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"partition": ">i"}
-    """How `struct` says fields that are one number."""
-
     name: str = ""
     """A string."""
 
@@ -103,7 +94,7 @@ def write_topic_id_partition_entry(
     except EncodeError as error:
         raise error.within("name")
     out += _RUN_1.packed(v.id.bytes, v.partition)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 TopicIdPartitionEntry._functions = (read_topic_id_partition_entry, write_topic_id_partition_entry)
@@ -139,23 +130,6 @@ class RemotePartitionDeleteMetadataRecord(messages.VersionedMessage):
 
     MIN_SIZE: ClassVar[int] = 36
     """The fewest bytes that one can take."""
-
-    OFFSETS: ClassVar[dict[str, int]] = {"topic_id_partition": 0}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {
-        "broker_id": 4,
-        "event_timestamp_ms": 8,
-        "remote_partition_delete_state": 1,
-    }
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {
-        "broker_id": ">i",
-        "event_timestamp_ms": ">q",
-        "remote_partition_delete_state": ">b",
-    }
-    """How `struct` says fields that are one number."""
 
     topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)
     """A `topic_id_partition_entry`."""
@@ -211,7 +185,7 @@ def write_remote_partition_delete_metadata_record(
     except EncodeError as error:
         raise error.within("topic_id_partition")
     out += _RUN_2.packed(v.broker_id, v.event_timestamp_ms, v.remote_partition_delete_state)
-    write_tags(out, list(v.tagged_fields), "tagged_fields")
+    write_tags(out, v.tagged_fields, "tagged_fields")
 
 
 RemotePartitionDeleteMetadataRecord._functions = (

@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    not_allowed,
     span,
 )
 
@@ -43,14 +44,12 @@ class MessageSetSend:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "messages": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "len_body": (0, ">i"),
+        "error_code": (4, ">h"),
+        "messages": (6, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     error_code: int = 0
     """0 is success; then the messages follow."""
@@ -96,7 +95,7 @@ def read_message_set_send(
         raise _RUN_1.truncated(pos, end)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
     if len_body < 2:
-        raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 2", pos)
     pos += 6
     stop = pos + len_body - 2
     if not pos <= stop <= end:

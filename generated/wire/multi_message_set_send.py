@@ -19,6 +19,7 @@ from kodec.runtime.fields import (
     WriteOptions,
     ends_exactly,
     fixed_run,
+    not_allowed,
     span,
     too_many,
 )
@@ -73,14 +74,12 @@ class MultiMessageSetSend:
     MIN_SIZE: ClassVar[int] = 6
     """The fewest bytes that one can take."""
 
-    OFFSETS: ClassVar[dict[str, int]] = {"len_body": 0, "error_code": 4, "parts": 6}
-    """Where fields start that always start there, in bytes."""
-
-    SIZES: ClassVar[dict[str, int]] = {"len_body": 4, "error_code": 2}
-    """Bytes of fields that always take as many, where they are there."""
-
-    FORMATS: ClassVar[dict[str, str]] = {"len_body": ">i", "error_code": ">h"}
-    """How `struct` says fields that are one number."""
+    PLACES: ClassVar[dict[str, tuple[int, str]]] = {
+        "len_body": (0, ">i"),
+        "error_code": (4, ">h"),
+        "parts": (6, ""),
+    }
+    """Where fields start, in bytes, -1 where that varies; and how `struct` says one number."""
 
     error_code: int = 0
     """0, since each part has an error code of its own."""
@@ -123,7 +122,7 @@ def read_multi_message_set_send(
         raise _RUN_1.truncated(pos, end)
     len_body, error_code = _RUN_1.unpack_from(buf, pos)
     if len_body < 2:
-        raise Malformed("len_body", "value not allowed", at=pos, need="at least 2", have=len_body)
+        raise not_allowed("len_body", len_body, "at least 2", pos)
     pos += 6
     stop = span("parts", len_body - 2, pos, end)
     try:

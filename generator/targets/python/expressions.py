@@ -11,7 +11,7 @@ from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Model
 from kodec.generator.targets.python.names import attribute
 
-__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "negate", "operand", "value_text"]
+__all__ = ["BINDS", "COMPARED", "PRODUCT", "SUM", "TERNARY", "TIGHT", "Operand", "emit", "value_text"]
 
 Resolve = Callable[[str], str]
 _PYTHON = {"/": "//"}
@@ -54,11 +54,6 @@ def emit(expr: ex.Expr, resolve: Resolve, model: Model, binds: int = _TERNARY) -
     return text if own >= binds else f"({text})"
 
 
-def operand(expr: ex.Expr, resolve: Resolve, model: Model) -> str:
-    """The same, ready to be put beside `+`, `and` and a comparison."""
-    return emit(expr, resolve, model, _PRODUCT)
-
-
 def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
     def sub(part: ex.Expr, binds: int) -> str:
         return emit(part, resolve, model, binds)
@@ -93,23 +88,11 @@ def _text(expr: ex.Expr, resolve: Resolve, model: Model) -> tuple[int, str]:
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
-def negate(expr: ex.Expr) -> ex.Expr:
-    """The opposite of a condition, kept readable: `a >= b` becomes `a < b`."""
-    match expr:
-        case ex.Binary(op, left, right) if op in _OPPOSITE:
-            return ex.Binary(_OPPOSITE[op], left, right)
-        case ex.Unary("not", of):
-            return of
-    return ex.Unary("not", expr)
-
-
 # -- values of a plan ---------------------------------------------------------------------------------
 
 
-def value_text(
-    value: Value, field: Callable[[str], str], item: str = "item", binds: int = _TERNARY
-) -> str:
-    """A value as Python; `field` says how a field of the unit is spelled, `item` what an element is called."""
+def value_text(value: Value, field: Callable[[str], str], item: str = "item", binds: int = _TERNARY) -> str:
+    """A value as Python; `field` says how a field of the unit is spelled, `item` what an element is."""
     own, text = _value(value, field, item)
     return text if own >= binds else f"({text})"
 
@@ -138,9 +121,7 @@ def _value(value: Value, field: Callable[[str], str], item: str) -> tuple[int, s
             return _opposite(of, field, item)
         case plan.Unary(op, of):
             return _SIGN, f"{op}{sub(of, _SIGN)}"
-        case plan.Binary("and", plan.Binary(">=", of, plan.Constant() as low), plan.Binary("<=", same, high)) if (
-            of == same and isinstance(high, plan.Constant)
-        ):
+        case plan.Binary("and", plan.Binary(">=", of, low), plan.Binary("<=", same, high)) if of == same:
             return _COMPARE, f"{sub(low, _BAR)} <= {sub(of, _BAR)} <= {sub(high, _BAR)}"
         case plan.Binary(op, left, right):
             own = BINDS[op]

@@ -264,15 +264,13 @@ class Module(Types):
             found.append(Constant("SIZE", "int", str(shape.size), "Bytes that one takes."))
         else:
             found.append(Constant("MIN_SIZE", "int", str(shape.least), "The fewest bytes that one can take."))
-        for name, table, doc in (
-            ("OFFSETS", shape.offsets, "Where fields start that always start there, in bytes."),
-            ("SIZES", shape.sizes, "Bytes of fields that always take as many, where they are there."),
-        ):
-            items = ", ".join(f'"{key}": {value}' for key, value in table.items())
-            if items:
-                found.append(Constant(name, "dict[str, int]", f"{{{items}}}", doc))
-        items = ", ".join(f'"{key}": "{code}"' for key, code in shape.formats.items())
+        if is_of_messages(self.schema):
+            return found
+        names = dict.fromkeys((*shape.offsets, *shape.formats))
+        items = ", ".join(
+            f'"{name}": ({shape.offsets.get(name, -1)}, "{shape.formats.get(name, "")}")' for name in names
+        )
         if items:
-            doc = "How `struct` says fields that are one number."
-            found.append(Constant("FORMATS", "dict[str, str]", f"{{{items}}}", doc))
+            doc = "Where fields start, in bytes, -1 where that varies; and how `struct` says one number."
+            found.append(Constant("PLACES", "dict[str, tuple[int, str]]", f"{{{items}}}", doc))
         return found

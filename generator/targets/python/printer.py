@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from kodec.generator.plan.steps import (
@@ -20,11 +20,9 @@ from kodec.generator.plan.steps import (
     Fixed,
     FixedNumber,
     Many,
-    Mark,
     Nested,
     Octets,
     One,
-    Require,
     Rule,
     Slot,
     Step,
@@ -69,6 +67,7 @@ _NEEDS = {
     "a value": "a value",
 }
 _CHECKED = CheckCount | CheckLast | CheckMost
+_KINDS = {CheckCount: "count", CheckLast: "last", CheckMost: "most"}
 _READING, _WRITING, _HOLDING = "reading", "writing", "holding"
 
 
@@ -179,12 +178,6 @@ class Printer:
                 found[step.name] = "item" if kind == first else f"item_of_{step.name}_"
         return found
 
-    @property
-    def parameters(self) -> str:
-        """What a function takes behind its options, which nobody may leave out then."""
-        kinds = {name: kind for name, kind in self.module.parameters(self.struct)}
-        return "".join(f", {name}: {kind}" for name, kind in kinds.items())
-
     def given(self, element: Nested) -> str:
         """Arguments of another unit's function, after others."""
         return "".join(f", {self.text(each)}" for each in element.arguments)
@@ -248,7 +241,8 @@ class Printer:
         for group in self.groups(step):
             codes += _code(group[0])
             names.append(".".join(group[0].path))
-        order = next((each.order for each in step.slots if each.order), "be")
+        numbers = (each for each in step.slots if each.bits is not None or _is_number(each.wire))
+        order = next((each.order for each in numbers if each.order), "be")
         return self.module.run((">" if order == "be" else "<") + codes, tuple(names))
 
     def run_of_one(self, element: FixedNumber, name: str) -> int:
@@ -269,6 +263,9 @@ class Printer:
         for slot in step.slots:
             found.setdefault(slot.offset, []).append(slot)
         yield from found.values()
+
+    def is_uuid(self, wire: str) -> bool:
+        return _is_uuid(wire)
 
     def width(self, wire: str) -> int:
         return WIRE[wire].least
@@ -299,13 +296,15 @@ class Printer:
                 values[slot.path] = text
         for path, unit in step.objects:
             kept = self.module.kept(unit)
-            values[path] = f"{self.module.class_of(unit)}({', '.join(values[(*path, name)] for name in kept)})"
+            values[path] = (
+                f"{self.module.class_of(unit)}({', '.join(values[(*path, name)] for name in kept)})"
+            )
             if len(path) == 1:
                 yield f"{local(path[0])} = {values[path]}"
 
     def _unpacked(self, slot: Slot, raw: str) -> str:
         if slot.bits is None:
-            text = f"uuid_of({raw})" if slot.wire == "uuid" else raw
+            text = f"uuid_of({raw})" if _is_uuid(slot.wire) else raw
             return self.member(slot.type, text)
         shift, width = slot.bits
         if slot.type == FLAG:
@@ -366,7 +365,7 @@ class Printer:
                 yield repr(slot.contents)
             elif slot.path == (slot.path[0],) and slot.path[0] in self._ranged:
                 yield "0"
-            elif slot.wire == "uuid":
+            elif _is_uuid(slot.wire):
                 yield f"{value}.bytes"
             elif slot.wire is None:
                 yield f'exact_size("{slot.path[-1]}", {value}, {slot.size})'
@@ -411,9 +410,19 @@ class Printer:
         for name in _set_by(inside):
             text = self.fields[name]
             if name in self.kept or name == self.unit.stands_for:
-                yield f"{self.declared(name)} = {text.absent}"
+                yield self.initial(name, text.absent)
             elif name in used:
                 yield f"{local(name)} = 0"
+
+    def never(self) -> list[str]:
+        """Fields that are nowhere: their condition never holds."""
+        there = set(_set_by(steps_in(self.unit.steps)))
+        return [each.name for each in self.unit.fields if each.kept and each.name not in there]
+
+    def initial(self, name: str, value: str) -> str:
+        """The line that gives a field its first value; its type is said where the value does not say it."""
+        plain = value not in ("None", "[]") and "|" not in self.fields[name].annotation
+        return f"{local(name) if plain else self.declared(name)} = {value}"
 
     def declared(self, name: str) -> str:
         """A field's name with its type."""
@@ -493,7 +502,7 @@ class Printer:
     def wanted(self, check: _CHECKED | Derived, items: str) -> str:
         """What is derived of elements."""
         member = ".".join(map(attribute, getattr(check, "member", ())))
-        kind = check.kind if isinstance(check, Derived) else {CheckCount: "count", CheckLast: "last"}.get(type(check))
+        kind = check.kind if isinstance(check, Derived) else _KINDS[type(check)]
         if kind == "count":
             text = f"len({items})"
         elif kind == "last":
@@ -560,9 +569,7 @@ class Printer:
 
     def tells_null(self, step: When) -> bool:
         """Whether a condition says no more than that a field is not null."""
-        return not self.is_of_version(step.test) and any(
-            self.is_null(name) for name in _set_by(step.steps)
-        )
+        return not self.is_of_version(step.test) and any(self.is_null(name) for name in _set_by(step.steps))
 
     def is_optional(self, name: str) -> bool:
         return name in self._optional
@@ -635,6 +642,15 @@ class Printer:
         """Whether a field may hold bytes in place of what is compressed in them."""
         return self.unit.packed is not None and self.unit.packed.name == name
 
+    @property
+    def lacking(self) -> str:
+        """What an error says of a field that a version lacks, as Python."""
+        return (
+            f'f"not in version {{{self.version}}}"'
+            if self.unit.versions is not None
+            else '"not in this form"'
+        )
+
     def lost(self, step: When) -> Iterator[tuple[str, str, str, str]]:
         """(name, test, reason, need) of what would not be written where a condition does not hold."""
         if self.tells_null(step) or self.unit.stands_for is not None:
@@ -646,9 +662,7 @@ class Printer:
                 continue
             if not of_version and (text.section or self.holds_content(name)):
                 continue
-            reason = "not in this version" if of_version else "given, but its condition does not hold"
-            if of_version and self.unit.versions is None:
-                reason = "not in this form"
+            reason = self.lacking if of_version else '"given, but its condition does not hold"'
             yield name, self.holds(name), reason, text.default
 
     def holds(self, name: str) -> str:
@@ -658,8 +672,6 @@ class Printer:
             return f"{value} is not None"
         if text.default in ("True", "False"):
             return value if text.default == "False" else f"not {value}"
-        if text.default == "[]" and not text.annotation.endswith("None"):
-            return value
         return f"{value} != {text.default}"
 
     def default(self, name: str) -> str:
@@ -680,8 +692,12 @@ class Printer:
     def is_maybe_empty(self, step: Many) -> bool:
         return step.count is None and step.until is None and step.least == 0
 
-    def is_number(self, element: Element) -> bool:
-        return isinstance(element, FixedNumber)
+    def can_fail(self, step: Many) -> bool:
+        """Whether an element may be refused when it is written."""
+        element = step.element
+        plain = isinstance(element, FixedNumber) and _is_uuid(element.wire)
+        plain = plain or (isinstance(element, Octets) and (element.size is None or element.size.implied))
+        return not plain or bool(step.rules) or self.is_maybe_empty(step)
 
     def starts(self) -> set[str]:
         """Places that a length or a checksum needs."""
@@ -694,7 +710,7 @@ class Printer:
 
     def patches(self) -> list[CheckLength | Checksum]:
         """Lengths, then checksums, the innermost first: each covers bytes that are final by then."""
-        order = [name for name in self._order()]
+        order = list(_set_by(steps_in(self.unit.steps), contents=True))
 
         def inside(check: CheckLength | Checksum) -> list[str]:
             last = check.last
@@ -710,9 +726,6 @@ class Printer:
 
         by_place = sorted(self.ranges, key=lambda each: order.index(each.name))
         return sorted(by_place, key=layers)
-
-    def _order(self) -> Iterator[str]:
-        yield from _set_by(steps_in(self.unit.steps), contents=True)
 
     def _last_before(self, check: Step) -> str:
         last = ""
@@ -785,12 +798,20 @@ class Printer:
 
     def value(self, element: Element, source: str, name: str) -> str:
         """A value as it is put behind what is written."""
-        if isinstance(element, FixedNumber) and element.wire == "uuid":
+        if isinstance(element, FixedNumber) and _is_uuid(element.wire):
             return f"{source}.bytes"
         if isinstance(element, Chars) and not source.startswith("bytes_of_"):
             form = ENCODINGS[element.encoding]
             return f'encode_text("{name}", {source}, "{form.python}", "{form.errors}")'
         return source
+
+
+def _is_number(wire: str | None) -> bool:
+    return wire is not None and WIRE[wire].kind != "UUID"
+
+
+def _is_uuid(wire: str | None) -> bool:
+    return wire is not None and WIRE[wire].kind == "UUID"
 
 
 def _code(slot: Slot) -> str:
@@ -815,17 +836,15 @@ def _set_by(steps: Iterable[Step], contents: bool = False) -> Iterator[str]:
 
 
 def _counted(value: Value, name: str) -> Value:
-    """The number of elements of `name`, so far, as `count + 1`."""
+    """A condition with the number of elements of `name`, so far, as `count + 1`."""
     match value:
         case SizeOf(FieldOf(found), kind) if found == name:
-            one = Constant(1, Whole(1, 1))
-            return Binary("+", FieldOf("_count", kind), one, kind)
-    changed = {}
-    for each in fields(value):
-        part = getattr(value, each.name)
-        if is_dataclass(part) and type(part).__module__ == type(value).__module__ and each.name != "type":
-            changed[each.name] = _counted(part, name)
-    return replace(value, **changed) if changed else value
+            return Binary("+", FieldOf("_count", kind), Constant(1, Whole(1, 1)), kind)
+        case Unary(op, of, kind):
+            return Unary(op, _counted(of, name), kind)
+        case Binary(op, left, right, kind):
+            return Binary(op, _counted(left, name), _counted(right, name), kind)
+    return value
 
 
 def _parts_of(part: object) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from kodec.generator.plan.values import (
     EnumOf,
     ListOf,
     Maybe,
+    Named,
     ObjectOf,
     Real,
     Type,
@@ -105,7 +106,9 @@ class Types(Context):
                 return "list"
             case Maybe(of):
                 return self.type_text(of)
-        return _PLAIN[kind]
+            case Named():
+                return _PLAIN[kind]
+        raise TypeError(kind)
 
     def py_type(self, kind: TypeRef, spec: Field | None = None) -> str:
         if spec is not None and spec.enum is not None:

@@ -16,8 +16,8 @@ from kodec.generator.targets.python.facts import Env
 from kodec.generator.targets.python.names import attribute, column_local
 from kodec.generator.targets.python.types import Types
 from kodec.generator.targets.python.views.rows import (
-    Place,
     Assign,
+    Place,
     RowColumn,
     UnitBlob,
     UnitChecksum,

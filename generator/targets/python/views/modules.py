@@ -86,14 +86,6 @@ class Checksum:
     function: str
 
 
-
-
-
-
-
-
-
-
 @dataclass(frozen=True, slots=True)
 class StructView:
     """All that a type gives: a class (unless it is `transparent`), and the functions around it.
