@@ -109,12 +109,22 @@ class _Named(struct.Struct):
         try:
             return self.pack(*values)
         except (struct.error, OverflowError):
-            for name, code, value in zip(self.names, self._codes(), values, strict=True):
-                try:
-                    struct.pack(">" + code, value)
-                except (struct.error, OverflowError) as error:
-                    raise EncodeError(name, str(error), have=value) from None
-            raise
+            raise self._refused(values) from None
+
+    def put(self, out: bytearray, at: int, value: int) -> None:
+        """Set a number in bytes that are there. Raises EncodeError."""
+        try:
+            self.pack_into(out, at, value)
+        except struct.error:
+            raise self._refused((value,)) from None
+
+    def _refused(self, values: Sequence[object]) -> EncodeError:
+        for name, code, value in zip(self.names, self._codes(), values, strict=True):
+            try:
+                struct.pack(">" + code, value)
+            except (struct.error, OverflowError) as error:
+                return EncodeError(name, str(error), have=value)
+        raise AssertionError("every value fits")
 
 
 class _NamedFloats(_Named, FloatStruct):
@@ -275,6 +285,8 @@ def write_tags(out: bytearray, tags: Sequence[tuple[int, bytes]], name: str) -> 
 
 def bit_field(name: str, value: int, width: int) -> int:
     """`value` when it fits `width` bits. Raises EncodeError."""
+    if isinstance(value, int) and 0 <= value < 1 << width:
+        return value
     try:
         number = int(value)
     except (TypeError, ValueError):

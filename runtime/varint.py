@@ -161,12 +161,12 @@ def write_uvarint32(value: int, name: str = "") -> bytes:
 
 def write_zigzag32(value: int, name: str = "") -> bytes:
     """Write `value`, -2**31..2**31-1, as a varint of 1 to 5 bytes; else raise `EncodeError`."""
-    return _encode(_zigzag_32(value, name))
+    return ZIGZAG_VALUES[value] if 0 <= value < 0x2000 else _encode(_zigzag_32(value, name))
 
 
 def write_zigzag64(value: int, name: str = "") -> bytes:
     """Write `value`, -2**63..2**63-1, as a varlong of 1 to 10 bytes; else raise `EncodeError`."""
-    return _encode(_zigzag_64(value, name))
+    return ZIGZAG_VALUES[value] if 0 <= value < 0x2000 else _encode(_zigzag_64(value, name))
 
 
 def _size(raw: int) -> int:

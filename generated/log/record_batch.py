@@ -574,7 +574,7 @@ def write_record_batch(out: bytearray, v: RecordBatch, opt: WriteOptions = DEFAU
     size = len(out) - place_of_partition_leader_epoch
     if size < 49:
         raise EncodeError("len_batch", "value not allowed", need="at least 49", have=size)
-    out[place_of_len_batch : place_of_len_batch + 4] = _RUN_3.packed(size)
+    _RUN_3.put(out, place_of_len_batch, size)
     _RUN_4.pack_into(out, place_of_crc, crc32c(memoryview(out)[place_of_attributes:]))
 
 

@@ -119,4 +119,4 @@ def write_message_set_send(out: bytearray, v: MessageSetSend, opt: WriteOptions 
     size = len(out) - place_of_error_code
     if size < 2:
         raise EncodeError("len_body", "value not allowed", need="at least 2", have=size)
-    out[place_of_len_body : place_of_len_body + 4] = _RUN_2.packed(size)
+    _RUN_2.put(out, place_of_len_body, size)

@@ -630,11 +630,6 @@ class Printer:
                 value = source
         return text if derived.null is None else f"{derived.null} if {value} is None else {text}"
 
-    def run_size(self, name: str) -> int:
-        """The bytes of a number that is put in afterwards."""
-        steps = [each for each in steps_in(self.unit.steps) if isinstance(each, Fixed)]
-        return next(slot.size for step in steps for slot in step.slots if slot.path == (name,))
-
     def may_be_none(self, name: str) -> bool:
         return self.is_null(name) or self.is_optional(name)
 
