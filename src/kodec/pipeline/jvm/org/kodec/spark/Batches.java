@@ -477,7 +477,8 @@ final class Batches implements Closeable {
                 return magic == Frame.NEWEST ? newest() : older();
             }
         }
-        tail = Tail.at(pages(), position(), reading, resumption(), good);
+        // at the end of the file there is nothing to look at, for which a folder would be listed
+        tail = position() == source.size() ? null : Tail.at(pages(), position(), reading, resumption(), good);
         done = true;
         return null;
     }
@@ -491,7 +492,8 @@ final class Batches implements Closeable {
 
     private Resumption resumption() throws IOException {
         if (resumption == null) {
-            long stop = ordered ? Gaps.nextBase(piece.path(), piece.base(), conf) : Long.MAX_VALUE;
+            long stop = !ordered ? Long.MAX_VALUE
+                    : piece.tiered() ? Gaps.nextBase(piece.path(), piece.base(), conf) : nextBase();
             resumption = new Resumption(pages(), reading, piece.base(), stop);
         }
         return resumption;
@@ -622,9 +624,7 @@ final class Batches implements Closeable {
         }
         if (start > last + 1) {
             if (highest < 0) {
-                long next = piece.after() >= 0 && !replaced ? piece.after()
-                        : Gaps.nextBase(piece.path(), piece.base(), conf);
-                highest = Math.min(limit, next - 1);
+                highest = Math.min(limit, nextBase() - 1);
             }
             if (behind > highest) {
                 throw misplaced("outside of its segment", "at most " + highest, behind);
@@ -635,6 +635,12 @@ final class Batches implements Closeable {
                         start + " to " + behind);
             }
         }
+    }
+
+    /** The base offset of the next segment, as it was listed; of the last one as it is now. */
+    private long nextBase() throws IOException {
+        return piece.after() >= 0 && !replaced ? piece.after()
+                : Gaps.nextBase(piece.path(), piece.base(), conf);
     }
 
     /** The offset of the whole batch behind this one; -1 where there is none. */
