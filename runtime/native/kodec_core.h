@@ -325,15 +325,17 @@ static struct {
 } kd_kept KD_UNUSED;
 
 KD_UNUSED static kd_block *kd_take_kept(size_t room) {
-  kd_block *found = NULL;
+  int best = -1;
   if (__atomic_test_and_set(&kd_kept.busy, __ATOMIC_ACQUIRE)) return NULL;
   for (int i = kd_kept.count - 1; i >= 0; i--) {
-    kd_block *block = kd_kept.blocks[i];
-    if (block->room < room || block->room > 2 * room) continue;
-    found = block;
-    kd_kept.blocks[i] = kd_kept.blocks[--kd_kept.count];
-    kd_kept.bytes -= block->room;
-    break;
+    const size_t has = kd_kept.blocks[i]->room;
+    /* the smallest: a larger one is for who needs it, and would have to get a new one */
+    if (has >= room && has <= 2 * room && (best < 0 || has < kd_kept.blocks[best]->room)) best = i;
+  }
+  kd_block *const found = best < 0 ? NULL : kd_kept.blocks[best];
+  if (found != NULL) {
+    kd_kept.blocks[best] = kd_kept.blocks[--kd_kept.count];
+    kd_kept.bytes -= found->room;
   }
   __atomic_clear(&kd_kept.busy, __ATOMIC_RELEASE);
   return found;
@@ -400,6 +402,7 @@ KD_COLD int kd_grow(kd_buffer *buffer, size_t more) {
   uint8_t *data = kd_resize(buffer->data, buffer->size, room);
   if (data == NULL && room > need) data = kd_resize(buffer->data, buffer->size, need);
   if (data == NULL) return KD_MEMORY;
+  buffer->hope = room - KD_SLACK;
   buffer->data = data;
   buffer->room = kd_room(data);
   return KD_OK;
@@ -479,35 +482,31 @@ KD_INLINE void kd_blob_push(kd_blob *blob, kd_span span, const uint8_t *limit) {
   blob->starts.size += 4;
   blob->bytes.size = at;
 }
-/* The end of a column of bytes while rows are added to it, in locals; what is not put back never was. */
+/* A column of bytes while rows are added to it, in locals; what is not put back never was. */
 typedef struct {
   uint8_t *bytes, *there;
-  int32_t *starts;
+  int32_t *stops; /* of row n its n-th */
   size_t size, nulls;
 } kd_blob_end;
 KD_INLINE kd_blob_end kd_blob_open(const kd_blob *blob) {
-  kd_blob_end end = {blob->bytes.data, blob->there.data, (int32_t *)(void *)blob->starts.data, blob->bytes.size,
-                     blob->nulls};
-  if (blob->starts.size) {
-    end.there += blob->there.size;
-    end.starts += blob->starts.size / 4;
-  }
-  return end;
+  return (kd_blob_end){blob->bytes.data, blob->there.data,
+                       blob->starts.data == NULL ? NULL : (int32_t *)(void *)blob->starts.data + 1,
+                       blob->bytes.size, blob->nulls};
 }
-KD_INLINE void kd_blob_add(kd_blob_end *to, kd_span span, const uint8_t *limit) {
+KD_INLINE void kd_blob_add(kd_blob_end *to, size_t row, kd_span span, const uint8_t *limit) {
   uint8_t there = span.data != NULL;
   if (KD_LIKELY(there)) {
     kd_copy(to->bytes + to->size, span.data, span.size, (size_t)(limit - span.data));
     to->size += span.size;
   }
   to->nulls += !there;
-  *to->there++ = there;
-  *to->starts++ = (int32_t)to->size;
+  to->there[row] = there;
+  to->stops[row] = (int32_t)to->size;
 }
-KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end) {
+KD_INLINE void kd_blob_close(kd_blob *blob, const kd_blob_end *end, size_t rows) {
   blob->bytes.size = end->size;
-  blob->there.size = (size_t)(end->there - blob->there.data);
-  blob->starts.size = (size_t)((uint8_t *)end->starts - blob->starts.data);
+  blob->there.size = rows;
+  blob->starts.size = 4 * (rows + 1);
   blob->nulls = end->nulls;
 }
 /* Note whether a text holds something else than ASCII: whoever takes it then looks whether it is UTF-8. */
@@ -547,17 +546,13 @@ KD_INLINE void kd_list_free(kd_list *list) {
 }
 /* As kd_blob_end, of a column of lists. */
 typedef struct {
-  int32_t *starts;
+  int32_t *stops;
 } kd_list_end;
 KD_INLINE kd_list_end kd_list_open(const kd_list *list) {
-  kd_list_end end = {(int32_t *)(void *)list->starts.data};
-  if (list->starts.size) end.starts += list->starts.size / 4;
-  return end;
+  return (kd_list_end){list->starts.data == NULL ? NULL : (int32_t *)(void *)list->starts.data + 1};
 }
-KD_INLINE void kd_list_add(kd_list_end *to, size_t count) { *to->starts++ = (int32_t)count; }
-KD_INLINE void kd_list_close(kd_list *list, const kd_list_end *end) {
-  list->starts.size = (size_t)((uint8_t *)end->starts - list->starts.data);
-}
+KD_INLINE void kd_list_add(kd_list_end *to, size_t row, size_t count) { to->stops[row] = (int32_t)count; }
+KD_INLINE void kd_list_close(kd_list *list, size_t rows) { list->starts.size = 4 * (rows + 1); }
 KD_INLINE void kd_list_cut(kd_list *list, size_t rows) {
   if (list->starts.size == 0) return;
   int32_t stop;
