@@ -50,6 +50,7 @@ class Rows(Bound):
         unit_bytes: int = ...,
         elements: int = 1_000_000,
         bounds: Mapping[str, tuple[int | None, int | None]] | None = None,
+        decompressed_bytes: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

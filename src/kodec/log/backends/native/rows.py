@@ -23,6 +23,8 @@ __all__ = ["NativeRowDecoder"]
 
 # what a wrapper says of the messages inside is put into these
 _WRAPPED = ("offset", "timestamp", "timestamp_type")
+# what is larger is decompressed for itself, so that no such buffer is kept
+_MOST_NATIVE = 4 << 20
 _NONE = int(TimestampType.NO_TIMESTAMP_TYPE)
 
 
@@ -53,6 +55,7 @@ class _RowsOf(Gatherer):
             unit_bytes=limits.batch_bytes,
             elements=limits.elements,
             bounds={"offset": scan.offsets, "timestamp": scan.timestamps} if scan.filtered else None,
+            decompressed_bytes=min(limits.decompressed_bytes, _MOST_NATIVE),
         )
 
     def _wanted(self) -> list[str]:
