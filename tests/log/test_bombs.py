@@ -196,7 +196,9 @@ def test_in_parts_all_is_the_same(
     table = kodec.read_table(path)
     filtered = kodec.read_table(path, offsets=(10, 20))
     converted = b"".join(
-        kodec.operations.convert_batches(kodec.read_batches(data), ConvertOptions(compression="gzip"))
+        kodec.operations.convert_batches(
+            kodec.read_batches(data), kodec.operations.ConvertOptions(compression="gzip")
+        )
     )
     monkeypatch.undo()
     assert parts == list(kodec.read_records(data + small))

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from kodec.cli.outcome import Missing
-from kodec.log.files.listing import SegmentFiles, find_partitions, list_partition
+from kodec.log.files.listing import SegmentFiles, list_partition
 from kodec.log.files.paths import PartitionPath
 from kodec.log.files.resolve import SegmentPath, resolve
 
@@ -64,7 +64,7 @@ def folders(paths: list[Path], topics: list[str]) -> list[Path]:
             found.append(path)
             continue
         assert not isinstance(what, SegmentPath)
-        wanted = [each for each in find_partitions(path) if each.topic_partition.topic in topics]
+        wanted = [each for each in what.partitions if each.topic_partition.topic in topics]
         for topic in topics:
             if not any(each.topic_partition.topic == topic for each in wanted):
                 raise Missing(f"{path} has no topic {topic}")
@@ -98,5 +98,5 @@ def logs_at(path: Path) -> tuple[int, int]:
     if isinstance(what, PartitionPath):
         found = _segments(path)
     else:
-        found = [each for folder in find_partitions(path) for each in _segments(folder.path)]
+        found = [each for folder in what.partitions for each in _segments(folder.path)]
     return len(found), sum(segment.size for segment in found)

@@ -83,6 +83,22 @@ public final class SourceDump {
     }
 
     /**
+     * The segments at paths.
+     *
+     * @param text JSON with {@code options}
+     */
+    public static String segments(byte[] text) throws IOException {
+        JsonNode asked = JSON.readTree(text);
+        return said(() -> {
+            ArrayNode found = JSON.createArrayNode();
+            for (TopicLog log : Planner.logs(options(asked), Planner.Bounds.NONE, new Configuration(false)).values()) {
+                log.pieces.forEach(each -> found.add(each.path()));
+            }
+            return found;
+        }).toString();
+    }
+
+    /**
      * What a stream says to one question after another.
      *
      * @param text JSON with {@code options} and {@code steps}: lists of {@code initial}; {@code latest}, an offset, a

@@ -30,7 +30,7 @@ final class Names {
             "replication-offset-checkpoint",
             CLEANER_OFFSETS);
 
-    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}\\.");
+    private static final Pattern OF_AN_OFFSET = Pattern.compile("[0-9]{20}[.-]");
 
     private Names() {}
 
@@ -97,7 +97,8 @@ final class Names {
 
     /** Whether a file in a topic-partition's folder is one of Kafka's. */
     static boolean isOfAPartition(String name) {
-        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS) || name.equals("partition.metadata");
+        return OF_AN_OFFSET.matcher(name).lookingAt() || name.equals(LEADER_EPOCHS)
+                || name.equals("partition.metadata") || name.equals("quorum-state");
     }
 
     /** The offset in the name of a producer snapshot; -1 for any other name. */

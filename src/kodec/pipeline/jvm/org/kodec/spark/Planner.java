@@ -33,7 +33,7 @@ final class Planner {
     /** What there is, whether it is wanted or not. */
     private final TreeSet<Names.TopicPartition> seen = new TreeSet<>();
     private final Set<String> folders = new HashSet<>();
-    /** Whether any file is one of Kafka's: many a folder is named like a topic-partition's. */
+    /** Whether any file at a path is one of Kafka's: many a folder is named like a topic-partition's. */
     private boolean kafkas;
     private final Map<String, Map<Names.TopicPartition, Long>> starts = new HashMap<>();
 
@@ -76,7 +76,13 @@ final class Planner {
         Planner planner = new Planner(options, conf);
         for (String path : options.paths) {
             for (String each : Globs.expanded(path, conf)) {
+                int before = planner.folders.size();
+                planner.kafkas = false;
                 planner.look(each);
+                if (planner.folders.size() > before && !planner.kafkas) {
+                    throw Options.Elsewhere.paths("path: " + each + ": no file of Kafka's is in "
+                            + some(planner.found.keySet()));
+                }
             }
         }
         planner.check();
@@ -106,10 +112,6 @@ final class Planner {
             String option = options.assigned == null ? "subscribe" : "assign";
             throw Options.Elsewhere.paths(option + ": not in the log directory: " + String.join(", ", missing)
                     + "; there are " + some(seen));
-        }
-        if (!found.isEmpty() && !kafkas) {
-            throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": there is no file of Kafka's in "
-                    + some(found.keySet()));
         }
         if (found.isEmpty()) {
             throw Options.Elsewhere.paths("path: " + String.join(", ", options.paths) + ": of what is wanted there is "
