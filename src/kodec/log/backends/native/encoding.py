@@ -39,7 +39,7 @@ def _likely_size(batch: Any, most_rows: int | None) -> int:
     Where it is far too much, what is left over is given back, and comes from the system anew each time.
     """
     names, rows = batch.schema.names, int(batch.num_rows)
-    # where Arrow says in four bytes where a value starts, a record says its length, and has a number or two more
+    # where Arrow says in four bytes where a value starts, a record says its length, and a number or two more
     size = sum(int(batch.column(name).nbytes) if name in names else 4 * rows for name in ("key", "value"))
     size += (2 if size < 64 * rows else 4) * rows
     if "headers" in names and len(batch.column("headers").values):
