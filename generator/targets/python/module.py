@@ -55,7 +55,7 @@ class Module(Types):
             tuple(enums),
             tuple(structs),
             tuple(sorted(exports)),
-            message_tables(self.back, self.schema),
+            message_tables(self.back, self.program, self.schema),
         )
 
     def _ordered(self) -> list[Struct]:
