@@ -134,6 +134,7 @@ class _UnitBuilder:
             peeks=tuple(self.peeks.values()),
             packed=self._packed(),
             derived=tuple(self._written()),
+            peeked=tuple(self._of_peeks()),
         )
 
     def _peeked(self) -> Iterator[Peeked]:
@@ -141,6 +142,12 @@ class _UnitBuilder:
             if each.peek_type is not None and each.peek_at is not None:
                 kind = each.peek_type
                 yield Peeked(each.id, each.peek_at, kind.name, _order(kind), self.types.of(kind))
+
+    def _of_peeks(self) -> Iterator[tuple[str, Value]]:
+        for each in self.struct.instances:
+            value = None if each.value is None else self.layouts.inline(self.struct, each.value)
+            if value is not None and self.peeks and set(ex.names(value)) <= self.peeks.keys():
+                yield each.id, self.bind(value)
 
     def _version_at(self) -> VersionAt | None:
         if not self.struct.versions or self.struct.field(self.struct.version_field) is None:

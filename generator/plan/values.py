@@ -43,6 +43,7 @@ __all__ = [
     "arithmetic",
     "in_versions",
     "known",
+    "text_of",
     "values_in",
 ]
 
@@ -325,3 +326,36 @@ _DECIDED: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
 }
+
+
+_LOOSEST = (("or",), ("and",), ("==", "!=", "<", "<=", ">", ">="), ("|",), ("^",), ("&",))
+_BINDS = {
+    op: level
+    for level, ops in enumerate((*_LOOSEST, ("<<", ">>"), ("+", "-"), ("*", "/", "%")))
+    for op in ops
+}
+
+
+def text_of(value: Value, binds: int = -1) -> str:
+    """A value as an error message has it."""
+    match value:
+        case Constant(found):
+            return repr(found)
+        case FieldOf(name) | Peeked(name=name):
+            return name
+        case MemberOf(of, name):
+            return f"{text_of(of, 9)}.{name}"
+        case SizeOf(of):
+            return f"len({text_of(of)})"
+        case Number(of):
+            return f"int({text_of(of)})"
+        case Unary(op, of):
+            return f"{op} {text_of(of, 3)}" if op == "not" else f"{op}{text_of(of, 9)}"
+        case Binary(op, left, right):
+            own = _BINDS[op]
+            text = f"{text_of(left, own)} {'//' if op == '/' else op} {text_of(right, own + 1)}"
+            return text if own >= binds else f"({text})"
+        case Choose(test, yes, no):
+            text = f"{text_of(yes, 0)} if {text_of(test, 0)} else {text_of(no)}"
+            return text if binds < 0 else f"({text})"
+    return "null"

@@ -146,7 +146,7 @@ def types(folder: str, package: str) -> Iterator[tuple[str, str, str, list[dict[
     """The path of each schema, each type's Python class and Java class, and its vectors."""
     model = model_of(folder)
     back = Facts(model)
-    names = Names(back, package)
+    names = Names(model, package)
     for path, document in documents(folder).items():
         schema = model.schema(document["schema"])
         top = f"{names.package(schema)}.{names.tops[schema.id]}"
