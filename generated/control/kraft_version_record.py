@@ -102,11 +102,11 @@ KraftVersionRecord._functions = (read_kraft_version_record, write_kraft_version_
 
 
 messages.natively(
-    globals(),
-    """
-KraftVersionRecord
-  version s2 version
-  kraft_version s2
-  tagged_fields tags
-""",
+    {
+        KraftVersionRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("kraft_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

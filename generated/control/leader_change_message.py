@@ -229,18 +229,18 @@ LeaderChangeMessage._functions = (read_leader_change_message, write_leader_chang
 
 
 messages.natively(
-    globals(),
-    """
-LeaderChangeMessage
-  version s2 version
-  leader_id s4
-  voters list:uvarint32+1:Voter
-  granting_voters list:uvarint32+1:Voter
-  tagged_fields tags
-
-Voter
-  voter_id s4
-  voter_directory_id uuid 1-1
-  tagged_fields tags
-""",
+    {
+        LeaderChangeMessage: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("leader_id", "s4"),
+            messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("granting_voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Voter: (
+            messages.Wire("voter_id", "s4"),
+            messages.Wire("voter_directory_id", "uuid", 1, 1),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

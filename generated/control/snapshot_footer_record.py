@@ -95,10 +95,10 @@ SnapshotFooterRecord._functions = (read_snapshot_footer_record, write_snapshot_f
 
 
 messages.natively(
-    globals(),
-    """
-SnapshotFooterRecord
-  version s2 version
-  tagged_fields tags
-""",
+    {
+        SnapshotFooterRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -105,11 +105,11 @@ SnapshotHeaderRecord._functions = (read_snapshot_header_record, write_snapshot_h
 
 
 messages.natively(
-    globals(),
-    """
-SnapshotHeaderRecord
-  version s2 version
-  last_contained_log_timestamp s8
-  tagged_fields tags
-""",
+    {
+        SnapshotHeaderRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("last_contained_log_timestamp", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

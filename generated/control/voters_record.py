@@ -324,29 +324,29 @@ VotersRecord._functions = (read_voters_record, write_voters_record)
 
 
 messages.natively(
-    globals(),
-    """
-VotersRecord
-  version s2 version
-  voters list:uvarint32+1:Voter
-  tagged_fields tags
-
-Voter
-  voter_id s4
-  voter_directory_id uuid
-  endpoints list:uvarint32+1:Endpoint
-  kraft_version_feature KraftVersionFeature
-  tagged_fields tags
-
-Endpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  tagged_fields tags
-
-KraftVersionFeature
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        VotersRecord: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("voters", messages.Counted("list", "uvarint32", Voter, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Voter: (
+            messages.Wire("voter_id", "s4"),
+            messages.Wire("voter_directory_id", "uuid"),
+            messages.Wire("endpoints", messages.Counted("list", "uvarint32", Endpoint, plus=1)),
+            messages.Wire("kraft_version_feature", KraftVersionFeature),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Endpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        KraftVersionFeature: (
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -109,11 +109,11 @@ ConsumerGroupCurrentMemberAssignmentKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupCurrentMemberAssignmentKey
-  record_type s2=8
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ConsumerGroupCurrentMemberAssignmentKey: (
+            messages.Wire("record_type", messages.Only("s2", 8)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

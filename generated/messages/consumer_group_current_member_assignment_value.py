@@ -305,21 +305,28 @@ ConsumerGroupCurrentMemberAssignmentValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupCurrentMemberAssignmentValue
-  version s2 version
-  member_epoch s4
-  previous_member_epoch s4
-  state s1
-  assigned_partitions list:uvarint32+1:TopicPartitions
-  partitions_pending_revocation list:uvarint32+1:TopicPartitions
-  tagged_fields tags
-
-TopicPartitions
-  topic_id uuid
-  partitions list:uvarint32+1:s4
-  assignment_epochs ?list:uvarint32+1:s4 #0
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupCurrentMemberAssignmentValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("member_epoch", "s4"),
+            messages.Wire("previous_member_epoch", "s4"),
+            messages.Wire("state", "s1"),
+            messages.Wire(
+                "assigned_partitions", messages.Counted("list", "uvarint32", TopicPartitions, plus=1)
+            ),
+            messages.Wire(
+                "partitions_pending_revocation",
+                messages.Counted("list", "uvarint32", TopicPartitions, plus=1),
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartitions: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire(
+                "assignment_epochs", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=0
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -108,11 +108,11 @@ ConsumerGroupMemberMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMemberMetadataKey
-  record_type s2=5
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ConsumerGroupMemberMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 5)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

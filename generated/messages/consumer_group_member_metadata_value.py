@@ -422,29 +422,38 @@ ConsumerGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMemberMetadataValue
-  version s2 version
-  instance_id ?text:uvarint32+1
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
-  subscribed_topic_regex ?text:uvarint32+1
-  rebalance_timeout_ms s4
-  server_assignor ?text:uvarint32+1
-  classic_member_metadata ?object:uvarint32+1:ClassicMemberMetadata #0
-  tagged_fields tags
-
-ClassicMemberMetadata
-  session_timeout_ms s4
-  supported_protocols list:uvarint32+1:ClassicProtocol
-  tagged_fields tags
-
-ClassicProtocol
-  name text:uvarint32+1
-  metadata bytes:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("instance_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "subscribed_topic_names",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("subscribed_topic_regex", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rebalance_timeout_ms", "s4"),
+            messages.Wire("server_assignor", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire(
+                "classic_member_metadata",
+                messages.Counted("object", "uvarint32", ClassicMemberMetadata, plus=1, null=True),
+                tag=0,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ClassicMemberMetadata: (
+            messages.Wire("session_timeout_ms", "s4"),
+            messages.Wire(
+                "supported_protocols", messages.Counted("list", "uvarint32", ClassicProtocol, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ClassicProtocol: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("metadata", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

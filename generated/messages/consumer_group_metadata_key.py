@@ -94,10 +94,10 @@ ConsumerGroupMetadataKey._functions = (read_consumer_group_metadata_key, write_c
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMetadataKey
-  record_type s2=3
-  group_id text:s2
-""",
+    {
+        ConsumerGroupMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 3)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -134,12 +134,12 @@ ConsumerGroupMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8 #0
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

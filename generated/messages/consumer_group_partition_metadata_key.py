@@ -97,10 +97,10 @@ ConsumerGroupPartitionMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupPartitionMetadataKey
-  record_type s2=4
-  group_id text:s2
-""",
+    {
+        ConsumerGroupPartitionMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 4)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -296,23 +296,28 @@ ConsumerGroupPartitionMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupPartitionMetadataValue
-  version s2 version
-  topics list:uvarint32+1:TopicMetadata
-  tagged_fields tags
-
-TopicMetadata
-  topic_id uuid
-  topic_name text:uvarint32+1
-  num_partitions s4
-  partition_metadata list:uvarint32+1:PartitionMetadata
-  tagged_fields tags
-
-PartitionMetadata
-  partition s4
-  racks list:uvarint32+1:text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupPartitionMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topics", messages.Counted("list", "uvarint32", TopicMetadata, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicMetadata: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("num_partitions", "s4"),
+            messages.Wire(
+                "partition_metadata", messages.Counted("list", "uvarint32", PartitionMetadata, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        PartitionMetadata: (
+            messages.Wire("partition", "s4"),
+            messages.Wire(
+                "racks",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

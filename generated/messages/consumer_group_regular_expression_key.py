@@ -108,11 +108,11 @@ ConsumerGroupRegularExpressionKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupRegularExpressionKey
-  record_type s2=16
-  group_id text:s2
-  regular_expression text:s2
-""",
+    {
+        ConsumerGroupRegularExpressionKey: (
+            messages.Wire("record_type", messages.Only("s2", 16)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("regular_expression", messages.Counted("text", "s2")),
+        ),
+    }
 )

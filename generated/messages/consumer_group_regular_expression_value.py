@@ -146,13 +146,16 @@ ConsumerGroupRegularExpressionValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupRegularExpressionValue
-  version s2 version
-  topics list:uvarint32+1:text:uvarint32+1
-  version_field s8
-  timestamp s8
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupRegularExpressionValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire(
+                "topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("version_field", "s8"),
+            messages.Wire("timestamp", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -108,11 +108,11 @@ ConsumerGroupTargetAssignmentMemberKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupTargetAssignmentMemberKey
-  record_type s2=7
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ConsumerGroupTargetAssignmentMemberKey: (
+            messages.Wire("record_type", messages.Only("s2", 7)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

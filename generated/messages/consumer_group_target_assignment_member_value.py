@@ -190,16 +190,16 @@ ConsumerGroupTargetAssignmentMemberValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupTargetAssignmentMemberValue
-  version s2 version
-  topic_partitions list:uvarint32+1:TopicPartition
-  tagged_fields tags
-
-TopicPartition
-  topic_id uuid
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupTargetAssignmentMemberValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topic_partitions", messages.Counted("list", "uvarint32", TopicPartition, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartition: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -98,10 +98,10 @@ ConsumerGroupTargetAssignmentMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupTargetAssignmentMetadataKey
-  record_type s2=6
-  group_id text:s2
-""",
+    {
+        ConsumerGroupTargetAssignmentMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 6)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

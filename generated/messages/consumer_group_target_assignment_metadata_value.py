@@ -139,12 +139,12 @@ ConsumerGroupTargetAssignmentMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerGroupTargetAssignmentMetadataValue
-  version s2 version
-  assignment_epoch s4
-  assignment_timestamp s8 ignorable #0
-  tagged_fields tags
-""",
+    {
+        ConsumerGroupTargetAssignmentMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("assignment_epoch", "s4"),
+            messages.Wire("assignment_timestamp", "s8", ignorable=True, tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

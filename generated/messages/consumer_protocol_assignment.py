@@ -180,15 +180,15 @@ ConsumerProtocolAssignment._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerProtocolAssignment
-  version s2 version
-  assigned_partitions list:s4:TopicPartition
-  user_data ?bytes:s4
-
-TopicPartition
-  topic text:s2
-  partitions list:s4:s4
-""",
+    {
+        ConsumerProtocolAssignment: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("assigned_partitions", messages.Counted("list", "s4", TopicPartition)),
+            messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
+        ),
+        TopicPartition: (
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partitions", messages.Counted("list", "s4", "s4")),
+        ),
+    }
 )

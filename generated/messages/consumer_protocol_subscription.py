@@ -248,18 +248,20 @@ ConsumerProtocolSubscription._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ConsumerProtocolSubscription
-  version s2 version
-  topics list:s4:text:s2
-  user_data ?bytes:s4
-  owned_partitions list:s4:TopicPartition 1-3 ignorable
-  generation_id s4 2-3 ignorable
-  rack_id ?text:s2 3-3 ignorable
-
-TopicPartition
-  topic text:s2
-  partitions list:s4:s4
-""",
+    {
+        ConsumerProtocolSubscription: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("topics", messages.Counted("list", "s4", messages.Counted("text", "s2"))),
+            messages.Wire("user_data", messages.Counted("bytes", "s4", null=True)),
+            messages.Wire(
+                "owned_partitions", messages.Counted("list", "s4", TopicPartition), 1, 3, ignorable=True
+            ),
+            messages.Wire("generation_id", "s4", 2, 3, ignorable=True),
+            messages.Wire("rack_id", messages.Counted("text", "s2", null=True), 3, 3, ignorable=True),
+        ),
+        TopicPartition: (
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partitions", messages.Counted("list", "s4", "s4")),
+        ),
+    }
 )

@@ -130,13 +130,13 @@ DefaultPrincipalData._functions = (read_default_principal_data, write_default_pr
 
 
 messages.natively(
-    globals(),
-    """
-DefaultPrincipalData
-  version s2 version
-  type text:uvarint32+1
-  name text:uvarint32+1
-  token_authenticated bool8
-  tagged_fields tags
-""",
+    {
+        DefaultPrincipalData: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("type", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("token_authenticated", "bool8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -92,10 +92,10 @@ GroupMetadataKey._functions = (read_group_metadata_key, write_group_metadata_key
 
 
 messages.natively(
-    globals(),
-    """
-GroupMetadataKey
-  record_type s2=2
-  group text:s2
-""",
+    {
+        GroupMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 2)),
+            messages.Wire("group", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -381,37 +381,45 @@ GroupMetadataValue._functions = (read_group_metadata_value, write_group_metadata
 
 
 messages.natively(
-    globals(),
-    """
-GroupMetadataValue
-  version s2 version
-  protocol_type text:s2 0-3
-  protocol_type text:uvarint32+1 4-4
-  generation s4
-  protocol ?text:s2 0-3
-  protocol ?text:uvarint32+1 4-4
-  leader ?text:s2 0-3
-  leader ?text:uvarint32+1 4-4
-  current_state_timestamp s8 2-4 ignorable
-  members list:s4:MemberMetadata 0-3
-  members list:uvarint32+1:MemberMetadata 4-4
-  tagged_fields tags 4-4
-
-MemberMetadata
-  member_id text:s2 0-3
-  member_id text:uvarint32+1 4-4
-  group_instance_id ?text:s2 3-3 ignorable
-  group_instance_id ?text:uvarint32+1 4-4 ignorable
-  client_id text:s2 0-3
-  client_id text:uvarint32+1 4-4
-  client_host text:s2 0-3
-  client_host text:uvarint32+1 4-4
-  rebalance_timeout s4 1-4 ignorable
-  session_timeout s4
-  subscription bytes:s4 0-3
-  subscription bytes:uvarint32+1 4-4
-  assignment bytes:s4 0-3
-  assignment bytes:uvarint32+1 4-4
-  tagged_fields tags 4-4
-""",
+    {
+        GroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("protocol_type", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("protocol_type", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("generation", "s4"),
+            messages.Wire("protocol", messages.Counted("text", "s2", null=True), 0, 3),
+            messages.Wire("protocol", messages.Counted("text", "uvarint32", plus=1, null=True), 4, 4),
+            messages.Wire("leader", messages.Counted("text", "s2", null=True), 0, 3),
+            messages.Wire("leader", messages.Counted("text", "uvarint32", plus=1, null=True), 4, 4),
+            messages.Wire("current_state_timestamp", "s8", 2, 4, ignorable=True),
+            messages.Wire("members", messages.Counted("list", "s4", MemberMetadata), 0, 3),
+            messages.Wire("members", messages.Counted("list", "uvarint32", MemberMetadata, plus=1), 4, 4),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+        MemberMetadata: (
+            messages.Wire("member_id", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("member_id", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire(
+                "group_instance_id", messages.Counted("text", "s2", null=True), 3, 3, ignorable=True
+            ),
+            messages.Wire(
+                "group_instance_id",
+                messages.Counted("text", "uvarint32", plus=1, null=True),
+                4,
+                4,
+                ignorable=True,
+            ),
+            messages.Wire("client_id", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("client_host", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("rebalance_timeout", "s4", 1, 4, ignorable=True),
+            messages.Wire("session_timeout", "s4"),
+            messages.Wire("subscription", messages.Counted("bytes", "s4"), 0, 3),
+            messages.Wire("subscription", messages.Counted("bytes", "uvarint32", plus=1), 4, 4),
+            messages.Wire("assignment", messages.Counted("bytes", "s4"), 0, 3),
+            messages.Wire("assignment", messages.Counted("bytes", "uvarint32", plus=1), 4, 4),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+    }
 )

@@ -114,12 +114,12 @@ LegacyOffsetCommitKey._functions = (read_legacy_offset_commit_key, write_legacy_
 
 
 messages.natively(
-    globals(),
-    """
-LegacyOffsetCommitKey
-  record_type s2=0
-  group text:s2
-  topic text:s2
-  partition s4
-""",
+    {
+        LegacyOffsetCommitKey: (
+            messages.Wire("record_type", messages.Only("s2", 0)),
+            messages.Wire("group", messages.Counted("text", "s2")),
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

@@ -125,12 +125,12 @@ LegacyOffsetCommitValue._functions = (read_legacy_offset_commit_value, write_leg
 
 
 messages.natively(
-    globals(),
-    """
-LegacyOffsetCommitValue
-  version s2 version
-  offset s8
-  metadata text:s2
-  commit_timestamp s8
-""",
+    {
+        LegacyOffsetCommitValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("offset", "s8"),
+            messages.Wire("metadata", messages.Counted("text", "s2")),
+            messages.Wire("commit_timestamp", "s8"),
+        ),
+    }
 )

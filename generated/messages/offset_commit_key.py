@@ -115,12 +115,12 @@ OffsetCommitKey._functions = (read_offset_commit_key, write_offset_commit_key)
 
 
 messages.natively(
-    globals(),
-    """
-OffsetCommitKey
-  record_type s2=1
-  group text:s2
-  topic text:s2
-  partition s4
-""",
+    {
+        OffsetCommitKey: (
+            messages.Wire("record_type", messages.Only("s2", 1)),
+            messages.Wire("group", messages.Counted("text", "s2")),
+            messages.Wire("topic", messages.Counted("text", "s2")),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

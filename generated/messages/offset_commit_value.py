@@ -205,17 +205,17 @@ OffsetCommitValue._functions = (read_offset_commit_value, write_offset_commit_va
 
 
 messages.natively(
-    globals(),
-    """
-OffsetCommitValue
-  version s2 version
-  committed_offset s8
-  leader_epoch s4 3-4 ignorable
-  metadata text:s2 0-3
-  metadata text:uvarint32+1 4-4
-  commit_timestamp s8
-  expire_timestamp s8 1-1 ignorable
-  topic_id uuid 4-4 ignorable #0
-  tagged_fields tags 4-4
-""",
+    {
+        OffsetCommitValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("committed_offset", "s8"),
+            messages.Wire("leader_epoch", "s4", 3, 4, ignorable=True),
+            messages.Wire("metadata", messages.Counted("text", "s2"), 0, 3),
+            messages.Wire("metadata", messages.Counted("text", "uvarint32", plus=1), 4, 4),
+            messages.Wire("commit_timestamp", "s8"),
+            messages.Wire("expire_timestamp", "s8", 1, 1, ignorable=True),
+            messages.Wire("topic_id", "uuid", 4, 4, ignorable=True, tag=0),
+            messages.Wire("tagged_fields", "tags", 4, 4),
+        ),
+    }
 )

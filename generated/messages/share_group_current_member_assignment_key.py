@@ -108,11 +108,11 @@ ShareGroupCurrentMemberAssignmentKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupCurrentMemberAssignmentKey
-  record_type s2=14
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ShareGroupCurrentMemberAssignmentKey: (
+            messages.Wire("record_type", messages.Only("s2", 14)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

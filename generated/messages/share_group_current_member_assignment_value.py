@@ -216,19 +216,21 @@ ShareGroupCurrentMemberAssignmentValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupCurrentMemberAssignmentValue
-  version s2 version
-  member_epoch s4
-  previous_member_epoch s4
-  state s1
-  assigned_partitions list:uvarint32+1:TopicPartitions
-  tagged_fields tags
-
-TopicPartitions
-  topic_id uuid
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        ShareGroupCurrentMemberAssignmentValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("member_epoch", "s4"),
+            messages.Wire("previous_member_epoch", "s4"),
+            messages.Wire("state", "s1"),
+            messages.Wire(
+                "assigned_partitions", messages.Counted("list", "uvarint32", TopicPartitions, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartitions: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

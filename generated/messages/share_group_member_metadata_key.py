@@ -108,11 +108,11 @@ ShareGroupMemberMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMemberMetadataKey
-  record_type s2=10
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ShareGroupMemberMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 10)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

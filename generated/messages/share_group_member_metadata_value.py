@@ -177,14 +177,17 @@ ShareGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMemberMetadataValue
-  version s2 version
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  subscribed_topic_names list:uvarint32+1:text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ShareGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "subscribed_topic_names",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

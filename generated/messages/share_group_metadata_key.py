@@ -94,10 +94,10 @@ ShareGroupMetadataKey._functions = (read_share_group_metadata_key, write_share_g
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMetadataKey
-  record_type s2=11
-  group_id text:s2
-""",
+    {
+        ShareGroupMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 11)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -113,12 +113,12 @@ ShareGroupMetadataValue._functions = (read_share_group_metadata_value, write_sha
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8
-  tagged_fields tags
-""",
+    {
+        ShareGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -97,10 +97,10 @@ ShareGroupStatePartitionMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupStatePartitionMetadataKey
-  record_type s2=15
-  group_id text:s2
-""",
+    {
+        ShareGroupStatePartitionMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 15)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -320,24 +320,28 @@ ShareGroupStatePartitionMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupStatePartitionMetadataValue
-  version s2 version
-  initializing_topics list:uvarint32+1:TopicPartitionsInfo
-  initialized_topics list:uvarint32+1:TopicPartitionsInfo
-  deleting_topics list:uvarint32+1:TopicInfo
-  tagged_fields tags
-
-TopicPartitionsInfo
-  topic_id uuid
-  topic_name text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-
-TopicInfo
-  topic_id uuid
-  topic_name text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ShareGroupStatePartitionMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire(
+                "initializing_topics", messages.Counted("list", "uvarint32", TopicPartitionsInfo, plus=1)
+            ),
+            messages.Wire(
+                "initialized_topics", messages.Counted("list", "uvarint32", TopicPartitionsInfo, plus=1)
+            ),
+            messages.Wire("deleting_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicPartitionsInfo: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicInfo: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

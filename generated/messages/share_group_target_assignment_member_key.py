@@ -108,11 +108,11 @@ ShareGroupTargetAssignmentMemberKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupTargetAssignmentMemberKey
-  record_type s2=13
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        ShareGroupTargetAssignmentMemberKey: (
+            messages.Wire("record_type", messages.Only("s2", 13)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -97,10 +97,10 @@ ShareGroupTargetAssignmentMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-ShareGroupTargetAssignmentMetadataKey
-  record_type s2=12
-  group_id text:s2
-""",
+    {
+        ShareGroupTargetAssignmentMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 12)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -107,12 +107,12 @@ ShareSnapshotKey._functions = (read_share_snapshot_key, write_share_snapshot_key
 
 
 messages.natively(
-    globals(),
-    """
-ShareSnapshotKey
-  record_type s2=0
-  group_id text:s2
-  topic_id uuid
-  partition s4
-""",
+    {
+        ShareSnapshotKey: (
+            messages.Wire("record_type", messages.Only("s2", 0)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

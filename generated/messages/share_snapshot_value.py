@@ -261,25 +261,25 @@ ShareSnapshotValue._functions = (read_share_snapshot_value, write_share_snapshot
 
 
 messages.natively(
-    globals(),
-    """
-ShareSnapshotValue
-  version s2 version
-  snapshot_epoch s4
-  state_epoch s4
-  leader_epoch s4
-  start_offset s8
-  create_timestamp s8
-  write_timestamp s8
-  state_batches list:uvarint32+1:StateBatch
-  delivery_complete_count s4 #0
-  tagged_fields tags
-
-StateBatch
-  first_offset s8
-  last_offset s8
-  delivery_state s1
-  delivery_count s2
-  tagged_fields tags
-""",
+    {
+        ShareSnapshotValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("snapshot_epoch", "s4"),
+            messages.Wire("state_epoch", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("create_timestamp", "s8"),
+            messages.Wire("write_timestamp", "s8"),
+            messages.Wire("state_batches", messages.Counted("list", "uvarint32", StateBatch, plus=1)),
+            messages.Wire("delivery_complete_count", "s4", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        StateBatch: (
+            messages.Wire("first_offset", "s8"),
+            messages.Wire("last_offset", "s8"),
+            messages.Wire("delivery_state", "s1"),
+            messages.Wire("delivery_count", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

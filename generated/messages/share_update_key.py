@@ -107,12 +107,12 @@ ShareUpdateKey._functions = (read_share_update_key, write_share_update_key)
 
 
 messages.natively(
-    globals(),
-    """
-ShareUpdateKey
-  record_type s2=1
-  group_id text:s2
-  topic_id uuid
-  partition s4
-""",
+    {
+        ShareUpdateKey: (
+            messages.Wire("record_type", messages.Only("s2", 1)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("partition", "s4"),
+        ),
+    }
 )

@@ -232,22 +232,22 @@ ShareUpdateValue._functions = (read_share_update_value, write_share_update_value
 
 
 messages.natively(
-    globals(),
-    """
-ShareUpdateValue
-  version s2 version
-  snapshot_epoch s4
-  leader_epoch s4
-  start_offset s8
-  state_batches list:uvarint32+1:StateBatch
-  delivery_complete_count s4 #0
-  tagged_fields tags
-
-StateBatch
-  first_offset s8
-  last_offset s8
-  delivery_state s1
-  delivery_count s2
-  tagged_fields tags
-""",
+    {
+        ShareUpdateValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("snapshot_epoch", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("state_batches", messages.Counted("list", "uvarint32", StateBatch, plus=1)),
+            messages.Wire("delivery_complete_count", "s4", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        StateBatch: (
+            messages.Wire("first_offset", "s8"),
+            messages.Wire("last_offset", "s8"),
+            messages.Wire("delivery_state", "s1"),
+            messages.Wire("delivery_count", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

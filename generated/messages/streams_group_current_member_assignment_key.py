@@ -109,11 +109,11 @@ StreamsGroupCurrentMemberAssignmentKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupCurrentMemberAssignmentKey
-  record_type s2=22
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        StreamsGroupCurrentMemberAssignmentKey: (
+            messages.Wire("record_type", messages.Only("s2", 22)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -433,25 +433,33 @@ StreamsGroupCurrentMemberAssignmentValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupCurrentMemberAssignmentValue
-  version s2 version
-  member_epoch s4
-  previous_member_epoch s4
-  state s1
-  active_tasks list:uvarint32+1:TaskIds
-  standby_tasks list:uvarint32+1:TaskIds
-  warmup_tasks list:uvarint32+1:TaskIds
-  active_tasks_pending_revocation list:uvarint32+1:TaskIds
-  standby_tasks_pending_revocation list:uvarint32+1:TaskIds
-  warmup_tasks_pending_revocation list:uvarint32+1:TaskIds
-  tagged_fields tags
-
-TaskIds
-  subtopology_id text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  assignment_epochs ?list:uvarint32+1:s4 #0
-  tagged_fields tags
-""",
+    {
+        StreamsGroupCurrentMemberAssignmentValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("member_epoch", "s4"),
+            messages.Wire("previous_member_epoch", "s4"),
+            messages.Wire("state", "s1"),
+            messages.Wire("active_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("standby_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("warmup_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire(
+                "active_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire(
+                "standby_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire(
+                "warmup_tasks_pending_revocation", messages.Counted("list", "uvarint32", TaskIds, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TaskIds: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire(
+                "assignment_epochs", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=0
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -108,11 +108,11 @@ StreamsGroupMemberMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMemberMetadataKey
-  record_type s2=19
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        StreamsGroupMemberMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 19)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

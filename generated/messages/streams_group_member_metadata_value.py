@@ -353,29 +353,29 @@ StreamsGroupMemberMetadataValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMemberMetadataValue
-  version s2 version
-  instance_id ?text:uvarint32+1
-  rack_id ?text:uvarint32+1
-  client_id text:uvarint32+1
-  client_host text:uvarint32+1
-  rebalance_timeout_ms s4
-  topology_epoch s4
-  process_id text:uvarint32+1
-  user_endpoint ?object:s1:Endpoint
-  client_tags list:uvarint32+1:KeyValue
-  tagged_fields tags
-
-Endpoint
-  host text:uvarint32+1
-  port u2
-  tagged_fields tags
-
-KeyValue
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        StreamsGroupMemberMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("instance_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("rack_id", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("client_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("client_host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("rebalance_timeout_ms", "s4"),
+            messages.Wire("topology_epoch", "s4"),
+            messages.Wire("process_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("user_endpoint", messages.Counted("object", "s1", Endpoint, null=True)),
+            messages.Wire("client_tags", messages.Counted("list", "uvarint32", KeyValue, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Endpoint: (
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        KeyValue: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

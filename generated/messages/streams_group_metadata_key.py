@@ -94,10 +94,10 @@ StreamsGroupMetadataKey._functions = (read_streams_group_metadata_key, write_str
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMetadataKey
-  record_type s2=17
-  group_id text:s2
-""",
+    {
+        StreamsGroupMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 17)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -323,21 +323,25 @@ StreamsGroupMetadataValue._functions = (read_streams_group_metadata_value, write
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupMetadataValue
-  version s2 version
-  epoch s4
-  metadata_hash s8
-  validated_topology_epoch s4 #0
-  last_assignment_configs ?list:uvarint32+1:LastAssignmentConfig #1
-  stored_description_topology_epoch s4 #2
-  failed_description_topology_epoch s4 #3
-  tagged_fields tags
-
-LastAssignmentConfig
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        StreamsGroupMetadataValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("metadata_hash", "s8"),
+            messages.Wire("validated_topology_epoch", "s4", tag=0),
+            messages.Wire(
+                "last_assignment_configs",
+                messages.Counted("list", "uvarint32", LastAssignmentConfig, plus=1, null=True),
+                tag=1,
+            ),
+            messages.Wire("stored_description_topology_epoch", "s4", tag=2),
+            messages.Wire("failed_description_topology_epoch", "s4", tag=3),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        LastAssignmentConfig: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

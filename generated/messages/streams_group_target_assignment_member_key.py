@@ -108,11 +108,11 @@ StreamsGroupTargetAssignmentMemberKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTargetAssignmentMemberKey
-  record_type s2=21
-  group_id text:s2
-  member_id text:s2
-""",
+    {
+        StreamsGroupTargetAssignmentMemberKey: (
+            messages.Wire("record_type", messages.Only("s2", 21)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+            messages.Wire("member_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

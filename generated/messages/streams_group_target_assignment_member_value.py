@@ -237,18 +237,18 @@ StreamsGroupTargetAssignmentMemberValue._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTargetAssignmentMemberValue
-  version s2 version
-  active_tasks list:uvarint32+1:TaskIds
-  standby_tasks list:uvarint32+1:TaskIds
-  warmup_tasks list:uvarint32+1:TaskIds
-  tagged_fields tags
-
-TaskIds
-  subtopology_id text:uvarint32+1
-  partitions list:uvarint32+1:s4
-  tagged_fields tags
-""",
+    {
+        StreamsGroupTargetAssignmentMemberValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("active_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("standby_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("warmup_tasks", messages.Counted("list", "uvarint32", TaskIds, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TaskIds: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -98,10 +98,10 @@ StreamsGroupTargetAssignmentMetadataKey._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTargetAssignmentMetadataKey
-  record_type s2=20
-  group_id text:s2
-""",
+    {
+        StreamsGroupTargetAssignmentMetadataKey: (
+            messages.Wire("record_type", messages.Only("s2", 20)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -94,10 +94,10 @@ StreamsGroupTopologyKey._functions = (read_streams_group_topology_key, write_str
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTopologyKey
-  record_type s2=23
-  group_id text:s2
-""",
+    {
+        StreamsGroupTopologyKey: (
+            messages.Wire("record_type", messages.Only("s2", 23)),
+            messages.Wire("group_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

@@ -586,40 +586,53 @@ StreamsGroupTopologyValue._functions = (read_streams_group_topology_value, write
 
 
 messages.natively(
-    globals(),
-    """
-StreamsGroupTopologyValue
-  version s2 version
-  epoch s4
-  subtopologies list:uvarint32+1:Subtopology
-  tagged_fields tags
-
-Subtopology
-  subtopology_id text:uvarint32+1
-  source_topics list:uvarint32+1:text:uvarint32+1
-  source_topic_regex list:uvarint32+1:text:uvarint32+1
-  state_changelog_topics list:uvarint32+1:TopicInfo
-  repartition_sink_topics list:uvarint32+1:text:uvarint32+1
-  repartition_source_topics list:uvarint32+1:TopicInfo
-  copartition_groups list:uvarint32+1:CopartitionGroup
-  tagged_fields tags
-
-TopicInfo
-  name text:uvarint32+1
-  partitions s4
-  replication_factor s2
-  topic_configs list:uvarint32+1:TopicConfig
-  tagged_fields tags
-
-TopicConfig
-  key text:uvarint32+1
-  value text:uvarint32+1
-  tagged_fields tags
-
-CopartitionGroup
-  source_topics list:uvarint32+1:s2
-  source_topic_regex list:uvarint32+1:s2
-  repartition_source_topics list:uvarint32+1:s2
-  tagged_fields tags
-""",
+    {
+        StreamsGroupTopologyValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("epoch", "s4"),
+            messages.Wire("subtopologies", messages.Counted("list", "uvarint32", Subtopology, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        Subtopology: (
+            messages.Wire("subtopology_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "source_topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire(
+                "source_topic_regex",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("state_changelog_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)),
+            messages.Wire(
+                "repartition_sink_topics",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire(
+                "repartition_source_topics", messages.Counted("list", "uvarint32", TopicInfo, plus=1)
+            ),
+            messages.Wire(
+                "copartition_groups", messages.Counted("list", "uvarint32", CopartitionGroup, plus=1)
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicInfo: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("partitions", "s4"),
+            messages.Wire("replication_factor", "s2"),
+            messages.Wire("topic_configs", messages.Counted("list", "uvarint32", TopicConfig, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicConfig: (
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        CopartitionGroup: (
+            messages.Wire("source_topics", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("source_topic_regex", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("repartition_source_topics", messages.Counted("list", "uvarint32", "s2", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

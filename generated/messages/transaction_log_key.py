@@ -94,10 +94,10 @@ TransactionLogKey._functions = (read_transaction_log_key, write_transaction_log_
 
 
 messages.natively(
-    globals(),
-    """
-TransactionLogKey
-  record_type s2=0
-  transactional_id text:s2
-""",
+    {
+        TransactionLogKey: (
+            messages.Wire("record_type", messages.Only("s2", 0)),
+            messages.Wire("transactional_id", messages.Counted("text", "s2")),
+        ),
+    }
 )

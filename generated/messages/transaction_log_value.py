@@ -407,29 +407,36 @@ TransactionLogValue._functions = (read_transaction_log_value, write_transaction_
 
 
 messages.natively(
-    globals(),
-    """
-TransactionLogValue
-  version s2 version
-  producer_id s8
-  producer_epoch s2
-  transaction_timeout_ms s4
-  transaction_status s1
-  transaction_partitions ?list:s4:PartitionsSchema 0-0
-  transaction_partitions ?list:uvarint32+1:PartitionsSchema 1-1
-  transaction_last_update_timestamp_ms s8
-  transaction_start_timestamp_ms s8
-  previous_producer_id s8 1-1 #0
-  next_producer_id s8 1-1 #1
-  client_transaction_version s2 1-1 #2
-  next_producer_epoch s2 1-1 #3
-  tagged_fields tags 1-1
-
-PartitionsSchema
-  topic text:s2 0-0
-  topic text:uvarint32+1 1-1
-  partition_ids list:s4:s4 0-0
-  partition_ids list:uvarint32+1:s4 1-1
-  tagged_fields tags 1-1
-""",
+    {
+        TransactionLogValue: (
+            messages.Wire("version", "s2", says_version=True),
+            messages.Wire("producer_id", "s8"),
+            messages.Wire("producer_epoch", "s2"),
+            messages.Wire("transaction_timeout_ms", "s4"),
+            messages.Wire("transaction_status", "s1"),
+            messages.Wire(
+                "transaction_partitions", messages.Counted("list", "s4", PartitionsSchema, null=True), 0, 0
+            ),
+            messages.Wire(
+                "transaction_partitions",
+                messages.Counted("list", "uvarint32", PartitionsSchema, plus=1, null=True),
+                1,
+                1,
+            ),
+            messages.Wire("transaction_last_update_timestamp_ms", "s8"),
+            messages.Wire("transaction_start_timestamp_ms", "s8"),
+            messages.Wire("previous_producer_id", "s8", 1, 1, tag=0),
+            messages.Wire("next_producer_id", "s8", 1, 1, tag=1),
+            messages.Wire("client_transaction_version", "s2", 1, 1, tag=2),
+            messages.Wire("next_producer_epoch", "s2", 1, 1, tag=3),
+            messages.Wire("tagged_fields", "tags", 1, 1),
+        ),
+        PartitionsSchema: (
+            messages.Wire("topic", messages.Counted("text", "s2"), 0, 0),
+            messages.Wire("topic", messages.Counted("text", "uvarint32", plus=1), 1, 1),
+            messages.Wire("partition_ids", messages.Counted("list", "s4", "s4"), 0, 0),
+            messages.Wire("partition_ids", messages.Counted("list", "uvarint32", "s4", plus=1), 1, 1),
+            messages.Wire("tagged_fields", "tags", 1, 1),
+        ),
+    }
 )

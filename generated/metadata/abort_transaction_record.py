@@ -113,10 +113,10 @@ AbortTransactionRecord._functions = (read_abort_transaction_record, write_abort_
 
 
 messages.natively(
-    globals(),
-    """
-AbortTransactionRecord
-  reason ?text:uvarint32+1 #0
-  tagged_fields tags
-""",
+    {
+        AbortTransactionRecord: (
+            messages.Wire("reason", messages.Counted("text", "uvarint32", plus=1, null=True), tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

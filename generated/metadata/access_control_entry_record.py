@@ -180,17 +180,17 @@ AccessControlEntryRecord._functions = (read_access_control_entry_record, write_a
 
 
 messages.natively(
-    globals(),
-    """
-AccessControlEntryRecord
-  id uuid
-  resource_type s1
-  resource_name text:uvarint32+1
-  pattern_type s1
-  principal text:uvarint32+1
-  host text:uvarint32+1
-  operation s1
-  permission_type s1
-  tagged_fields tags
-""",
+    {
+        AccessControlEntryRecord: (
+            messages.Wire("id", "uuid"),
+            messages.Wire("resource_type", "s1"),
+            messages.Wire("resource_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("pattern_type", "s1"),
+            messages.Wire("principal", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("operation", "s1"),
+            messages.Wire("permission_type", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

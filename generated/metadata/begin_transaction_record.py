@@ -113,10 +113,10 @@ BeginTransactionRecord._functions = (read_begin_transaction_record, write_begin_
 
 
 messages.natively(
-    globals(),
-    """
-BeginTransactionRecord
-  name ?text:uvarint32+1 #0
-  tagged_fields tags
-""",
+    {
+        BeginTransactionRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1, null=True), tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

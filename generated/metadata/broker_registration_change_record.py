@@ -288,15 +288,21 @@ BrokerRegistrationChangeRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-BrokerRegistrationChangeRecord
-  broker_id s4
-  broker_epoch s8
-  fenced s1 #0
-  in_controlled_shutdown s1 1-3 #1
-  log_dirs list:uvarint32+1:uuid 2-3 #2
-  cordoned_log_dirs ?list:uvarint32+1:uuid 3-3 #3
-  tagged_fields tags
-""",
+    {
+        BrokerRegistrationChangeRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("fenced", "s1", tag=0),
+            messages.Wire("in_controlled_shutdown", "s1", 1, 3, tag=1),
+            messages.Wire("log_dirs", messages.Counted("list", "uvarint32", "uuid", plus=1), 2, 3, tag=2),
+            messages.Wire(
+                "cordoned_log_dirs",
+                messages.Counted("list", "uvarint32", "uuid", plus=1, null=True),
+                3,
+                3,
+                tag=3,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

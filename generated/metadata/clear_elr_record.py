@@ -92,10 +92,10 @@ ClearElrRecord._functions = (read_clear_elr_record, write_clear_elr_record)
 
 
 messages.natively(
-    globals(),
-    """
-ClearElrRecord
-  topic_name text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ClearElrRecord: (
+            messages.Wire("topic_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -198,18 +198,18 @@ ClientQuotaRecord._functions = (read_client_quota_record, write_client_quota_rec
 
 
 messages.natively(
-    globals(),
-    """
-ClientQuotaRecord
-  entity list:uvarint32+1:EntityData
-  key text:uvarint32+1
-  value f8
-  remove bool8
-  tagged_fields tags
-
-EntityData
-  entity_type text:uvarint32+1
-  entity_name ?text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ClientQuotaRecord: (
+            messages.Wire("entity", messages.Counted("list", "uvarint32", EntityData, plus=1)),
+            messages.Wire("key", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", "f8"),
+            messages.Wire("remove", "bool8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        EntityData: (
+            messages.Wire("entity_type", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("entity_name", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -129,13 +129,13 @@ ConfigRecord._functions = (read_config_record, write_config_record)
 
 
 messages.natively(
-    globals(),
-    """
-ConfigRecord
-  resource_type s1
-  resource_name text:uvarint32+1
-  name text:uvarint32+1
-  value ?text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        ConfigRecord: (
+            messages.Wire("resource_type", "s1"),
+            messages.Wire("resource_name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("value", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -181,16 +181,19 @@ DelegationTokenRecord._functions = (read_delegation_token_record, write_delegati
 
 
 messages.natively(
-    globals(),
-    """
-DelegationTokenRecord
-  owner text:uvarint32+1
-  requester text:uvarint32+1
-  renewers list:uvarint32+1:text:uvarint32+1
-  issue_timestamp s8
-  max_timestamp s8
-  expiration_timestamp s8
-  token_id text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        DelegationTokenRecord: (
+            messages.Wire("owner", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("requester", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire(
+                "renewers",
+                messages.Counted("list", "uvarint32", messages.Counted("text", "uvarint32", plus=1), plus=1),
+            ),
+            messages.Wire("issue_timestamp", "s8"),
+            messages.Wire("max_timestamp", "s8"),
+            messages.Wire("expiration_timestamp", "s8"),
+            messages.Wire("token_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

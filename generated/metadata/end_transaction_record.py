@@ -79,9 +79,7 @@ EndTransactionRecord._functions = (read_end_transaction_record, write_end_transa
 
 
 messages.natively(
-    globals(),
-    """
-EndTransactionRecord
-  tagged_fields tags
-""",
+    {
+        EndTransactionRecord: (messages.Wire("tagged_fields", "tags"),),
+    }
 )

@@ -105,11 +105,11 @@ FeatureLevelRecord._functions = (read_feature_level_record, write_feature_level_
 
 
 messages.natively(
-    globals(),
-    """
-FeatureLevelRecord
-  name text:uvarint32+1
-  feature_level s2
-  tagged_fields tags
-""",
+    {
+        FeatureLevelRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("feature_level", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -92,11 +92,11 @@ FenceBrokerRecord._functions = (read_fence_broker_record, write_fence_broker_rec
 
 
 messages.natively(
-    globals(),
-    """
-FenceBrokerRecord
-  id s4
-  epoch s8
-  tagged_fields tags
-""",
+    {
+        FenceBrokerRecord: (
+            messages.Wire("id", "s4"),
+            messages.Wire("epoch", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -75,9 +75,7 @@ NoOpRecord._functions = (read_no_op_record, write_no_op_record)
 
 
 messages.natively(
-    globals(),
-    """
-NoOpRecord
-  tagged_fields tags
-""",
+    {
+        NoOpRecord: (messages.Wire("tagged_fields", "tags"),),
+    }
 )

@@ -407,20 +407,34 @@ PartitionChangeRecord._functions = (read_partition_change_record, write_partitio
 
 
 messages.natively(
-    globals(),
-    """
-PartitionChangeRecord
-  partition_id s4
-  topic_id uuid
-  isr ?list:uvarint32+1:s4 #0
-  leader s4 #1
-  replicas ?list:uvarint32+1:s4 #2
-  removing_replicas ?list:uvarint32+1:s4 #3
-  adding_replicas ?list:uvarint32+1:s4 #4
-  leader_recovery_state s1 #5
-  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #6
-  last_known_elr ?list:uvarint32+1:s4 2-2 #7
-  directories ?list:uvarint32+1:uuid 1-2 #8
-  tagged_fields tags
-""",
+    {
+        PartitionChangeRecord: (
+            messages.Wire("partition_id", "s4"),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("isr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=0),
+            messages.Wire("leader", "s4", tag=1),
+            messages.Wire("replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=2),
+            messages.Wire(
+                "removing_replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=3
+            ),
+            messages.Wire(
+                "adding_replicas", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), tag=4
+            ),
+            messages.Wire("leader_recovery_state", "s1", tag=5),
+            messages.Wire(
+                "eligible_leader_replicas",
+                messages.Counted("list", "uvarint32", "s4", plus=1, null=True),
+                2,
+                2,
+                tag=6,
+            ),
+            messages.Wire(
+                "last_known_elr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), 2, 2, tag=7
+            ),
+            messages.Wire(
+                "directories", messages.Counted("list", "uvarint32", "uuid", plus=1, null=True), 1, 2, tag=8
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

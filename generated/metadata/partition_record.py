@@ -339,22 +339,30 @@ PartitionRecord._functions = (read_partition_record, write_partition_record)
 
 
 messages.natively(
-    globals(),
-    """
-PartitionRecord
-  partition_id s4
-  topic_id uuid
-  replicas list:uvarint32+1:s4
-  isr list:uvarint32+1:s4
-  removing_replicas list:uvarint32+1:s4
-  adding_replicas list:uvarint32+1:s4
-  leader s4
-  leader_epoch s4
-  partition_epoch s4
-  directories list:uvarint32+1:uuid 1-2
-  leader_recovery_state s1 #0
-  eligible_leader_replicas ?list:uvarint32+1:s4 2-2 #1
-  last_known_elr ?list:uvarint32+1:s4 2-2 #2
-  tagged_fields tags
-""",
+    {
+        PartitionRecord: (
+            messages.Wire("partition_id", "s4"),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("isr", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("removing_replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("adding_replicas", messages.Counted("list", "uvarint32", "s4", plus=1)),
+            messages.Wire("leader", "s4"),
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("partition_epoch", "s4"),
+            messages.Wire("directories", messages.Counted("list", "uvarint32", "uuid", plus=1), 1, 2),
+            messages.Wire("leader_recovery_state", "s1", tag=0),
+            messages.Wire(
+                "eligible_leader_replicas",
+                messages.Counted("list", "uvarint32", "s4", plus=1, null=True),
+                2,
+                2,
+                tag=1,
+            ),
+            messages.Wire(
+                "last_known_elr", messages.Counted("list", "uvarint32", "s4", plus=1, null=True), 2, 2, tag=2
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -99,12 +99,12 @@ ProducerIdsRecord._functions = (read_producer_ids_record, write_producer_ids_rec
 
 
 messages.natively(
-    globals(),
-    """
-ProducerIdsRecord
-  broker_id s4
-  broker_epoch s8
-  next_producer_id s8
-  tagged_fields tags
-""",
+    {
+        ProducerIdsRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("next_producer_id", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

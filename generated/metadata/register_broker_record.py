@@ -490,33 +490,39 @@ RegisterBrokerRecord._functions = (read_register_broker_record, write_register_b
 
 
 messages.natively(
-    globals(),
-    """
-RegisterBrokerRecord
-  broker_id s4
-  is_migrating_zk_broker bool8 2-4
-  incarnation_id uuid
-  broker_epoch s8
-  end_points list:uvarint32+1:BrokerEndpoint
-  features list:uvarint32+1:BrokerFeature
-  rack ?text:uvarint32+1
-  fenced bool8
-  in_controlled_shutdown bool8 1-4
-  log_dirs list:uvarint32+1:uuid 3-4 #0
-  cordoned_log_dirs ?list:uvarint32+1:uuid 4-4 #1
-  tagged_fields tags
-
-BrokerEndpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  security_protocol s2
-  tagged_fields tags
-
-BrokerFeature
-  name text:uvarint32+1
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        RegisterBrokerRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("is_migrating_zk_broker", "bool8", 2, 4),
+            messages.Wire("incarnation_id", "uuid"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("end_points", messages.Counted("list", "uvarint32", BrokerEndpoint, plus=1)),
+            messages.Wire("features", messages.Counted("list", "uvarint32", BrokerFeature, plus=1)),
+            messages.Wire("rack", messages.Counted("text", "uvarint32", plus=1, null=True)),
+            messages.Wire("fenced", "bool8"),
+            messages.Wire("in_controlled_shutdown", "bool8", 1, 4),
+            messages.Wire("log_dirs", messages.Counted("list", "uvarint32", "uuid", plus=1), 3, 4, tag=0),
+            messages.Wire(
+                "cordoned_log_dirs",
+                messages.Counted("list", "uvarint32", "uuid", plus=1, null=True),
+                4,
+                4,
+                tag=1,
+            ),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        BrokerEndpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("security_protocol", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        BrokerFeature: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

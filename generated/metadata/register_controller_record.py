@@ -307,27 +307,27 @@ RegisterControllerRecord._functions = (read_register_controller_record, write_re
 
 
 messages.natively(
-    globals(),
-    """
-RegisterControllerRecord
-  controller_id s4
-  incarnation_id uuid
-  zk_migration_ready bool8
-  end_points list:uvarint32+1:ControllerEndpoint
-  features list:uvarint32+1:ControllerFeature
-  tagged_fields tags
-
-ControllerEndpoint
-  name text:uvarint32+1
-  host text:uvarint32+1
-  port u2
-  security_protocol s2
-  tagged_fields tags
-
-ControllerFeature
-  name text:uvarint32+1
-  min_supported_version s2
-  max_supported_version s2
-  tagged_fields tags
-""",
+    {
+        RegisterControllerRecord: (
+            messages.Wire("controller_id", "s4"),
+            messages.Wire("incarnation_id", "uuid"),
+            messages.Wire("zk_migration_ready", "bool8"),
+            messages.Wire("end_points", messages.Counted("list", "uvarint32", ControllerEndpoint, plus=1)),
+            messages.Wire("features", messages.Counted("list", "uvarint32", ControllerFeature, plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ControllerEndpoint: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("host", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("port", "u2"),
+            messages.Wire("security_protocol", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        ControllerFeature: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("min_supported_version", "s2"),
+            messages.Wire("max_supported_version", "s2"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -105,10 +105,10 @@ RemoveAccessControlEntryRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoveAccessControlEntryRecord
-  id uuid
-  tagged_fields tags
-""",
+    {
+        RemoveAccessControlEntryRecord: (
+            messages.Wire("id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

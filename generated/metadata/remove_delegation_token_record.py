@@ -98,10 +98,10 @@ RemoveDelegationTokenRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoveDelegationTokenRecord
-  token_id text:uvarint32+1
-  tagged_fields tags
-""",
+    {
+        RemoveDelegationTokenRecord: (
+            messages.Wire("token_id", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -99,10 +99,10 @@ RemoveTopicRecord._functions = (read_remove_topic_record, write_remove_topic_rec
 
 
 messages.natively(
-    globals(),
-    """
-RemoveTopicRecord
-  topic_id uuid
-  tagged_fields tags
-""",
+    {
+        RemoveTopicRecord: (
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -108,11 +108,11 @@ RemoveUserScramCredentialRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoveUserScramCredentialRecord
-  name text:uvarint32+1
-  mechanism s1
-  tagged_fields tags
-""",
+    {
+        RemoveUserScramCredentialRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("mechanism", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -111,11 +111,11 @@ TopicRecord._functions = (read_topic_record, write_topic_record)
 
 
 messages.natively(
-    globals(),
-    """
-TopicRecord
-  name text:uvarint32+1
-  topic_id uuid
-  tagged_fields tags
-""",
+    {
+        TopicRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("topic_id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -95,11 +95,11 @@ UnfenceBrokerRecord._functions = (read_unfence_broker_record, write_unfence_brok
 
 
 messages.natively(
-    globals(),
-    """
-UnfenceBrokerRecord
-  id s4
-  epoch s8
-  tagged_fields tags
-""",
+    {
+        UnfenceBrokerRecord: (
+            messages.Wire("id", "s4"),
+            messages.Wire("epoch", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

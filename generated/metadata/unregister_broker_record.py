@@ -95,11 +95,11 @@ UnregisterBrokerRecord._functions = (read_unregister_broker_record, write_unregi
 
 
 messages.natively(
-    globals(),
-    """
-UnregisterBrokerRecord
-  broker_id s4
-  broker_epoch s8
-  tagged_fields tags
-""",
+    {
+        UnregisterBrokerRecord: (
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("broker_epoch", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -95,10 +95,10 @@ UnregisterControllerRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-UnregisterControllerRecord
-  controller_id s4
-  tagged_fields tags
-""",
+    {
+        UnregisterControllerRecord: (
+            messages.Wire("controller_id", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -157,15 +157,15 @@ UserScramCredentialRecord._functions = (read_user_scram_credential_record, write
 
 
 messages.natively(
-    globals(),
-    """
-UserScramCredentialRecord
-  name text:uvarint32+1
-  mechanism s1
-  salt bytes:uvarint32+1
-  stored_key bytes:uvarint32+1
-  server_key bytes:uvarint32+1
-  iterations s4
-  tagged_fields tags
-""",
+    {
+        UserScramCredentialRecord: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("mechanism", "s1"),
+            messages.Wire("salt", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("stored_key", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("server_key", messages.Counted("bytes", "uvarint32", plus=1)),
+            messages.Wire("iterations", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -92,10 +92,10 @@ ZkMigrationStateRecord._functions = (read_zk_migration_state_record, write_zk_mi
 
 
 messages.natively(
-    globals(),
-    """
-ZkMigrationStateRecord
-  zk_migration_state s1
-  tagged_fields tags
-""",
+    {
+        ZkMigrationStateRecord: (
+            messages.Wire("zk_migration_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -297,25 +297,28 @@ RemoteLogSegmentMetadataSnapshotRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoteLogSegmentMetadataSnapshotRecord
-  segment_id uuid
-  start_offset s8
-  end_offset s8
-  broker_id s4
-  max_timestamp_ms s8
-  event_timestamp_ms s8
-  segment_leader_epochs list:uvarint32+1:SegmentLeaderEpochEntry
-  segment_size_in_bytes s4
-  custom_metadata ?bytes:uvarint32+1
-  remote_log_segment_state s1
-  txn_index_empty bool8 #0
-  tagged_fields tags
-
-SegmentLeaderEpochEntry
-  leader_epoch s4
-  offset s8
-  tagged_fields tags
-""",
+    {
+        RemoteLogSegmentMetadataSnapshotRecord: (
+            messages.Wire("segment_id", "uuid"),
+            messages.Wire("start_offset", "s8"),
+            messages.Wire("end_offset", "s8"),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("max_timestamp_ms", "s8"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire(
+                "segment_leader_epochs",
+                messages.Counted("list", "uvarint32", SegmentLeaderEpochEntry, plus=1),
+            ),
+            messages.Wire("segment_size_in_bytes", "s4"),
+            messages.Wire("custom_metadata", messages.Counted("bytes", "uvarint32", plus=1, null=True)),
+            messages.Wire("remote_log_segment_state", "s1"),
+            messages.Wire("txn_index_empty", "bool8", tag=0),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        SegmentLeaderEpochEntry: (
+            messages.Wire("leader_epoch", "s4"),
+            messages.Wire("offset", "s8"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -279,25 +279,25 @@ RemoteLogSegmentMetadataUpdateRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemoteLogSegmentMetadataUpdateRecord
-  remote_log_segment_id RemoteLogSegmentIdEntry
-  broker_id s4
-  event_timestamp_ms s8
-  custom_metadata ?bytes:uvarint32+1
-  remote_log_segment_state s1
-  tagged_fields tags
-
-RemoteLogSegmentIdEntry
-  topic_id_partition TopicIdPartitionEntry
-  id uuid
-  tagged_fields tags
-
-TopicIdPartitionEntry
-  name text:uvarint32+1
-  id uuid
-  partition s4
-  tagged_fields tags
-""",
+    {
+        RemoteLogSegmentMetadataUpdateRecord: (
+            messages.Wire("remote_log_segment_id", RemoteLogSegmentIdEntry),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire("custom_metadata", messages.Counted("bytes", "uvarint32", plus=1, null=True)),
+            messages.Wire("remote_log_segment_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        RemoteLogSegmentIdEntry: (
+            messages.Wire("topic_id_partition", TopicIdPartitionEntry),
+            messages.Wire("id", "uuid"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicIdPartitionEntry: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("id", "uuid"),
+            messages.Wire("partition", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

@@ -195,19 +195,19 @@ RemotePartitionDeleteMetadataRecord._functions = (
 
 
 messages.natively(
-    globals(),
-    """
-RemotePartitionDeleteMetadataRecord
-  topic_id_partition TopicIdPartitionEntry
-  broker_id s4
-  event_timestamp_ms s8
-  remote_partition_delete_state s1
-  tagged_fields tags
-
-TopicIdPartitionEntry
-  name text:uvarint32+1
-  id uuid
-  partition s4
-  tagged_fields tags
-""",
+    {
+        RemotePartitionDeleteMetadataRecord: (
+            messages.Wire("topic_id_partition", TopicIdPartitionEntry),
+            messages.Wire("broker_id", "s4"),
+            messages.Wire("event_timestamp_ms", "s8"),
+            messages.Wire("remote_partition_delete_state", "s1"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+        TopicIdPartitionEntry: (
+            messages.Wire("name", messages.Counted("text", "uvarint32", plus=1)),
+            messages.Wire("id", "uuid"),
+            messages.Wire("partition", "s4"),
+            messages.Wire("tagged_fields", "tags"),
+        ),
+    }
 )

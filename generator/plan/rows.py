@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from kodec.generator.layout import Layouts
-from kodec.generator.plan.bind import Binder, Types, whole_of
+from kodec.generator.plan.bind import Binder, Types
 from kodec.generator.plan.steps import (
     Chars,
     CheckLength,
@@ -546,10 +546,10 @@ def _kind(arrow: str | None) -> Type | None:
     if arrow is None:
         return None
     if arrow.startswith("timestamp["):
-        return whole_of("s8")
+        arrow = "int64"
     if _WIDTHS.fullmatch(arrow):
         bits = int(arrow.lstrip("uint"))
-        return whole_of(f"{'u' if arrow.startswith('u') else 's'}{bits // 8}")
+        return Whole(0, (1 << bits) - 1) if arrow[0] == "u" else Whole(-(1 << bits - 1), (1 << bits - 1) - 1)
     kinds: dict[str, Type] = {"float": Real(32), "double": Real(64), "bool": FLAG}
     found = kinds.get(arrow)
     if found is None:

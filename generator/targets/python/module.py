@@ -5,11 +5,10 @@ from __future__ import annotations
 import keyword
 
 from kodec.generator.plan.steps import Program
-from kodec.generator.schema import expr as ex
 from kodec.generator.schema.model import Enum, Field, Ref, Schema, Struct
 from kodec.generator.schema.roles import transparent
-from kodec.generator.targets.python.expressions import emit
-from kodec.generator.targets.python.facts import Env, Facts, of_tag, targets_of
+from kodec.generator.targets.python.expressions import value_text
+from kodec.generator.targets.python.facts import Facts, of_tag, targets_of
 from kodec.generator.targets.python.names import attribute, camel, local
 from kodec.generator.targets.python.printer import Printer
 from kodec.generator.targets.python.rows import rows_view
@@ -55,7 +54,7 @@ class Module(Types):
             tuple(enums),
             tuple(structs),
             tuple(sorted(exports)),
-            message_tables(self.back, self.schema),
+            message_tables(self.back, self.program, self.schema),
         )
 
     def _ordered(self) -> list[Struct]:
@@ -169,13 +168,15 @@ class Module(Types):
             codes += f"{each.offset - at}x" * (each.offset > at) + WIRE[each.wire].python.code
             at = each.offset + WIRE[each.wire].least
         order = "<" if any(each.order == "le" for each in peeks) else ">"
-        ids = {each.name for each in peeks}
-        derived = []
-        for instance in struct.instances:
-            value = None if instance.value is None else self.layouts.inline(struct, instance.value)
-            if value is not None and ex.names(value) <= ids:
-                doc = docstring(instance.doc or Text(f"`{instance.id}`, from what was peeked."), "    ")
-                derived.append(PeekValue(instance.id, emit(value, Env({}, struct), self.model), doc))
+        docs = {each.id: each.doc for each in struct.instances}
+        derived = [
+            PeekValue(
+                name,
+                value_text(value, local),
+                docstring(docs[name] or Text(f"`{name}`, from what was peeked."), "    "),
+            )
+            for name, value in self.program.units[struct.name].peeked
+        ]
         return Peek(
             f"peek_{self.back.function(struct)}",
             order + codes,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from kodec.generator.plan.steps import (
     Case,
@@ -32,6 +31,7 @@ from kodec.generator.plan.steps import (
     Unit,
     When,
     steps_in,
+    values_of,
 )
 from kodec.generator.plan.values import (
     FLAG,
@@ -59,13 +59,6 @@ from kodec.generator.wire import ENCODINGS, WIRE
 
 __all__ = ["Printer"]
 
-_NEEDS = {
-    "equal": "{}",
-    "least": "at least {}",
-    "most": "at most {}",
-    "one of": "one of {}",
-    "a value": "a value",
-}
 _CHECKED = CheckCount | CheckLast | CheckMost
 _KINDS = {CheckCount: "count", CheckLast: "last", CheckMost: "most"}
 _READING, _WRITING, _HOLDING = "reading", "writing", "holding"
@@ -386,13 +379,8 @@ class Printer:
         if rule.need == "one of":
             bad = f"{value} not in ({', '.join(map(text, rule.wanted))},)"
         if rule.need == "a value":
-            return _Refusal(bad, repr("a value"), "null in a version that does not allow it")
-        if rule.need == "holds":
-            constant = rule.wanted[0]
-            assert isinstance(constant, Constant)
-            return _Refusal(bad, repr(constant.value), "value not allowed")
-        need = _NEEDS[rule.need].format(", ".join(map(text, rule.wanted)))
-        return _Refusal(bad, repr(need), "value not allowed")
+            return _Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
+        return _Refusal(bad, repr(rule.needed), "value not allowed")
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -403,7 +391,7 @@ class Printer:
             each.name
             for other in self.unit.steps
             if other is not step
-            for each in _parts_of(other)
+            for each in values_of(other)
             if isinstance(each, FieldOf)
         }
         used |= {each.name for each in self.ranges}
@@ -438,7 +426,7 @@ class Printer:
 
     @property
     def uses_peeks(self) -> bool:
-        return any(isinstance(each, Peeked) for each in _parts_of(self.unit.steps))
+        return any(isinstance(each, Peeked) for each in values_of(self.unit.steps))
 
     def numbers(self, step: Many) -> str | None:
         """The code of `struct`, with the byte order, of a counted list of whole numbers without rules."""
@@ -588,7 +576,7 @@ class Printer:
                 continue
             names = {name for name in _set_by(steps_in((step,))) if name in self.derived}
             others = [each for each in self.unit.steps if each is not step]
-            used = {each.name for each in _parts_of(others) if isinstance(each, FieldOf)}
+            used = {each.name for each in values_of(others) if isinstance(each, FieldOf)}
             found += [self.derived[name] for name in names & used]
         return sorted(found, key=self.unit.derived.index)
 
@@ -840,15 +828,3 @@ def _counted(value: Value, name: str) -> Value:
         case Binary(op, left, right, kind):
             return Binary(op, _counted(left, name), _counted(right, name), kind)
     return value
-
-
-def _parts_of(part: object) -> Iterator[Any]:
-    """Steps, elements, rules and values, and all in them."""
-    todo = [part]
-    while todo:
-        at = todo.pop()
-        if isinstance(at, (tuple, list)):
-            todo += at
-        elif is_dataclass(at) and not isinstance(at, type):
-            yield at
-            todo += [getattr(at, each.name) for each in fields(at)]

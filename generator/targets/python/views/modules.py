@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -128,7 +129,7 @@ class ModuleView:
     What it imports of other modules, and the runs that it reads, are in `context`, and there only when the
     functions are rendered.
 
-    `table` is what messages are read and written by natively; empty where nothing is.
+    `table` is what messages are read and written by natively, by class; empty where nothing is.
     """
 
     schema: Schema
@@ -138,7 +139,7 @@ class ModuleView:
     enums: tuple[EnumClass, ...]
     structs: tuple[StructView, ...]
     exports: tuple[str, ...]
-    table: str = ""
+    table: Mapping[str, list[str]]
     uses: frozenset[str] = frozenset()
 
     @property
