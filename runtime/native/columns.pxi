@@ -60,6 +60,27 @@ cdef Columns columns_of(kd_arrow *made):
     return columns
 
 
+def decompress(str codec, data, size_t limit):
+    """At most `limit` bytes that `data` decompresses to; None where it is for `kodec.runtime.compression` to do, or to refuse.
+
+    That is so for what is not LZ4 or snappy, for more bytes than that, and for what is unusual or wrong.
+    """
+    cdef Py_buffer view
+    cdef kd_buffer out
+    cdef bytes name = codec.encode()
+    cdef const char *named = name
+    cdef bint done
+    memset(&out, 0, sizeof(out))
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    with nogil:
+        done = kd_decompress(named, <const uint8_t *>view.buf if view.len else &NOTHING, view.len, limit, &out)
+    PyBuffer_Release(&view)
+    try:
+        return PyBytes_FromStringAndSize(<char *>out.data, out.size) if done else None
+    finally:
+        kd_free(&out)
+
+
 cdef class Rows(Bound):
     """Reads units one after another and keeps their rows, column by column.
 

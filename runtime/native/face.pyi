@@ -37,6 +37,8 @@ class Bound:
 class Columns:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
+def decompress(codec: str, data: Buffer, limit: int) -> bytes | None: ...
+
 class Rows(Bound):
     def __init__(
         self,
