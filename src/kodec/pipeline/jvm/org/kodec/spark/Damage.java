@@ -14,15 +14,17 @@ final class Damage {
     private final LeftOut left;
     private final Pages pages;
     private final boolean ordered;
+    private final boolean replaced;
     private final Configuration conf;
     private Resumption resumption;
 
     /** With {@code ordered}, what names of segments say of offsets counts. */
-    Damage(Piece piece, Files.Source source, boolean ordered, Reading reading, LeftOut left, Configuration conf)
+    Damage(Piece piece, Files.Source source, boolean ordered, boolean replaced, Reading reading, LeftOut left, Configuration conf)
             throws IOException {
         this.piece = piece;
         this.source = source;
         this.ordered = ordered;
+        this.replaced = replaced;
         this.reading = reading;
         this.left = left;
         this.conf = conf;
@@ -31,7 +33,7 @@ final class Damage {
 
     private Resumption resumption() throws IOException {
         if (resumption == null) {
-            long stop = ordered ? Gaps.nextBase(piece.path(), piece.base(), conf) : Long.MAX_VALUE;
+            long stop = ordered ? Gaps.nextBase(piece, replaced || piece.tiered(), conf) : Long.MAX_VALUE;
             resumption = new Resumption(pages, reading, piece.base(), stop);
         }
         return resumption;

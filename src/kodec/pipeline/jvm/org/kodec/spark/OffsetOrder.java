@@ -41,8 +41,7 @@ final class OffsetOrder {
             return null;
         }
         if (highest < 0) {
-            long next = piece.after() >= 0 && !replaced ? piece.after() : Gaps.nextBase(piece.path(), piece.base(), conf);
-            highest = Math.min(limit, next - 1);
+            highest = Math.min(limit, Gaps.nextBase(piece, replaced, conf) - 1);
         }
         if (end > highest) {
             return wrong("outside of its segment", "at most " + highest, end);

@@ -57,7 +57,7 @@ final class PieceWalk implements Closeable {
                 throw new IOException("it was replaced while it was read: run the query again");
             }
             start = Start.of(piece, wanted.first(), new Segment(piece.path(), piece.base(), reading, conf, source));
-            damage = new Damage(piece, source, ordered, reading, left, conf);
+            damage = new Damage(piece, source, ordered, wanted.replaced(), reading, left, conf);
         } catch (IOException | RuntimeException error) {
             source.close();
             throw error;
@@ -154,7 +154,8 @@ final class PieceWalk implements Closeable {
                 return isNewest() ? newest() : older();
             }
         }
-        tail = damage.tail(here, good);
+        // at the end of the file there is nothing to look at, for which a folder would be listed
+        tail = here == source.size() ? null : damage.tail(here, good);
         done = true;
         return null;
     }
