@@ -15,7 +15,7 @@ from kodec.runtime.native import face
 __all__ = ["MOST_NATIVE", "KernelDecoder", "content_of"]
 
 MOST_NATIVE = 4 << 20
-"""Content of more bytes is not decompressed natively, where it is all in one buffer, perhaps twice as large."""
+"""Of more bytes, content is decompressed in pure Python: here it is in one buffer, which may double."""
 
 T_co = TypeVar("T_co", covariant=True)
 
