@@ -145,8 +145,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compression, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "AT_ONCE", 1000)
     monkeypatch.setattr(large, "PART", 200)
-    for name in ("records", "rows"):
-        monkeypatch.setattr(f"kodec.log.backends.native.{name}.AT_ONCE", 1000)
+    for name in ("kernels", "rows"):
+        monkeypatch.setattr(f"kodec.log.backends.native.{name}.MOST_NATIVE", 1000)
     yield
 
 
