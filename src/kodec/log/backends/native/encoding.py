@@ -36,10 +36,10 @@ _HEADERS = pa.list_(pa.struct([pa.field("key", pa.binary(), nullable=False), pa.
 def _likely_size(batch: Any, most_rows: int | None) -> int:
     """About as many bytes as the rows take in batches of so many, rather a few percent more than less.
 
-    Where it is far too much, what is left over is given back, and the next comes from the system anew.
+    Where it is far too much, what is left over is given back, and comes from the system anew each time.
     """
     names, rows = batch.schema.names, int(batch.num_rows)
-    # where Arrow says in four bytes where a value starts, a record says how long it is, and a little more
+    # where Arrow says in four bytes where a value starts, a record says its length, and a number or two more
     size = sum(int(batch.column(name).nbytes) if name in names else 4 * rows for name in ("key", "value"))
     size += (2 if size < 64 * rows else 4) * rows
     if "headers" in names and len(batch.column("headers").values):
