@@ -133,7 +133,7 @@ BYTES = st.none() | st.binary(max_size=200)
 RECORDS = st.builds(
     Record,
     offset=st.integers(0, 3),
-    timestamp=st.one_of(st.integers(-1, 50), st.integers(-1, 2**63 - 1)),
+    timestamp=st.one_of(st.integers(-1, 50), st.integers(-1, 2**63 - 2)),
     timestamp_type=st.sampled_from([CREATE, CREATE, CREATE, APPEND]),
     key=BYTES,
     value=BYTES,
