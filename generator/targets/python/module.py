@@ -152,9 +152,7 @@ class Module(Types):
         )
 
     def _base(self, struct: Struct) -> str:
-        """The class that has the methods of messages, and of what is in them."""
-        if not is_of_messages(self.schema):
-            return ""
+        """The class that has the methods; empty where the parameters are others."""
         return {(): "Message", (("version", "int"),): "VersionedMessage"}.get(
             tuple(self.parameters(struct)), ""
         )

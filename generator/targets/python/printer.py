@@ -438,6 +438,12 @@ class Printer:
             return None
         return ("<" if element.order == "le" else ">") + form.python.code
 
+    def is_listed(self, step: Many) -> bool:
+        """Whether a list is so many of what another unit reads."""
+        element = step.element
+        plain = isinstance(element, Nested) and element.size is None and not element.fills
+        return plain and step.count is not None and not step.rules
+
     def _single(self, step: Many) -> Type:
         kind = step.type.of if isinstance(step.type, Maybe) else step.type
         return kind.item  # type: ignore[union-attr]  # a list has items
