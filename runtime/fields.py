@@ -188,7 +188,8 @@ def within(name: str, call: Callable[..., T], *args: Any) -> T:
     try:
         return call(*args)
     except (FormatError, EncodeError) as error:
-        raise error.within(name)
+        error.within(name)
+        raise
 
 
 def read_list(
@@ -202,7 +203,7 @@ def read_list(
     opt: ReadOptions,
     *args: object,
 ) -> tuple[list[T], int]:
-    """Read `count` elements of at least `least` bytes, each by `read`. Raises what `bounded_count` and `read` do."""
+    """Read `count` elements of at least `least` bytes. Raises what `bounded_count` and `read` do."""
     bounded_count(name, count, least, pos, end, opt)
     found: list[T] = []
     try:
@@ -210,7 +211,8 @@ def read_list(
             item, pos = read(buf, pos, end, opt, *args)
             found.append(item)
     except FormatError as error:
-        raise error.within(name, len(found))
+        error.within(name, len(found))
+        raise
     return found, pos
 
 
@@ -223,12 +225,14 @@ def write_list(
     *args: object,
 ) -> None:
     """Append each of `values` by `write`. Raises EncodeError."""
-    index = 0
+    done = 0
     try:
-        for index, value in enumerate(values):
+        for value in values:
             write(out, value, opt, *args)
+            done += 1
     except EncodeError as error:
-        raise error.within(name, index)
+        error.within(name, done)
+        raise
 
 
 @lru_cache(maxsize=512)
