@@ -210,10 +210,7 @@ def read_message_head(buf: bytes, pos: int, end: int, opt: ReadOptions = DEFAULT
         member_of(TimestampType, attributes_reserved_bits >> 3 & 0x1),
         member_of(Compression, attributes_reserved_bits & 0x7),
     )
-    if magic not in (
-        0,
-        1,
-    ):
+    if magic not in (0, 1):
         raise not_allowed("magic", magic, "one of 0, 1", pos + 4)
     pos += 6
     timestamp = -1
@@ -328,10 +325,7 @@ def write_message(out: bytearray, v: Message, opt: WriteOptions = DEFAULT_WRITE)
     bytes_of_value = _stored_message(v, opt)
     place_of_crc = len(out)
     place_of_magic = len(out) + 4
-    if v.magic not in (
-        0,
-        1,
-    ):
+    if v.magic not in (0, 1):
         raise EncodeError("magic", "value not allowed", need="one of 0, 1", have=v.magic)
     out += _RUN_2.packed(
         0,
@@ -459,10 +453,7 @@ def read_entry_rows(
             pos += 6
             timestamp_type = bits_2 >> 3 & 0x1
             compression = bits_2 & 0x7
-            if magic not in (
-                0,
-                1,
-            ):
+            if magic not in (0, 1):
                 return
             if magic >= 1:
                 (timestamp,) = run_3(buf, pos)

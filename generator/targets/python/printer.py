@@ -297,7 +297,8 @@ class Printer:
 
         bad = value_text(Unary("not", rule.test, FLAG), field, value)
         if rule.need == "one of":
-            bad = f"{value} not in ({', '.join(map(text, rule.wanted))},)"
+            choices = ", ".join(map(text, rule.wanted))
+            bad = f"{value} not in ({choices})" if rule.wanted[1:] else f"{value} != {choices}"
         if rule.need == "a value":
             return Refusal(bad, repr(rule.needed), "null in a version that does not allow it")
         return Refusal(bad, repr(rule.needed), "value not allowed")
