@@ -76,7 +76,7 @@ def test_a_log_gets_the_id_of_the_cluster_and_takes_the_place_of_the_empty_one(
         found = kodec.PartitionLog(broker / f"orders-{number}").metadata()
         assert found is not None and found.topic_id == topic.topic_id
     assert records(broker) == wanted and wanted[0].offset == 120
-    assert list(kodec.verify(broker / "orders-0")) == []
+    assert list(kodec.repair.verify(broker / "orders-0")) == []
     assert not (broker / ".kafka_cleanshutdown").exists()
     for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
         assert (broker / name).read_text() == "0\n1\nother 0 7\n"
@@ -432,7 +432,9 @@ def test_what_was_adopted_is_on_the_disk(broker: Path, written: Path) -> None:
         assert last["fchmod", name] < last["fsync", name]
     assert records(broker) == wanted
     assert len(list(kodec.LogDirectory(broker).partition("orders", 1).records())) == 50
-    assert list(kodec.verify(broker / "orders-0")) == [] == list(kodec.verify(broker / "orders-1"))
+    assert (
+        list(kodec.repair.verify(broker / "orders-0")) == [] == list(kodec.repair.verify(broker / "orders-1"))
+    )
     assert not (broker / ".kafka_cleanshutdown").exists()
     assert (broker / "recovery-point-offset-checkpoint").read_text() == "0\n1\nother 0 7\n"
 

@@ -105,7 +105,7 @@ def test_salvage_keeps_the_other_segments(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / NAME).write_bytes(FOREIGN["gzip"][0])
     (folder / f"{3:020d}.log").write_bytes(wire.batch([wire.record()], base=3))
-    report = kodec.plan_salvage(folder, tmp_path / "out/orders-0").apply()
+    report = kodec.repair.plan_salvage(folder, tmp_path / "out/orders-0").apply()
     assert report.batches == 1 and "not Kafka's format" in report.missing[0].reasons[0]
 
 

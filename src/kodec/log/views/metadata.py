@@ -25,7 +25,7 @@ from kodec.log.files.checkpoints import read_quorum_state
 from kodec.log.files.listing import TopicPartition
 from kodec.log.files.names import QUORUM_STATE
 from kodec.log.reading.reader import read_batches
-from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 from kodec.runtime.errors import FormatError, OffsetOutOfRange
 
@@ -203,7 +203,7 @@ class ClusterMetadata:
     voters: list[tuple[int, UUID]]
     next_producer_id: int | None
     open_transaction: str | None
-    account: Account
+    account: Completeness
 
     def topic(self, name: str) -> Topic | None:
         """The topic of a name; None where there is none."""
@@ -229,12 +229,12 @@ def read_metadata(
         require_integer("end_offset", end_offset, 0)
     here = Replicas(*log_dirs, limits=limits)
     (log,) = here.of_topic(METADATA_TOPIC)[:1]
-    return _replayed(log, end_offset, Account())
+    return _replayed(log, end_offset, Completeness())
 
 
 def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Limits()) -> ClusterMetadata:
     """What a snapshot of the metadata says (`.checkpoint`), `bootstrap.checkpoint` too. Raises OSError."""
-    state = _State(Account())
+    state = _State(Completeness())
     file = Path(path)
     named = _SNAPSHOT.fullmatch(file.name)
     whole = _load(state, file, limits)
@@ -244,7 +244,7 @@ def read_metadata_snapshot(path: str | os.PathLike[str], *, limits: Limits = Lim
     return state.result(int(named[1]) if named else -1, file)
 
 
-def partition_count(here: Replicas, topic: str, account: Account) -> int | None:
+def partition_count(here: Replicas, topic: str, account: Completeness) -> int | None:
     """How many partitions a topic has, as the metadata log says; None where that does not say it."""
     log = here.log(TopicPartition(METADATA_TOPIC, 0))
     if log is None:
@@ -253,7 +253,7 @@ def partition_count(here: Replicas, topic: str, account: Account) -> int | None:
     return None if found is None else len(found.partitions)
 
 
-def _replayed(log: PartitionLog, end_offset: int | None, account: Account) -> ClusterMetadata:
+def _replayed(log: PartitionLog, end_offset: int | None, account: Completeness) -> ClusterMetadata:
     state, at, snapshot = _from_snapshot(log, end_offset, account)
     start = log.start_offset
     if at < start:
@@ -289,7 +289,7 @@ def _find_leader(log: PartitionLog, state: _State) -> None:
     cannot be read is no part of the answer.
     """
     with suppress(FormatError, OSError):
-        for batch in batches_of(log, Account()):
+        for batch in batches_of(log, Completeness()):
             if batch.is_control and batch.partition_leader_epoch == state.epoch:
                 for record in batch.records(control=True):
                     if isinstance(record, ControlRecord) and isinstance(record.data, LeaderChangeMessage):
@@ -302,7 +302,7 @@ def _find_leader(log: PartitionLog, state: _State) -> None:
 
 
 def _from_snapshot(
-    log: PartitionLog, end_offset: int | None, account: Account
+    log: PartitionLog, end_offset: int | None, account: Completeness
 ) -> tuple[_State, int, Path | None]:
     """The state in the newest snapshot that can be used, up to where that goes, and its file."""
     snapshots = sorted(
@@ -364,7 +364,7 @@ class _Topic:
 class _State:
     """The metadata after the records so far."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Completeness) -> None:
         self.account = account
         self.epoch = -1
         self.timestamp: int | None = None

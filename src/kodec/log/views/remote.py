@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from kodec.log.files.listing import TopicPartition
-from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
 __all__ = ["REMOTE_TOPIC", "read_remote_offsets"]
@@ -17,7 +17,7 @@ REMOTE_TOPIC = "__remote_log_metadata"
 _COPIED = 1
 
 
-def read_remote_offsets(here: Replicas, account: Account) -> dict[TopicPartition, int]:
+def read_remote_offsets(here: Replicas, account: Completeness) -> dict[TopicPartition, int]:
     """The highest offset of each topic-partition that is in remote storage, as far as the topic is here.
 
     {} where it is not. Where only some of its partitions are, more may have been copied than this says.

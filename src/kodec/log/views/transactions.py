@@ -17,10 +17,10 @@ from kodec.log.directories.partition import PartitionLog
 from kodec.log.files.listing import TopicPartition
 from kodec.log.views.metadata import METADATA_TOPIC, partition_count
 from kodec.log.views.producers import Producers, read_producers
-from kodec.log.views.reading import Account, batches_of, decoded, records_in
+from kodec.log.views.reading import Completeness, batches_of, decoded, records_in
 from kodec.log.views.replicas import Replicas
 
-__all__ = ["OpenTransaction", "TransactionalId", "TransactionsView", "read_transactions"]
+__all__ = ["OpenTransaction", "TransactionStates", "TransactionalId", "read_transactions"]
 
 TRANSACTIONS_TOPIC = "__transaction_state"
 _STATES = (
@@ -90,7 +90,7 @@ class OpenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionsView:
+class TransactionStates:
     """What is known of transactions.
 
     Attributes:
@@ -103,7 +103,7 @@ class TransactionsView:
     ids: list[TransactionalId]
     open: list[OpenTransaction]
     partitions: list[Producers]
-    account: Account
+    account: Completeness
 
 
 def read_transactions(
@@ -111,7 +111,7 @@ def read_transactions(
     topics: Collection[str] | None = None,
     now: int | None = None,
     limits: Limits = Limits(),
-) -> TransactionsView:
+) -> TransactionStates:
     """The transactions that the coordinator knows, and those that are open in the logs, held against them.
 
     Memory is that of the transactional ids and of the producers, not of the logs.
@@ -128,7 +128,7 @@ def read_transactions(
     here = Replicas(*log_dirs, limits=limits)
     for topic in topics or ():
         here.of_topic(topic)
-    account = Account()
+    account = Completeness()
     moment = time.time_ns() // 1_000_000 if now is None else now
     ids = _Ids(here, account)
     partitions = [
@@ -144,13 +144,13 @@ def read_transactions(
         if producer.transaction_offset is not None
     ]
     found.sort(key=lambda each: (each.topic_partition, each.first_offset))
-    return TransactionsView([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
+    return TransactionStates([ids.known[each] for each in sorted(ids.known)], found, partitions, account)
 
 
 class _Ids:
     """What the coordinator's topic says, as far as it is here."""
 
-    def __init__(self, here: Replicas, account: Account) -> None:
+    def __init__(self, here: Replicas, account: Completeness) -> None:
         self.known: dict[str, TransactionalId] = {}
         logs = here.of_topic(TRANSACTIONS_TOPIC)
         for log in logs:
@@ -163,7 +163,7 @@ class _Ids:
         )
         self._here = "the metadata log is not here" if count is None else f"{len(logs)} of {count} are here"
 
-    def _load(self, log: PartitionLog, account: Account) -> None:
+    def _load(self, log: PartitionLog, account: Completeness) -> None:
         source = log.topic_partition
         for batch in batches_of(log, account):
             if batch.is_control:
